@@ -1,0 +1,55 @@
+#include "dispatch.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace pychunk {
+
+const Kernels& kernels_baseline();
+#if defined(__x86_64__)
+const Kernels& kernels_avx2();
+const Kernels& kernels_avx512();
+#endif
+
+namespace {
+
+std::vector<const Kernels*> runnable() {
+  std::vector<const Kernels*> found{&kernels_baseline()};
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    found.push_back(&kernels_avx2());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+      found.push_back(&kernels_avx512());
+  }
+#endif
+  return found;
+}
+
+const Kernels& choose() {
+  const auto found = runnable();
+  const char* wish = std::getenv("PYCHUNK_ISA");
+  if (wish == nullptr || *wish == '\0') return *found.back();
+  std::string names;
+  for (const Kernels* k : found) {
+    if (std::string(wish) == k->name) return *k;
+    names += (names.empty() ? "" : ", ") + std::string(k->name);
+  }
+  throw std::runtime_error("PYCHUNK_ISA must be one of: " + names + " on this CPU; got '" + wish + "'");
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+  static const Kernels& chosen = choose();
+  return chosen;
+}
+
+std::vector<std::string> available_isas() {
+  std::vector<std::string> names;
+  for (const Kernels* k : runnable()) names.emplace_back(k->name);
+  return names;
+}
+
+}  // namespace pychunk

@@ -1,0 +1,23 @@
+// Compiled once per instruction set (CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
+// Include no standard header that holds templates or inline functions with external linkage: the linker keeps
+// one copy of each, and it might keep the one built for an instruction set that the machine lacks.
+#include "kernels.h"
+#include "text_simd.h"
+
+#define PYCHUNK_STRING_(x) #x
+#define PYCHUNK_STRING(x) PYCHUNK_STRING_(x)
+#define PYCHUNK_CONCAT_(a, b) a##b
+#define PYCHUNK_CONCAT(a, b) PYCHUNK_CONCAT_(a, b)
+
+namespace pychunk {
+
+const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
+  static constexpr Kernels table{
+      .name = PYCHUNK_STRING(PYCHUNK_ISA),
+      .find_invalid_utf8 = find_invalid_utf8,
+      .count_characters = count_characters,
+  };
+  return table;
+}
+
+}  // namespace pychunk

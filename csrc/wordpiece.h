@@ -1,0 +1,45 @@
+// BERT's normaliser, pre-tokeniser and WordPiece: text to flat int32 ids, with byte offsets when wanted.
+// Equal, id for id, to Hugging Face `tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece).
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pychunk {
+
+struct WordPieceOptions {
+  bool lowercase = true;
+  bool strip_accents = true;
+  bool clean_text = true;
+  bool handle_chinese_chars = true;
+  std::string unknown = "[UNK]";
+  std::string prefix = "##";     // of pieces that continue a word
+  int max_word_characters = 100;  // a longer word is one [UNK]
+};
+
+// Immutable once built, so one instance serves every thread.
+class WordPiece {
+ public:
+  // vocabulary[i] is the token with id i. Throws std::invalid_argument if it lacks the unknown token.
+  WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& options);
+  ~WordPiece();
+  WordPiece(WordPiece&&) noexcept;
+
+  // Tokenises each of n consecutive spans [bounds[i], bounds[i + 1]) of valid UTF-8 text on its own and appends
+  // the ids (no special tokens). token_offsets gets n + 1 entries appended: token_offsets[i] is the index into
+  // ids where span i begins. byte_spans, unless null, gets two entries a token appended: its [start, end) bytes
+  // in text.
+  void encode(std::string_view text, const int64_t* bounds, size_t n, std::vector<int32_t>& ids,
+              std::vector<int64_t>& token_offsets, std::vector<int64_t>* byte_spans) const;
+
+  int32_t vocabulary_size() const;
+  int32_t unknown_id() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pychunk

@@ -1,0 +1,1 @@
+"""Semantic segmentation of text at the speed of tokenisation."""
