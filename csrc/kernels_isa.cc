@@ -2,6 +2,9 @@
 // Include no standard header that holds templates or inline functions with external linkage: the linker keeps
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
 #include "kernels.h"
+
+#include "embed_simd.h"
+#include "similarity_simd.h"
 #include "text_simd.h"
 
 #define PYCHUNK_STRING_(x) #x
@@ -16,6 +19,12 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .name = PYCHUNK_STRING(PYCHUNK_ISA),
       .find_invalid_utf8 = find_invalid_utf8,
       .count_characters = count_characters,
+      .may_hold_long_run = may_hold_long_run,
+      .embedding_bag = embedding_bag,
+      .unit_from_sums = unit_from_sums,
+      .dot = dot,
+      .dot_rows = dot_rows,
+      .add_scaled = add_scaled,
   };
   return table;
 }

@@ -1,0 +1,247 @@
+#include "document.h"
+
+#include <algorithm>
+
+#include "dispatch.h"
+#include "similarity.h"
+
+namespace pychunk {
+namespace {
+
+int64_t count(std::string_view text, int64_t begin, int64_t end) {
+  return kernels().count_characters(reinterpret_cast<const uint8_t*>(text.data()) + begin,
+                                    static_cast<size_t>(end - begin));
+}
+
+// What the white space before a sentence says of it (SentenceFlag).
+uint8_t flags_of_gap(std::string_view gap) {
+  int breaks = 0;
+  bool page = false;
+  for (size_t i = 0; i < gap.size();) {
+    int length = 0;
+    const char32_t c = decode(gap, i, length);
+    if (c == '\r' && i + 1 < gap.size() && gap[i + 1] == '\n') ++length;
+    breaks += (c >= '\n' && c <= '\r') || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
+    page |= c == '\f';
+    i += static_cast<size_t>(length);
+  }
+  uint8_t flags = 0;
+  if (breaks > 0) flags |= kParagraphStart;
+  if (breaks > 1 || page) flags |= kBlankLineBefore;
+  if (page) flags |= kPageStart;
+  return flags;
+}
+
+template <typename T>
+void forget_if_huge(std::vector<T>& values) {
+  // One huge document must not pin its memory to the thread for good.
+  if (values.capacity() * sizeof(T) > (size_t{64} << 20)) std::vector<T>().swap(values);
+}
+
+}  // namespace
+
+void Document::open(const Inputs& inputs, int64_t i) {
+  inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
+  has_tokens_ = has_pages_ = has_characters_ = has_vectors_ = has_cosines_ = false;
+  std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
+  forget_if_huge(vectors_), forget_if_huge(ids_), forget_if_huge(characters_), forget_if_huge(token_offsets_);
+  ids_.clear();
+  if (inputs.sentence_starts.size() > 0) {
+    take_sentences(inputs.sentence_starts[i]);
+  } else {
+    split_sentences(text_, inputs.plan->wrap, sentences_);
+  }
+  if (inputs.page_starts.size() > 0) cut_at_pages();
+  if (inputs.vectors.data != nullptr) {
+    const int64_t rows = inputs.vector_offsets[static_cast<size_t>(i) + 1] - inputs.vector_offsets[static_cast<size_t>(i)];
+    PYCHUNK_CHECK(rows == sentences(), "document ", name(), " has ", sentences(), " sentences but ", rows,
+                  " sentence vectors; pass sentence_spans= to say which sentences the vectors belong to");
+  }
+}
+
+std::vector<int64_t> Document::bytes_of(std::span<const int64_t> characters, const char* what) const {
+  std::vector<int64_t> bytes;
+  int64_t byte = 0, character = 0;
+  for (const int64_t wanted : characters) {
+    PYCHUNK_CHECK(wanted >= character && (bytes.empty() || wanted > character), what, " of document ", name(),
+                  " must increase and not be negative, got ", wanted, " after ", character);
+    for (; character < wanted && byte < static_cast<int64_t>(text_.size()); ++character) {
+      int length = 0;
+      decode(text_, static_cast<size_t>(byte), length);
+      byte += length;
+    }
+    PYCHUNK_CHECK(character == wanted, what, " of document ", name(), " must lie in its ", character,
+                  " characters, got ", wanted);
+    bytes.push_back(byte);
+  }
+  return bytes;
+}
+
+void Document::take_sentences(std::span<const int64_t> first_characters) {
+  sentences_.clear();
+  sentences_.starts = bytes_of(first_characters, "sentence_spans");
+  if (sentences_.starts.empty()) {
+    PYCHUNK_CHECK(trim(text_, 0, static_cast<int64_t>(text_.size())).empty(), "document ", name(),
+                  " has text but no sentence in sentence_spans");
+    return;
+  }
+  sentences_.starts.front() = 0;
+  for (const int64_t start : sentences_.starts) {
+    int64_t gap = start;
+    while (gap > 0) {
+      int64_t last = gap - 1;
+      while (last > 0 && (static_cast<unsigned char>(text_[static_cast<size_t>(last)]) & 0xC0) == 0x80) --last;
+      if (space_length(text_, static_cast<size_t>(last)) == 0) break;
+      gap = last;
+    }
+    sentences_.flags.push_back(
+        start == 0 ? static_cast<uint8_t>(kParagraphStart)
+                   : flags_of_gap(text_.substr(static_cast<size_t>(gap), static_cast<size_t>(start - gap))));
+  }
+}
+
+const std::vector<int64_t>& Document::page_starts() {
+  if (has_pages_) return page_starts_;
+  has_pages_ = true;
+  if (inputs_->page_starts.size() > 0) {
+    page_starts_ = bytes_of(inputs_->page_starts[row_], "page_starts");
+    if (page_starts_.empty() || page_starts_.front() > 0) page_starts_.insert(page_starts_.begin(), 0);
+    return page_starts_;
+  }
+  page_starts_.assign(1, 0);
+  for (size_t at = 0; (at = text_.find('\f', at)) != std::string_view::npos;)
+    page_starts_.push_back(static_cast<int64_t>(++at));
+  return page_starts_;
+}
+
+int64_t Document::page_at(int64_t byte) {
+  const auto& starts = page_starts();
+  return std::upper_bound(starts.begin(), starts.end(), byte) - starts.begin();
+}
+
+// A given page may begin inside a sentence: there it becomes a sentence border.
+void Document::cut_at_pages() {
+  if (sentences() == 0) return;
+  SentenceList cut;
+  size_t next = 0;
+  const auto& starts = page_starts();
+  for (int64_t s = 0; s < sentences(); ++s) {
+    cut.starts.push_back(begin(s)), cut.flags.push_back(flags(s));
+    while (next < starts.size() && starts[next] <= begin(s)) ++next;
+    for (; next < starts.size() && starts[next] < end(s); ++next) {
+      const Trimmed before = trim(text_, cut.starts.back(), starts[next]), rest = trim(text_, starts[next], end(s));
+      if (before.empty() || rest.empty()) continue;
+      PYCHUNK_CHECK(inputs_->vectors.data == nullptr, "page ", next + 1, " of document ", name(),
+                    " begins inside a sentence, which has one vector; let sentence_spans begin there");
+      cut.starts.push_back(rest.begin), cut.flags.push_back(kParagraphStart | kPageStart);
+    }
+  }
+  sentences_ = std::move(cut);
+}
+
+int64_t Document::sentence_at(int64_t at) const {
+  return std::upper_bound(sentences_.starts.begin(), sentences_.starts.end(), at) - sentences_.starts.begin() - 1;
+}
+
+int64_t Document::characters_before(int64_t byte) {
+  if (!has_characters_) {
+    has_characters_ = true;
+    characters_.clear();
+    const auto size = static_cast<int64_t>(text_.size());
+    if (count(text_, 0, size) != size) {  // else every character is a byte
+      int64_t total = 0;
+      for (int64_t s = 0; s < sentences(); ++s) {
+        characters_.push_back(total);
+        total += count(text_, begin(s), end(s));
+      }
+    }
+  }
+  if (characters_.empty()) return byte;
+  const int64_t s = sentence_at(byte);
+  return characters_[static_cast<size_t>(s)] + count(text_, begin(s), byte);
+}
+
+void Document::tokenize() {
+  if (has_tokens_) return;
+  has_tokens_ = true;
+  const size_t n = sentences_.starts.size();
+  sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
+  encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_, token_counts_);
+  sentences_.starts.pop_back();
+}
+
+const std::vector<int64_t>& Document::token_counts() {
+  tokenize();
+  return token_counts_;
+}
+
+const Lengths& Document::lengths(Unit unit) {
+  const auto u = static_cast<size_t>(unit);
+  Lengths& out = lengths_[u];
+  if (has_lengths_[u]) return out;
+  has_lengths_[u] = true;
+  out.low.clear(), out.high.clear();
+  int64_t total = 0;
+  for (int64_t s = 0; s < sentences(); ++s) {
+    if (unit == Unit::kCharacters) {
+      const Trimmed inside = trim(text_, begin(s), end(s));
+      out.low.push_back(characters_before(inside.begin));
+      out.high.push_back(characters_before(inside.end));
+      continue;
+    }
+    out.low.push_back(total);
+    total += unit == Unit::kTokens
+                 ? token_counts()[static_cast<size_t>(s)]
+                 : count_words(text_.substr(static_cast<size_t>(begin(s)), static_cast<size_t>(end(s) - begin(s))));
+    out.high.push_back(total);
+  }
+  return out;
+}
+
+Matrix<const float> Document::vectors() {
+  if (inputs_->vectors.data != nullptr) {
+    const int64_t* rows = &inputs_->vector_offsets[static_cast<size_t>(row_)];
+    return inputs_->vectors.slice(rows[0], rows[1]);
+  }
+  const int64_t dim = inputs_->table.cols;
+  if (!has_vectors_) {
+    has_vectors_ = true;
+    tokenize();
+    const Kernels& run = kernels();
+    vectors_.resize(static_cast<size_t>(sentences() * dim));
+    sums_.resize(static_cast<size_t>(dim));
+    for (int64_t s = 0; s < sentences(); ++s) {
+      const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
+      const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
+      run.embedding_bag(inputs_->table.data, static_cast<size_t>(dim), ids_.data() + from, to - from, sums_.data());
+      run.unit_from_sums(sums_.data(), static_cast<size_t>(dim), vectors_.data() + s * dim);
+    }
+  }
+  return {vectors_.data(), sentences(), dim};
+}
+
+std::span<const float> Document::cosines() {
+  if (!has_vectors()) return {};
+  if (!has_cosines_) {
+    has_cosines_ = true;
+    adjacent_cosines(vectors(), 1, cosines_);
+  }
+  return cosines_;
+}
+
+void Document::encode(std::string_view piece, float* out) const {
+  thread_local std::vector<int32_t> ids, sums;
+  thread_local std::vector<int64_t> offsets;
+  const int64_t bounds[] = {0, static_cast<int64_t>(piece.size())};
+  const auto dim = static_cast<size_t>(inputs_->table.cols);
+  ids.clear(), offsets.clear(), sums.resize(dim);
+  inputs_->tokenizer->encode(piece, bounds, 1, ids, offsets, nullptr);
+  kernels().embedding_bag(inputs_->table.data, dim, ids.data(), ids.size(), sums.data());
+  kernels().unit_from_sums(sums.data(), dim, out);
+}
+
+int64_t Document::unknown_tokens() const {
+  return inputs_->tokenizer == nullptr ? 0 : std::count(ids_.begin(), ids_.end(), inputs_->tokenizer->unknown_id());
+}
+
+}  // namespace pychunk

@@ -1,0 +1,72 @@
+// What the methods and the budget know of one document: its sentences, their lengths and vectors, each computed
+// when first asked for and kept until the next document.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "measure.h"
+#include "pipeline.h"
+#include "segment.h"
+
+namespace pychunk {
+
+class Document {
+ public:
+  // Begins document i of the inputs: its sentences are there afterwards.
+  void open(const Inputs& inputs, int64_t i);
+
+  std::string_view text() const { return text_; }
+  int64_t sentences() const { return static_cast<int64_t>(sentences_.starts.size()); }
+  int64_t begin(int64_t s) const { return sentences_.starts[static_cast<size_t>(s)]; }
+  int64_t end(int64_t s) const {
+    return s + 1 < sentences() ? begin(s + 1) : static_cast<int64_t>(text_.size());
+  }
+  uint8_t flags(int64_t s) const { return sentences_.flags[static_cast<size_t>(s)]; }
+  std::span<const uint8_t> all_flags() const { return sentences_.flags; }
+  // Sentence that holds byte `at`.
+  int64_t sentence_at(int64_t at) const;
+
+  // First bytes of its pages: the given ones, else after each form feed.
+  const std::vector<int64_t>& page_starts();
+  int64_t page_at(int64_t byte);  // counted from 1
+
+  // Characters before a byte.
+  int64_t characters_before(int64_t byte);
+
+  const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
+  const Lengths& lengths(Unit unit);
+  Matrix<const float> vectors();                // one row a sentence
+  std::span<const float> cosines();             // adjacent ones; empty where the inputs give no vectors
+  bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.data != nullptr; }
+  bool encodes_text() const { return inputs_->vectors.data == nullptr && inputs_->table.data != nullptr; }
+
+  // Tokens and vector of any piece of text, by the static encoder.
+  int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
+  void encode(std::string_view piece, float* out) const;
+
+  int64_t tokens_met() const { return static_cast<int64_t>(ids_.size()); }
+  int64_t unknown_tokens() const;
+
+ private:
+  int64_t name() const { return inputs_->first_row + row_; }  // as errors call it
+  void tokenize();
+  void take_sentences(std::span<const int64_t> first_characters);
+  void cut_at_pages();
+  std::vector<int64_t> bytes_of(std::span<const int64_t> characters, const char* what) const;
+
+  const Inputs* inputs_ = nullptr;
+  int64_t row_ = 0;
+  std::string_view text_;
+  SentenceList sentences_;
+  std::vector<int32_t> ids_;
+  std::vector<int64_t> token_offsets_, token_counts_, page_starts_, characters_;
+  Lengths lengths_[3];
+  std::vector<float> vectors_, cosines_;
+  std::vector<int32_t> sums_;
+  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false, has_cosines_ = false;
+  bool has_lengths_[3] = {};
+};
+
+}  // namespace pychunk

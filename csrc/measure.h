@@ -1,0 +1,41 @@
+// How long a piece of text is, in tokens as budgets count them, words or characters; and cutting one sentence that
+// is longer than a budget.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "plan.h"
+#include "wordpiece.h"
+
+namespace pychunk {
+
+// A run without white space longer than this many characters counts as one token per kCharactersPerToken
+// characters, unless it has more ids than that: BERT turns it into a single [UNK], which would let 10 MB pass.
+constexpr int64_t kLongRun = 100;
+constexpr int64_t kCharactersPerToken = 4;
+
+// Tokenises n consecutive spans [bounds[i], bounds[i + 1]) of text: ids and token_offsets as WordPiece::encode
+// gives them, counts[i] = tokens of span i in budgets. All three are overwritten.
+void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
+                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts);
+
+// Runs of characters that are not white space.
+int64_t count_words(std::string_view text);
+
+// Length of text by itself. The tokenizer may be null unless the unit is tokens.
+int64_t measure(std::string_view text, Unit unit, const WordPiece* tokenizer);
+
+// text without white space at its edges, as [begin, end) of it.
+struct Trimmed {
+  int64_t begin, end;
+  bool empty() const { return begin >= end; }
+};
+Trimmed trim(std::string_view text, int64_t begin, int64_t end);
+
+// Cuts text [begin, end), which is longer than `limit`, into consecutive pieces that are not: at word borders
+// where a word fits, else at character borders; a single character is never cut. Appends where pieces begin.
+void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit,
+                    const WordPiece* tokenizer, std::vector<int64_t>& starts);
+
+}  // namespace pychunk

@@ -1,0 +1,151 @@
+#include "parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "view.h"
+
+namespace pychunk {
+namespace {
+
+int affinity() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// CPUs that the cgroup's quota pays for, rounded up; 0 where there is no limit.
+int quota() {
+  std::string limit;
+  int64_t period = 0;
+  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> limit >> period) {
+    if (limit == "max" || period <= 0) return 0;
+    return static_cast<int>((std::stoll(limit) + period - 1) / period);
+  }
+  int64_t budget = 0;
+  std::ifstream q("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), p("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (q >> budget && p >> period && budget > 0 && period > 0)
+    return static_cast<int>((budget + period - 1) / period);
+  return 0;
+}
+
+// One parallel_for: a counter of items handed out, a count of helpers still inside.
+struct Job {
+  const std::function<void(int64_t)>& body;
+  const int64_t items;
+  std::atomic<int64_t> next{0};
+  std::mutex mutex;
+  std::condition_variable done;
+  int helpers = 0;
+  std::exception_ptr error;
+
+  void work() {
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < items;) {
+      try {
+        body(i);
+      } catch (...) {
+        next = items;
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+    }
+  }
+};
+
+class Pool {
+ public:
+  // Queues `helpers` turns at the job; threads are added until there is one for each turn asked for at once.
+  void help(const std::shared_ptr<Job>& job, int helpers) {
+    const std::lock_guard lock(mutex_);
+    for (int i = 0; i < helpers; ++i) queue_.push_back(job);
+    while (static_cast<int>(threads_.size()) < helpers) threads_.emplace_back([this] { loop(); });
+    wake_.notify_all();
+  }
+  // Takes back the turns that no thread has begun and returns how many there were.
+  int withdraw(const Job* job) {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(std::erase_if(queue_, [&](const auto& queued) { return queued.get() == job; }));
+  }
+
+ private:
+  void loop() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return !queue_.empty(); });
+      const std::shared_ptr<Job> job = queue_.front();
+      queue_.pop_front();
+      lock.unlock();
+      job->work();
+      const std::lock_guard job_lock(job->mutex);
+      if (--job->helpers == 0) job->done.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<Job>> queue_;
+  std::vector<std::thread> threads_;
+};
+
+// Never destroyed: its threads wait until the process ends. A forked child has none of them, so it starts over
+// with a new pool; the old one's memory is left alone because its locks may be held by threads that are gone.
+std::atomic<Pool*> g_pool{nullptr};
+
+Pool& pool() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_pool = nullptr; });
+  (void)registered;
+  Pool* current = g_pool.load();
+  if (current == nullptr) {
+    auto fresh = std::make_unique<Pool>();
+    if (g_pool.compare_exchange_strong(current, fresh.get())) current = fresh.release();
+  }
+  return *current;
+}
+
+}  // namespace
+
+int default_threads() {
+  if (const char* wish = std::getenv("PYCHUNK_THREADS"); wish != nullptr && *wish != '\0') {
+    char* end = nullptr;
+    const long value = std::strtol(wish, &end, 10);
+    PYCHUNK_CHECK(*end == '\0' && value >= 1 && value <= 1024,
+                  "PYCHUNK_THREADS must be a whole number from 1 to 1024, got '", wish, "'");
+    return static_cast<int>(value);
+  }
+  const int cpus = affinity(), paid = quota();
+  return paid > 0 ? std::min(cpus, paid) : cpus;
+}
+
+void parallel_for(int64_t items, int threads, const std::function<void(int64_t)>& body) {
+  const auto job = std::make_shared<Job>(body, items);
+  const int helpers = static_cast<int>(std::min<int64_t>(threads, items)) - 1;
+  if (helpers > 0) {
+    job->helpers = helpers;
+    pool().help(job, helpers);
+  }
+  job->work();
+  if (helpers > 0) {
+    const int unused = pool().withdraw(job.get());
+    std::unique_lock lock(job->mutex);
+    job->helpers -= unused;
+    job->done.wait(lock, [&] { return job->helpers == 0; });
+  }
+  if (job->error) std::rethrow_exception(job->error);
+}
+
+}  // namespace pychunk

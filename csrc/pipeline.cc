@@ -1,0 +1,349 @@
+#include "pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "dispatch.h"
+#include "document.h"
+#include "methods.h"
+#include "parallel.h"
+
+#include "similarity.h"
+#include "threshold.h"
+
+namespace pychunk {
+namespace {
+
+// Text that one turn of a worker takes: enough to hide its cost, small enough to balance two threads on 1 MB.
+constexpr int64_t kBlockBytes = 128 << 10;
+constexpr int64_t kBlockDocuments = 1024;
+
+// Borders of blocks of consecutive documents.
+std::vector<int64_t> plan_blocks(const Texts& texts) {
+  std::vector<int64_t> borders{0};
+  for (int64_t i = 0; i < texts.size(); ++i) {
+    const int64_t begin = borders.back();
+    if (i > begin && (texts.offsets[i + 1] - texts.offsets[begin] > kBlockBytes || i - begin >= kBlockDocuments))
+      borders.push_back(i);
+  }
+  if (texts.size() > 0) borders.push_back(texts.size());
+  return borders;
+}
+
+// A chunk before its row is written: bytes [begin, end), sentences [first, last) that it touches, of which those
+// from own_first on are not repeated from the chunk before.
+struct Span {
+  int64_t begin, end;
+  int64_t first, last, own_first;
+};
+
+// Turns documents into the rows of one block.
+class Worker {
+ public:
+  Worker(const Inputs& inputs, ChunkBlock& out) : inputs_(inputs), plan_(*inputs.plan), out_(out) {}
+
+  void run(int64_t i) {
+    thread_local Document document;
+    document_ = &document;
+    document.open(inputs_, i);
+    const std::string_view id = inputs_.ids.size() > 0 ? inputs_.ids[i] : document.text();
+    out_.document_hashes.push_back(hash128(id, 0));
+    const size_t before = out_.chunks.size();
+    if (document.sentences() > 0) {
+      spans_.clear();
+      if (plan_.method == Method::kRecursive) {
+        split_by_separators();
+      } else {
+        group(i);
+      }
+      write_rows();
+    }
+    out_.chunks_in_document.push_back(static_cast<int64_t>(out_.chunks.size() - before));
+    out_.tokens += document.tokens_met();
+    out_.unknown_tokens += document.unknown_tokens();
+  }
+
+ private:
+  std::string_view piece(int64_t begin, int64_t end) const {
+    return document_->text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  }
+
+  // Limits of a chunk: the method's own size and max_tokens.
+  std::vector<Limit> limits() {
+    std::vector<Limit> found;
+    if (plan_.method == Method::kFixed) found.push_back({&document_->lengths(plan_.unit), plan_.size});
+    if (plan_.max_tokens > 0) found.push_back({&document_->lengths(Unit::kTokens), plan_.max_tokens});
+    return found;
+  }
+
+  const float* summary(int64_t i) {
+    if (plan_.method != Method::kPic || plan_.summary != SummarySource::kGiven) return nullptr;
+    if (inputs_.summary_vectors.data != nullptr) return inputs_.summary_vectors.row(i);
+    summary_.resize(static_cast<size_t>(inputs_.table.cols));
+    document_->encode(inputs_.summaries[i], summary_.data());
+    return summary_.data();
+  }
+
+  void group(int64_t i) {
+    group_sentences(plan_, *document_, summary(i), grouping_);
+    std::vector<Group>& groups = grouping_.groups;
+    const std::vector<Limit> all = limits();
+    const Cosines cosines = [this] { return document_->cosines(); };
+    if (plan_.min_tokens > 0) join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, cosines);
+    for (const Limit& limit : all) cut_long(groups, limit, cosines);
+    if (plan_.overlap > 0) {
+      const Unit unit = plan_.method == Method::kFixed ? plan_.unit : Unit::kTokens;
+      add_overlap(groups, document_->lengths(unit), plan_.overlap, all);
+    }
+    for (const Group& g : groups) {
+      const bool fits = g.last - g.first > 1 || std::all_of(all.begin(), all.end(), [&](const Limit& limit) {
+                          return limit.allows(g.first, g.last);
+                        });
+      if (fits) {
+        spans_.push_back({document_->begin(g.overlap_first), document_->end(g.last - 1), g.overlap_first, g.last, g.first});
+      } else {
+        split_inside(g.first);
+      }
+    }
+  }
+
+  // A sentence that alone breaks a limit, as pieces that do not.
+  void split_inside(int64_t s) {
+    std::vector<int64_t> starts{document_->begin(s)};
+    const int64_t stop = document_->end(s);
+    const auto refine = [&](Unit unit, int64_t limit) {
+      std::vector<int64_t> finer;
+      for (size_t p = 0; p < starts.size(); ++p) {
+        const int64_t end = p + 1 < starts.size() ? starts[p + 1] : stop;
+        const Trimmed inside = trim(document_->text(), starts[p], end);
+        if (measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer) <= limit) {
+          finer.push_back(starts[p]);
+        } else {
+          split_oversize(document_->text(), starts[p], end, unit, limit, inputs_.tokenizer, finer);
+        }
+      }
+      starts = std::move(finer);
+    };
+    if (plan_.method == Method::kFixed) refine(plan_.unit, plan_.size);
+    if (plan_.max_tokens > 0) refine(Unit::kTokens, plan_.max_tokens);
+    for (size_t p = 0; p < starts.size(); ++p)
+      spans_.push_back({starts[p], p + 1 < starts.size() ? starts[p + 1] : stop, s, s + 1, s});
+  }
+
+  void split_by_separators();
+
+  void write_rows() {
+    int64_t previous_end = 0;
+    for (const Span& span : spans_) {
+      const Trimmed inside = trim(document_->text(), span.begin, span.end);
+      if (inside.empty()) continue;
+      Chunk chunk{};
+      chunk.start_byte = inside.begin, chunk.end_byte = inside.end;
+      chunk.start = document_->characters_before(inside.begin);
+      chunk.end = document_->characters_before(inside.end);
+      chunk.overlap = std::max<int64_t>(0, previous_end - chunk.start);
+      previous_end = chunk.end;
+      if (tokens_are_counted(inputs_)) chunk.tokens = tokens_of(span, inside);
+      if (pages_are_counted(inputs_)) {
+        chunk.page = document_->page_at(inside.begin);
+        chunk.page_end = document_->page_at(inside.end - 1);
+      }
+      chunk.score = score_of(span);
+      chunk.kind = kind_of(span);
+      if (plan_.chunk_vectors || plan_.sentence_vectors) write_vectors(span, inside);
+      out_.chunks.push_back(chunk);
+    }
+  }
+
+  // Sentence s as far as it lies in the chunk, trimmed, and whether that is all of it.
+  Trimmed part_of(int64_t s, const Trimmed& inside, bool& whole) const {
+    const Trimmed sentence = trim(document_->text(), document_->begin(s), document_->end(s));
+    whole = inside.begin <= sentence.begin && sentence.end <= inside.end;
+    if (whole) return sentence;
+    return trim(document_->text(), std::max(sentence.begin, inside.begin), std::min(sentence.end, inside.end));
+  }
+
+  int64_t tokens_of(const Span& span, const Trimmed& inside) {
+    if (plan_.method == Method::kRecursive) return document_->count_tokens(piece(inside.begin, inside.end));
+    if (span.last - span.first == 1) {
+      bool whole = false;
+      const Trimmed part = part_of(span.first, inside, whole);
+      if (!whole) return document_->count_tokens(piece(part.begin, part.end));
+    }
+    return document_->lengths(Unit::kTokens)(span.first, span.last);
+  }
+
+  // Mean score of the chunk's own sentences; NaN where the method has none.
+  float score_of(const Span& span) {
+    std::span<const float> scores;
+    if (plan_.method == Method::kPic) {
+      scores = std::span<const float>(grouping_.scores).subspan(span.own_first, span.last - span.own_first);
+    } else if (plan_.method == Method::kSemantic) {
+      scores = document_->cosines().subspan(span.own_first, span.last - span.own_first - 1);
+    }
+    if (scores.empty()) return std::numeric_limits<float>::quiet_NaN();
+    Moments moments;
+    for (const float score : scores) moments.add(score);
+    return static_cast<float>(moments.mean());
+  }
+
+  // The label of the run; of joined runs, the one that holds more tokens (a tie: relevant).
+  ChunkKind kind_of(const Span& span) {
+    if (grouping_.labels.empty() || plan_.method != Method::kPic) return kNoKind;
+    const auto first = grouping_.labels.begin() + span.own_first, last = grouping_.labels.begin() + span.last;
+    if (std::all_of(first, last, [&](int8_t label) { return label == *first; }))
+      return static_cast<ChunkKind>(*first);
+    int64_t balance = 0;
+    for (int64_t s = span.own_first; s < span.last; ++s) {
+      const int64_t tokens = document_->token_counts()[static_cast<size_t>(s)];
+      balance += grouping_.labels[static_cast<size_t>(s)] ? tokens : -tokens;
+    }
+    return balance >= 0 ? kRelevant : kIrrelevant;
+  }
+
+  void write_vectors(const Span& span, const Trimmed& inside) {
+    const Matrix<const float> vectors = document_->vectors();
+    const auto dim = static_cast<size_t>(vectors.cols);
+    std::vector<float> part_vector(dim), sum(dim, 0.0f), plain(dim, 0.0f);
+    int64_t sentences = 0, weight = 0;
+    for (int64_t s = span.first; s < span.last; ++s) {
+      bool whole = false;
+      const Trimmed part = part_of(s, inside, whole);
+      if (part.empty()) continue;
+      const float* vector = vectors.row(s);
+      if (!whole && document_->encodes_text()) {
+        document_->encode(piece(part.begin, part.end), part_vector.data());
+        vector = part_vector.data();
+      }
+      if (plan_.sentence_vectors) {
+        out_.sentences.push_back({document_->characters_before(part.begin), document_->characters_before(part.end)});
+        out_.sentence_vectors.insert(out_.sentence_vectors.end(), vector, vector + dim);
+        ++sentences;
+      }
+      if (plan_.chunk_vectors) {
+        const int64_t tokens = whole ? document_->token_counts()[static_cast<size_t>(s)]
+                                     : document_->count_tokens(piece(part.begin, part.end));
+        kernels().add_scaled(vector, dim, static_cast<float>(tokens), sum.data());
+        kernels().add_scaled(vector, dim, 1.0f, plain.data());
+        weight += tokens;
+      }
+    }
+    if (plan_.sentence_vectors) out_.sentences_in_chunk.push_back(sentences);
+    if (plan_.chunk_vectors) {
+      std::vector<float>& chosen = weight > 0 ? sum : plain;  // no token: every sentence counts alike
+      normalize(chosen.data(), vectors.cols);
+      out_.chunk_vectors.insert(out_.chunk_vectors.end(), chosen.begin(), chosen.end());
+    }
+  }
+
+  const Inputs& inputs_;
+  const Plan& plan_;
+  ChunkBlock& out_;
+  Document* document_ = nullptr;
+  Grouping grouping_;
+  std::vector<Span> spans_;
+  std::vector<float> summary_;
+};
+
+void Worker::split_by_separators() {
+  // TODO integrate
+}
+
+}  // namespace
+
+bool tokens_are_counted(const Inputs& inputs) {
+  const Plan& plan = *inputs.plan;
+  return plan.needs_tokens() || (plan.needs_vectors() && inputs.vectors.data == nullptr);
+}
+
+bool pages_are_counted(const Inputs& inputs) {
+  return inputs.plan->method == Method::kPage || inputs.page_starts.size() > 0;
+}
+
+Table segment(const Inputs& inputs) {
+  const std::vector<int64_t> borders = plan_blocks(inputs.texts);
+  std::vector<ChunkBlock> blocks(borders.size() - 1);
+  parallel_for(static_cast<int64_t>(blocks.size()), inputs.threads, [&](int64_t b) {
+    ChunkBlock& block = blocks[static_cast<size_t>(b)];
+    block.first_document = borders[static_cast<size_t>(b)];
+    Worker worker(inputs, block);
+    for (int64_t i = block.first_document; i < borders[static_cast<size_t>(b) + 1]; ++i) worker.run(i);
+  });
+  return build_table(inputs.texts, inputs.first_row, blocks, inputs.threads);
+}
+
+SentenceTable split(const Texts& texts, Wrap wrap, int threads) {
+  const std::vector<int64_t> borders = plan_blocks(texts);
+  struct Part {
+    std::vector<int64_t> spans, counts;
+    std::vector<uint8_t> flags;
+  };
+  std::vector<Part> parts(borders.size() - 1);
+  parallel_for(static_cast<int64_t>(parts.size()), threads, [&](int64_t b) {
+    thread_local SentenceList sentences;
+    Part& part = parts[static_cast<size_t>(b)];
+    for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
+      split_sentences(texts[i], wrap, sentences);
+      const auto& starts = sentences.starts;
+      for (size_t s = 0; s < starts.size(); ++s) {
+        part.spans.push_back(starts[s]);
+        part.spans.push_back(s + 1 < starts.size() ? starts[s + 1] : static_cast<int64_t>(texts[i].size()));
+      }
+      part.flags.insert(part.flags.end(), sentences.flags.begin(), sentences.flags.end());
+      part.counts.push_back(static_cast<int64_t>(starts.size()));
+    }
+  });
+  int64_t total = 0;
+  for (const Part& part : parts) total += static_cast<int64_t>(part.flags.size());
+  SentenceTable out{Buffer<int64_t>(2 * total), Buffer<int64_t>(texts.size() + 1), Buffer<uint8_t>(total)};
+  int64_t sentence = 0, document = 0;
+  out.doc_offsets[0] = 0;
+  for (const Part& part : parts) {
+    std::copy(part.spans.begin(), part.spans.end(), out.spans.data.get() + 2 * sentence);
+    std::copy(part.flags.begin(), part.flags.end(), out.flags.data.get() + sentence);
+    sentence += static_cast<int64_t>(part.flags.size());
+    for (const int64_t count : part.counts) {
+      out.doc_offsets[document + 1] = out.doc_offsets[document] + count;
+      ++document;
+    }
+  }
+  return out;
+}
+
+Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
+                            int threads) {
+  Buffer<float> out(texts.size() * table.cols);
+  const std::vector<int64_t> borders = plan_blocks(texts);
+  const auto dim = static_cast<size_t>(table.cols);
+  parallel_for(static_cast<int64_t>(borders.size()) - 1, threads, [&](int64_t b) {
+    std::vector<int32_t> ids, sums(dim);
+    std::vector<int64_t> offsets;
+    for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
+      const std::string_view text = texts[i];
+      const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
+      ids.clear(), offsets.clear();
+      tokenizer.encode(text, bounds, 1, ids, offsets, nullptr);
+      kernels().embedding_bag(table.data, dim, ids.data(), ids.size(), sums.data());
+      kernels().unit_from_sums(sums.data(), dim, &out[i * table.cols]);
+    }
+  });
+  return out;
+}
+
+AdjacentSums adjacent_sums(const Inputs& inputs) {
+  std::atomic<int64_t> sum{0}, count{0};
+  parallel_for(inputs.texts.size(), inputs.threads, [&](int64_t i) {
+    thread_local Document document;
+    thread_local std::vector<float> cosines;
+    document.open(inputs, i);
+    adjacent_cosines(document.vectors(), inputs.plan->window, cosines);
+    Moments moments;
+    for (const float cosine : cosines) moments.add(cosine);
+    sum += moments.sum, count += moments.count;
+  });
+  return {sum, count};
+}
+
+}  // namespace pychunk

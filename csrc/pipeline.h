@@ -1,0 +1,63 @@
+// segment() for a batch: sentences, tokens, vectors, cuts, budget and chunks, one document after the other on each
+// thread, so that what a document needs stays in cache and nothing but chunks leaves the call.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "plan.h"
+#include "table.h"
+#include "view.h"
+#include "wordpiece.h"
+
+namespace pychunk {
+
+// What a call is given. Everything but `texts` and `plan` may be left out where the plan does not need it.
+struct Inputs {
+  Texts texts;  // valid UTF-8
+  const Plan* plan = nullptr;
+  const WordPiece* tokenizer = nullptr;
+  Matrix<const int8_t> table;  // static encoder: one row a token id
+  Texts ids;                   // the caller's document ids; without them the text's hash stands in
+
+  // Sentences from elsewhere: first characters, ragged by document. Empty offsets: split here.
+  Ragged<int64_t> sentence_starts;
+  // Sentence vectors from elsewhere, unit length; rows of document i are vector_offsets[i] .. [i + 1].
+  Matrix<const float> vectors;
+  std::span<const int64_t> vector_offsets;
+
+  Texts summaries;                       // pic with given summaries, as text for the static encoder
+  Matrix<const float> summary_vectors;   // or as vectors, one row a document
+  Ragged<int64_t> page_starts;           // first characters of pages, ragged by document
+
+  int64_t first_row = 0;  // number of the batch's first document in errors and in the table
+  int threads = 1;
+};
+
+// Whether the table's `tokens` and `page` columns are filled.
+bool tokens_are_counted(const Inputs& inputs);
+bool pages_are_counted(const Inputs& inputs);
+
+// The chunks of all documents, in order. Throws std::invalid_argument naming the document where given sentences or
+// vectors do not fit the text.
+Table segment(const Inputs& inputs);
+
+// Sentences of all documents: byte spans [start, end) that tile each document, their SentenceFlags, and
+// doc_offsets, k + 1 of them.
+struct SentenceTable {
+  Buffer<int64_t> spans;  // two a sentence
+  Buffer<int64_t> doc_offsets;
+  Buffer<uint8_t> flags;
+};
+SentenceTable split(const Texts& texts, Wrap wrap, int threads);
+
+// Unit vectors of texts by the static encoder, rows x table.cols.
+Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
+                            int threads);
+
+// Sum and count of the fixed-point adjacent cosines of a batch: what fit() averages (semantic).
+struct AdjacentSums {
+  int64_t sum = 0, count = 0;
+};
+AdjacentSums adjacent_sums(const Inputs& inputs);
+
+}  // namespace pychunk

@@ -1,0 +1,133 @@
+#include "similarity.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dispatch.h"
+
+namespace pychunk {
+namespace {
+
+// SplitMix64: the next of a sequence of well-mixed 64-bit numbers.
+uint64_t next_random(uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  uint64_t z = state;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void sum_rows(const Matrix<const float>& vectors, int64_t begin, int64_t end, std::vector<float>& out) {
+  const Kernels& run = kernels();
+  out.assign(static_cast<size_t>(vectors.cols), 0.0f);
+  for (int64_t i = begin; i < end; ++i)
+    run.add_scaled(vectors.row(i), static_cast<size_t>(vectors.cols), 1.0f, out.data());
+}
+
+// Greedy choice of a few sentences near the mean and unlike each other; `out` holds the mean on entry.
+void extract(const Matrix<const float>& vectors, std::vector<float>& out) {
+  const Kernels& run = kernels();
+  const auto n = static_cast<size_t>(vectors.rows), dim = static_cast<size_t>(vectors.cols);
+  const size_t picks = std::min<size_t>(5, 1 + n / 20);
+  thread_local std::vector<float> to_mean, to_chosen, highest;
+  to_mean.resize(n), to_chosen.resize(n);
+  highest.assign(n, -2.0f);  // below any cosine
+  run.dot_rows(vectors.data, n, dim, out.data(), to_mean.data());
+  std::fill(out.begin(), out.end(), 0.0f);
+  for (size_t pick = 0; pick < picks; ++pick) {
+    size_t best = n;
+    float best_score = 0.0f;
+    for (size_t i = 0; i < n; ++i) {
+      if (highest[i] == 2.0f) continue;  // chosen already
+      const float score = pick == 0 ? to_mean[i] : to_mean[i] - 0.5f * highest[i];
+      if (best == n || score > best_score) best = i, best_score = score;
+    }
+    const float* chosen = vectors.row(static_cast<int64_t>(best));
+    run.add_scaled(chosen, dim, 1.0f, out.data());
+    if (pick + 1 == picks) break;
+    run.dot_rows(vectors.data, n, dim, chosen, to_chosen.data());
+    for (size_t i = 0; i < n; ++i) highest[i] = std::max(highest[i], to_chosen[i]);
+    highest[best] = 2.0f;  // above any cosine
+  }
+}
+
+}  // namespace
+
+void normalize(float* x, int64_t dim) {
+  const auto size = static_cast<size_t>(dim);
+  float squares = kernels().dot(x, x, size);
+  if (!(squares > 1e-30f && squares < 1e30f)) {  // rescale by a power of two, which rounds nothing
+    float largest = 0.0f;
+    for (size_t j = 0; j < size; ++j) largest = std::max(largest, std::fabs(x[j]));
+    if (largest == 0.0f) return;
+    const int exponent = std::ilogb(largest);
+    for (size_t j = 0; j < size; ++j) x[j] = std::ldexp(x[j], -exponent);
+    squares = kernels().dot(x, x, size);
+  }
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(squares)));
+  for (size_t j = 0; j < size; ++j) x[j] *= scale;
+}
+
+void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::vector<float>& out) {
+  const Kernels& run = kernels();
+  const int64_t n = vectors.rows;
+  const auto dim = static_cast<size_t>(vectors.cols);
+  out.resize(static_cast<size_t>(std::max<int64_t>(0, n - 1)));
+  if (window == 1) {
+    for (int64_t i = 0; i + 1 < n; ++i)
+      out[static_cast<size_t>(i)] = run.dot(vectors.row(i), vectors.row(i + 1), dim);
+    return;
+  }
+  std::vector<float> left, right;
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    sum_rows(vectors, std::max<int64_t>(0, i + 1 - window), i + 1, left);
+    sum_rows(vectors, i + 1, std::min(n, i + 1 + window), right);
+    normalize(left.data(), vectors.cols);
+    normalize(right.data(), vectors.cols);
+    out[static_cast<size_t>(i)] = run.dot(left.data(), right.data(), dim);
+  }
+}
+
+void summary_vector(SummarySource source, const Matrix<const float>& vectors, std::span<const uint8_t> flags,
+                    uint64_t seed, std::vector<float>& out) {
+  if (vectors.rows == 0) {
+    out.assign(static_cast<size_t>(vectors.cols), 0.0f);
+    return;
+  }
+  switch (source) {
+    case SummarySource::kMean:
+      sum_rows(vectors, 0, vectors.rows, out);
+      break;
+    case SummarySource::kLead: {
+      int64_t end = 1;
+      while (end < vectors.rows && (flags[static_cast<size_t>(end)] & kParagraphStart) == 0) ++end;
+      sum_rows(vectors, 0, end, out);
+      break;
+    }
+    case SummarySource::kExtractive:
+      sum_rows(vectors, 0, vectors.rows, out);
+      normalize(out.data(), vectors.cols);
+      extract(vectors, out);
+      break;
+    case SummarySource::kSentence: {
+      const auto drawn = static_cast<int64_t>(next_random(seed) % static_cast<uint64_t>(vectors.rows));
+      out.assign(vectors.row(drawn), vectors.row(drawn) + vectors.cols);
+      return;
+    }
+    case SummarySource::kRandom:
+      // The sum of four uniform 16-bit numbers, less its mean: near enough to Gaussian, and exact in float32.
+      out.resize(static_cast<size_t>(vectors.cols));
+      for (float& x : out) {
+        const uint64_t bits = next_random(seed);
+        const auto total = static_cast<int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) +
+                                                (bits >> 48));
+        x = static_cast<float>(total - 131070);
+      }
+      break;
+    case SummarySource::kGiven:
+      fail("the summary is given, not made");
+  }
+  normalize(out.data(), vectors.cols);
+}
+
+}  // namespace pychunk

@@ -1,0 +1,101 @@
+#include "table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "parallel.h"
+
+namespace pychunk {
+namespace {
+
+template <typename T>
+void copy_into(Buffer<T>& out, int64_t at, const std::vector<T>& values) {
+  if (!values.empty()) std::memcpy(&out[at], values.data(), values.size() * sizeof(T));
+}
+
+// Where a block's part of each kind of column begins.
+struct Place {
+  int64_t chunk = 0, text = 0, sentence = 0, chunk_values = 0, sentence_values = 0;
+};
+
+Place after(const Place& place, const ChunkBlock& block) {
+  Place next = place;
+  next.chunk += static_cast<int64_t>(block.chunks.size());
+  for (const Chunk& chunk : block.chunks) next.text += chunk.end_byte - chunk.start_byte;
+  next.sentence += static_cast<int64_t>(block.sentences.size());
+  next.chunk_values += static_cast<int64_t>(block.chunk_vectors.size());
+  next.sentence_values += static_cast<int64_t>(block.sentence_vectors.size());
+  return next;
+}
+
+void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Table& out) {
+  copy_into(out.chunk_vectors, at.chunk_values, block.chunk_vectors);
+  copy_into(out.sentence_vectors, at.sentence_values, block.sentence_vectors);
+  for (size_t s = 0; s < block.sentences.size(); ++s) {
+    out.sentence_start[at.sentence + static_cast<int64_t>(s)] = block.sentences[s].start;
+    out.sentence_end[at.sentence + static_cast<int64_t>(s)] = block.sentences[s].end;
+  }
+  size_t next = 0;
+  for (size_t d = 0; d < block.chunks_in_document.size(); ++d) {
+    const int64_t document = block.first_document + static_cast<int64_t>(d);
+    const char* text = texts[document].data();
+    for (int64_t i = 0; i < block.chunks_in_document[d]; ++i, ++next) {
+      const Chunk& chunk = block.chunks[next];
+      const int64_t row = at.chunk++;
+      const auto bytes = static_cast<size_t>(chunk.end_byte - chunk.start_byte);
+      out.document[row] = first_row + document;
+      out.chunk[row] = i;
+      out.start[row] = chunk.start, out.end[row] = chunk.end;
+      out.start_byte[row] = chunk.start_byte, out.end_byte[row] = chunk.end_byte;
+      out.text_offsets[row] = at.text;
+      std::memcpy(&out.text[at.text], text + chunk.start_byte, bytes);
+      write_hex(chunk_hash(block.document_hashes[d], chunk.start, chunk.end, {&out.text[at.text], bytes}),
+                &out.chunk_id[32 * row]);
+      at.text += static_cast<int64_t>(bytes);
+      out.tokens[row] = chunk.tokens, out.overlap[row] = chunk.overlap;
+      out.page[row] = chunk.page, out.page_end[row] = chunk.page_end;
+      out.kind[row] = chunk.kind, out.score[row] = chunk.score;
+      if (!block.sentences_in_chunk.empty()) {
+        out.sentence_offsets[row] = at.sentence;
+        at.sentence += block.sentences_in_chunk[next];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads) {
+  std::vector<Place> places{{}};
+  for (const ChunkBlock& block : blocks) places.push_back(after(places.back(), block));
+  const Place& total = places.back();
+  const int64_t n = total.chunk;
+
+  Table out;
+  for (const ChunkBlock& block : blocks) {
+    out.tokens_met += block.tokens;
+    out.unknown_tokens += block.unknown_tokens;
+  }
+  for (Buffer<int64_t>* column : {&out.document, &out.chunk, &out.start, &out.end, &out.start_byte, &out.end_byte,
+                                  &out.tokens, &out.overlap, &out.page, &out.page_end})
+    *column = Buffer<int64_t>(n);
+  out.text_offsets = Buffer<int64_t>(n + 1);
+  out.text = Buffer<char>(total.text);
+  out.chunk_id = Buffer<char>(32 * n);
+  out.kind = Buffer<int8_t>(n);
+  out.score = Buffer<float>(n);
+  out.chunk_vectors = Buffer<float>(total.chunk_values);
+  out.sentence_offsets = Buffer<int64_t>(n + 1);
+  out.sentence_start = Buffer<int64_t>(total.sentence);
+  out.sentence_end = Buffer<int64_t>(total.sentence);
+  out.sentence_vectors = Buffer<float>(total.sentence_values);
+  out.text_offsets[n] = total.text;
+  out.sentence_offsets[n] = total.sentence;
+  parallel_for(static_cast<int64_t>(blocks.size()), threads, [&](int64_t b) {
+    fill(texts, first_row, blocks[static_cast<size_t>(b)], places[static_cast<size_t>(b)], out);
+    blocks[static_cast<size_t>(b)] = ChunkBlock{};  // its memory is not needed while the others are copied
+  });
+  return out;
+}
+
+}  // namespace pychunk

@@ -1,0 +1,70 @@
+// The columns of a chunk table, built from the chunks that worker threads found.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hash.h"
+#include "view.h"
+
+namespace pychunk {
+
+// A flat array whose memory is not cleared first; it is handed to Python without a copy.
+template <typename T>
+struct Buffer {
+  std::unique_ptr<T[]> data;
+  int64_t size = 0;
+  Buffer() = default;
+  explicit Buffer(int64_t n) : data(new T[static_cast<size_t>(n)]), size(n) {}
+  T& operator[](int64_t i) { return data[static_cast<size_t>(i)]; }
+};
+
+enum ChunkKind : int8_t { kIrrelevant = 0, kRelevant = 1, kNoKind = -1 };
+
+struct Chunk {
+  int64_t start_byte, end_byte;  // in its document, trimmed
+  int64_t start, end;            // the same in characters
+  int64_t tokens;
+  int64_t overlap;  // characters repeated from the chunk before
+  int64_t page, page_end;
+  float score;  // NaN: none
+  ChunkKind kind;
+};
+
+struct ChunkSentence {
+  int64_t start, end;  // characters
+};
+
+// Chunks of consecutive documents, from one worker.
+struct ChunkBlock {
+  int64_t first_document = 0;
+  std::vector<int64_t> chunks_in_document;
+  std::vector<Hash128> document_hashes;
+  std::vector<Chunk> chunks;
+  std::vector<float> chunk_vectors;        // dim values a chunk
+  std::vector<int64_t> sentences_in_chunk;  // for `sentences`
+  std::vector<ChunkSentence> sentences;
+  std::vector<float> sentence_vectors;
+  int64_t tokens = 0, unknown_tokens = 0;  // met by the tokenizer
+};
+
+struct Table {
+  Buffer<int64_t> document, chunk, start, end, start_byte, end_byte;
+  Buffer<int64_t> text_offsets;
+  Buffer<char> text;
+  Buffer<char> chunk_id;  // 32 hexadecimal digits a chunk
+  Buffer<int64_t> tokens, overlap, page, page_end;
+  Buffer<int8_t> kind;
+  Buffer<float> score;
+  Buffer<float> chunk_vectors;
+  Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;
+  Buffer<float> sentence_vectors;
+  int64_t tokens_met = 0, unknown_tokens = 0;
+};
+
+// Joins the blocks, in order, on `threads` threads; `document` counts from first_row. The `sentences` columns are
+// filled where any block has them.
+Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads);
+
+}  // namespace pychunk

@@ -1,0 +1,69 @@
+#include "threshold.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pychunk {
+
+double Moments::deviation() const {
+  const double n = static_cast<double>(count), m = static_cast<double>(sum) / n * kFixedPointUnit;
+  return std::sqrt(std::max(0.0, static_cast<double>(squares) / n * kFixedPointUnit - m * m));
+}
+
+double percentile(std::vector<double>& values, double percent) {
+  const double position = percent / 100.0 * static_cast<double>(values.size() - 1);
+  const size_t below = std::min(static_cast<size_t>(position), values.size() - 1);
+  std::nth_element(values.begin(), values.begin() + below, values.end());
+  const double low = values[below];
+  if (below + 1 == values.size()) return low;
+  const double high = *std::min_element(values.begin() + below + 1, values.end());
+  const double t = position - static_cast<double>(below), gap = high - low;
+  return t >= 0.5 ? high - gap * (1.0 - t) : low + gap * t;  // as NumPy does, so that both ends are exact
+}
+
+void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels) {
+  Moments moments;
+  for (const float score : scores) moments.add(score);
+  labels.resize(scores.size());
+  if (k == 0.0) {
+    for (size_t i = 0; i < scores.size(); ++i)
+      labels[i] = static_cast<__int128>(fixed_point(scores[i])) * moments.count >= moments.sum;
+    return;
+  }
+  const double threshold = moments.count > 0 ? moments.mean() + k * moments.deviation() : 0.0;
+  for (size_t i = 0; i < scores.size(); ++i)
+    labels[i] = static_cast<double>(fixed_point(scores[i])) * kFixedPointUnit >= threshold;
+}
+
+void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut) {
+  const size_t n = scores.size();
+  cut.assign(n, 0);
+  if (n == 0) return;
+  std::vector<double> values(scores.begin(), scores.end());
+  if (kind == ThresholdKind::kGradient) {
+    if (n < 2) return;
+    std::vector<double> slope(n);
+    const auto distance = [&](size_t i) { return 1.0 - static_cast<double>(scores[i]); };
+    for (size_t i = 1; i + 1 < n; ++i) slope[i] = (distance(i + 1) - distance(i - 1)) / 2.0;
+    slope[0] = distance(1) - distance(0);
+    slope[n - 1] = distance(n - 1) - distance(n - 2);
+    values = slope;
+    const double threshold = percentile(values, parameter);
+    for (size_t i = 0; i < n; ++i) cut[i] = slope[i] > threshold;
+    return;
+  }
+  double threshold = parameter;
+  if (kind == ThresholdKind::kPercentile) {
+    threshold = percentile(values, parameter);
+  } else if (kind != ThresholdKind::kValue) {
+    Moments moments;
+    for (const float score : scores) moments.add(score);
+    const double spread = kind == ThresholdKind::kStd
+                              ? moments.deviation()
+                              : percentile(values, 75.0) - percentile(values, 25.0);
+    threshold = moments.mean() - parameter * spread;
+  }
+  for (size_t i = 0; i < n; ++i) cut[i] = static_cast<double>(scores[i]) < threshold;
+}
+
+}  // namespace pychunk
