@@ -1,4 +1,5 @@
-// The only file that knows Python: NumPy arrays to views, the GIL released, one call, arrays back. No arithmetic.
+// The only file that knows Python: NumPy arrays to views, the GIL released, one call, arrays back. No
+// arithmetic.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -9,6 +10,7 @@
 #include "hash.h"
 #include "parallel.h"
 #include "pipeline.h"
+#include "recursive.h"
 #include "similarity.h"
 #include "threshold.h"
 #include "wordpiece.h"
@@ -50,11 +52,24 @@ Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
 }
 
 template <typename T>
+Array<T> array(std::vector<T>&& values, std::vector<py::ssize_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<py::ssize_t>(values.size())};
+  auto* kept = new std::vector<T>(std::move(values));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  return Array<T>(std::move(shape), kept->data(), owner);
+}
+
+template <typename T>
 T named(const std::map<std::string, T>& names, const py::dict& options, const char* key) {
   const auto value = options[key].cast<std::string>();
   const auto found = names.find(value);
   PYCHUNK_CHECK(found != names.end(), "unknown ", key, " '", value, "'");
   return found->second;
+}
+
+Unit unit_from(const py::dict& options) {
+  return named<Unit>({{"tokens", Unit::kTokens}, {"words", Unit::kWords}, {"characters", Unit::kCharacters}},
+                     options, "unit");
 }
 
 // From the fields of pychunk.plan.Plan.
@@ -70,8 +85,7 @@ Plan plan_from(const py::dict& options) {
                                {"pic", Method::kPic}},
                               options, "method");
   plan.wrap = options["wrap"].cast<bool>() ? Wrap::kAuto : Wrap::kOff;
-  plan.unit = named<Unit>(
-      {{"tokens", Unit::kTokens}, {"words", Unit::kWords}, {"characters", Unit::kCharacters}}, options, "unit");
+  plan.unit = unit_from(options);
   plan.size = options["size"].cast<int64_t>();
   plan.separators = options["separators"].cast<std::vector<std::string>>();
   plan.threshold = named<ThresholdKind>({{"value", ThresholdKind::kValue},
@@ -113,6 +127,7 @@ struct Arguments {
   Optional<int64_t> summary_offsets;
   Optional<float> summary_vectors;
   Optional<int64_t> page_starts, page_offsets;
+  Optional<uint8_t> fallback;
   int64_t first_row;
   int threads;
 
@@ -132,6 +147,11 @@ struct Arguments {
       PYCHUNK_CHECK(tokenizer != nullptr, "a table needs a tokenizer");
       PYCHUNK_CHECK(in.table.rows >= tokenizer->vocabulary_size(), "the table must have a row for each of ",
                     tokenizer->vocabulary_size(), " tokens, got ", in.table.rows);
+    }
+    if (fallback) {
+      PYCHUNK_CHECK(tokenizer != nullptr && fallback->size() >= tokenizer->vocabulary_size(),
+                    "fallback must hold a flag for each token, got ", fallback->size());
+      in.fallback = view(*fallback);
     }
     if (id_text) {
       in.ids = texts(*id_text, *id_offsets);
@@ -156,8 +176,8 @@ struct Arguments {
       in.summary_vectors = matrix(*summary_vectors, "summaries");
       one_each(in.summary_vectors.rows, "summaries");
       const int64_t dim = vectors ? in.vectors.cols : in.table.cols;
-      PYCHUNK_CHECK(in.summary_vectors.cols == dim, "summaries must have ", dim, " columns, as the sentence vectors, got ",
-                    in.summary_vectors.cols);
+      PYCHUNK_CHECK(in.summary_vectors.cols == dim, "summaries must have ", dim,
+                    " columns, as the sentence vectors, got ", in.summary_vectors.cols);
     }
     if (page_starts) {
       check_offsets(view(*page_offsets), page_starts->size(), "page_starts");
@@ -209,22 +229,37 @@ py::dict segment_batch(const Arguments& arguments) {
     out["sentence_vectors"] = array(std::move(table.sentence_vectors), {rows, dim});
   }
   out["tokens_met"] = table.tokens_met;
-  out["unknown_tokens"] = table.unknown_tokens;
+  out["fallback_tokens"] = table.fallback_tokens;
   return out;
 }
 
-Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan, const WordPiece* tokenizer,
-                 Optional<int8_t> table, Optional<uint8_t> id_text, Optional<int64_t> id_offsets,
-                 Optional<int64_t> sentence_starts, Optional<int64_t> sentence_offsets, Optional<float> vectors,
-                 Optional<int64_t> vector_offsets, Optional<uint8_t> summary_text, Optional<int64_t> summary_offsets,
-                 Optional<float> summary_vectors, Optional<int64_t> page_starts, Optional<int64_t> page_offsets,
+Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan,
+                 const WordPiece* tokenizer, Optional<int8_t> table, Optional<uint8_t> id_text,
+                 Optional<int64_t> id_offsets, Optional<int64_t> sentence_starts,
+                 Optional<int64_t> sentence_offsets, Optional<float> vectors,
+                 Optional<int64_t> vector_offsets, Optional<uint8_t> summary_text,
+                 Optional<int64_t> summary_offsets, Optional<float> summary_vectors,
+                 Optional<int64_t> page_starts, Optional<int64_t> page_offsets, Optional<uint8_t> fallback,
                  int64_t first_row, int threads) {
-  return {std::move(text),           std::move(offsets),         plan_from(plan),
-          tokenizer,                 std::move(table),           std::move(id_text),
-          std::move(id_offsets),     std::move(sentence_starts), std::move(sentence_offsets),
-          std::move(vectors),        std::move(vector_offsets),  std::move(summary_text),
-          std::move(summary_offsets), std::move(summary_vectors), std::move(page_starts),
-          std::move(page_offsets),   first_row,                  threads};
+  return {std::move(text),
+          std::move(offsets),
+          plan_from(plan),
+          tokenizer,
+          std::move(table),
+          std::move(id_text),
+          std::move(id_offsets),
+          std::move(sentence_starts),
+          std::move(sentence_offsets),
+          std::move(vectors),
+          std::move(vector_offsets),
+          std::move(summary_text),
+          std::move(summary_offsets),
+          std::move(summary_vectors),
+          std::move(page_starts),
+          std::move(page_offsets),
+          std::move(fallback),
+          first_row,
+          threads};
 }
 
 void bind_pipeline(py::module_& m) {
@@ -232,11 +267,14 @@ void bind_pipeline(py::module_& m) {
       .def(py::init(&gather), py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("plan"),
            py::kw_only(), py::arg("tokenizer") = nullptr, py::arg("table").noconvert() = py::none(),
            py::arg("id_text").noconvert() = py::none(), py::arg("id_offsets").noconvert() = py::none(),
-           py::arg("sentence_starts").noconvert() = py::none(), py::arg("sentence_offsets").noconvert() = py::none(),
-           py::arg("vectors").noconvert() = py::none(), py::arg("vector_offsets").noconvert() = py::none(),
-           py::arg("summary_text").noconvert() = py::none(), py::arg("summary_offsets").noconvert() = py::none(),
-           py::arg("summary_vectors").noconvert() = py::none(), py::arg("page_starts").noconvert() = py::none(),
-           py::arg("page_offsets").noconvert() = py::none(), py::arg("first_row") = 0, py::arg("threads") = 1,
+           py::arg("sentence_starts").noconvert() = py::none(),
+           py::arg("sentence_offsets").noconvert() = py::none(), py::arg("vectors").noconvert() = py::none(),
+           py::arg("vector_offsets").noconvert() = py::none(),
+           py::arg("summary_text").noconvert() = py::none(),
+           py::arg("summary_offsets").noconvert() = py::none(),
+           py::arg("summary_vectors").noconvert() = py::none(),
+           py::arg("page_starts").noconvert() = py::none(), py::arg("page_offsets").noconvert() = py::none(),
+           py::arg("fallback").noconvert() = py::none(), py::arg("first_row") = 0, py::arg("threads") = 1,
            py::keep_alive<1, 5>());
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
@@ -266,7 +304,8 @@ void bind_pipeline(py::module_& m) {
                               array(std::move(table.flags)));
       },
       py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("wrap"), py::arg("threads") = 1,
-      "(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be "
+      "(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must "
+      "be "
       "valid UTF-8.");
   m.def(
       "encode_static",
@@ -283,8 +322,8 @@ void bind_pipeline(py::module_& m) {
         }
         return array(std::move(vectors), {documents.size(), rows.cols});
       },
-      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
-      py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"),
+      py::arg("table").noconvert(), py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
 }
 
 void bind_text(py::module_& m) {
@@ -320,14 +359,106 @@ void bind_vectors(py::module_& m) {
         const py::gil_scoped_release unlocked;
         for (int64_t i = 0; i < rows; ++i) normalize(data + i * dim, dim);
       },
-      py::arg("vectors").noconvert(), "Scales each row of float32[n, d] to unit length, in place; zero stays zero.");
+      py::arg("vectors").noconvert(),
+      "Scales each row of float32[n, d] to unit length, in place; zero stays zero.");
   m.def(
       "dot",
       [](const Array<float>& a, const Array<float>& b) {
-        PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ", b.size());
+        PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ",
+                      b.size());
         return kernels().dot(a.data(), b.data(), static_cast<size_t>(a.size()));
       },
       py::arg("a").noconvert(), py::arg("b").noconvert(), "Dot product as a fixed tree of partial sums.");
+}
+
+py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
+                       bool byte_spans) {
+  check_offsets(view(bounds), text.size(), "bounds");
+  std::vector<int32_t> ids;
+  std::vector<int64_t> offsets, spans;
+  {
+    const py::gil_scoped_release unlocked;
+    tokenizer.encode({reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
+                     bounds.data(), static_cast<size_t>(bounds.size()) - 1, ids, offsets,
+                     byte_spans ? &spans : nullptr);
+  }
+  const auto tokens = static_cast<py::ssize_t>(ids.size());
+  return py::make_tuple(array(std::move(ids)), array(std::move(offsets)),
+                        byte_spans ? py::object(array(std::move(spans), {tokens, 2})) : py::none());
+}
+
+void bind_wordpiece(py::module_& m) {
+  py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece.")
+      .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents,
+                       bool clean_text, bool handle_chinese_chars, const std::string& unknown,
+                       const std::string& prefix, int max_word_characters) {
+             return WordPiece(vocabulary, {lowercase, strip_accents, clean_text, handle_chinese_chars,
+                                           unknown, prefix, max_word_characters});
+           }),
+           py::arg("vocabulary"), py::arg("lowercase") = true, py::arg("strip_accents") = true,
+           py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
+           py::arg("prefix") = "##", py::arg("max_word_characters") = 100)
+      .def("encode", &encode_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
+           py::arg("byte_spans") = false,
+           "Tokens of the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself: ids "
+           "int32[t], "
+           "offsets int64[n + 1] into them, and byte spans int64[t, 2] or None.")
+      .def_property_readonly("vocabulary_size", &WordPiece::vocabulary_size)
+      .def_property_readonly("unknown_id", &WordPiece::unknown_id);
+}
+
+py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offsets, int64_t size,
+                          int64_t overlap, const std::optional<std::vector<std::string>>& separators,
+                          const std::string& unit, const Optional<int64_t>& sentence_starts,
+                          const Optional<int64_t>& token_starts) {
+  check_offsets(view(offsets), text.size(), "offsets");
+  PYCHUNK_CHECK(!separators || !separators->empty(), "separators must be None or hold 1 or more");
+  py::dict named_unit;
+  named_unit["unit"] = unit;
+  RecursiveOptions options{.size = size, .overlap = overlap, .unit = unit_from(named_unit), .separators = {}};
+  if (separators) options.separators = *separators;
+  PYCHUNK_CHECK(options.unit != Unit::kTokens || token_starts, "unit 'tokens' needs token_starts");
+  RecursiveInput input{
+      .buffer = {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
+      .begin = 0,
+      .end = 0};
+  if (sentence_starts) {
+    check_offsets(view(*sentence_starts), text.size(), "sentence_starts");
+    input.sentence_starts = view(*sentence_starts);
+  }
+  if (token_starts) input.token_starts = view(*token_starts);
+  RecursiveSplitter splitter(options);
+  std::vector<Piece> pieces;
+  std::vector<int64_t> piece_offsets{0}, spans, sizes;
+  {
+    const py::gil_scoped_release unlocked;
+    for (py::ssize_t i = 1; i < offsets.size(); ++i) {
+      input.begin = offsets.data()[i - 1], input.end = offsets.data()[i];
+      splitter.split(input, pieces);
+      piece_offsets.push_back(static_cast<int64_t>(pieces.size()));
+    }
+    for (const Piece& piece : pieces) {
+      spans.insert(spans.end(), {piece.start, piece.end});
+      sizes.push_back(piece.size);
+    }
+  }
+  const auto n = static_cast<py::ssize_t>(pieces.size());
+  return py::make_tuple(array(std::move(spans), {n, 2}), array(std::move(piece_offsets)),
+                        array(std::move(sizes)));
+}
+
+void bind_recursive(py::module_& m) {
+  m.def("split_recursive", &split_recursive, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+        py::arg("size"), py::arg("overlap") = 0, py::arg("separators") = py::none(),
+        py::arg("unit") = "characters", py::arg("sentence_starts").noconvert() = py::none(),
+        py::arg("token_starts").noconvert() = py::none(),
+        R"(Splits k documents of valid UTF-8 at the strongest separators that keep pieces within `size`.
+
+text uint8[bytes], offsets int64[k + 1] (document i is text[offsets[i]:offsets[i + 1]]), size and overlap in `unit`
+(characters, words, tokens), separators None (blank line, line, sentence, word, character) or literal strings,
+strongest first, as in LangChain's RecursiveCharacterTextSplitter. sentence_starts and token_starts (needed for
+tokens): rising int64 byte offsets into text. Returns (spans int64[n, 2] of bytes in text, piece_offsets
+int64[k + 1], sizes int64[n] in the unit). ValueError for anything out of range.)");
 }
 
 }  // namespace
@@ -342,5 +473,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("default_threads", &default_threads, "Threads that a call uses unless told otherwise.");
   bind_text(m);
   bind_vectors(m);
+  bind_wordpiece(m);
+  bind_recursive(m);
   bind_pipeline(m);
 }

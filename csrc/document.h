@@ -1,5 +1,5 @@
-// What the methods and the budget know of one document: its sentences, their lengths and vectors, each computed
-// when first asked for and kept until the next document.
+// What the methods and the budget know of one document: its sentences, their lengths and vectors, each
+// computed when first asked for and kept until the next document.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -24,6 +24,7 @@ class Document {
     return s + 1 < sentences() ? begin(s + 1) : static_cast<int64_t>(text_.size());
   }
   uint8_t flags(int64_t s) const { return sentences_.flags[static_cast<size_t>(s)]; }
+  std::span<const int64_t> starts() const { return sentences_.starts; }
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
   // Sentence that holds byte `at`.
   int64_t sentence_at(int64_t at) const;
@@ -37,20 +38,23 @@ class Document {
 
   const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
-  Matrix<const float> vectors();                // one row a sentence
-  std::span<const float> cosines();             // adjacent ones; empty where the inputs give no vectors
+  Matrix<const float> vectors();     // one row a sentence
+  std::span<const float> cosines();  // adjacent ones; empty where the inputs give no vectors
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.data != nullptr; }
   bool encodes_text() const { return inputs_->vectors.data == nullptr && inputs_->table.data != nullptr; }
 
   // Tokens and vector of any piece of text, by the static encoder.
-  int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
+  int64_t count_tokens(std::string_view piece) const {
+    return measure(piece, Unit::kTokens, inputs_->tokenizer);
+  }
   void encode(std::string_view piece, float* out) const;
 
   int64_t tokens_met() const { return static_cast<int64_t>(ids_.size()); }
-  int64_t unknown_tokens() const;
+  int64_t fallback_tokens() const;  // those flagged in the inputs, unless the document is all ASCII
 
  private:
   int64_t name() const { return inputs_->first_row + row_; }  // as errors call it
+  bool is_ascii() const;
   void tokenize();
   void take_sentences(std::span<const int64_t> first_characters);
   void cut_at_pages();
@@ -65,7 +69,8 @@ class Document {
   Lengths lengths_[3];
   std::vector<float> vectors_, cosines_;
   std::vector<int32_t> sums_;
-  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false, has_cosines_ = false;
+  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false,
+       has_cosines_ = false;
   bool has_lengths_[3] = {};
 };
 

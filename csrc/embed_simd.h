@@ -1,9 +1,10 @@
 // Embedding bag: rows of an int8 table summed exactly. Integer sums have no order, so every instruction set,
 // batch and thread count gives the same bits.
 //
-// Floor: a token reads `dim` bytes of the table (256: four cache lines; the 4,000 commonest rows, 85 % of English
-// tokens, are 1 MB and live in L2) and does dim / 32 widening loads and dim / 32 adds in 512-bit registers: 16
-// micro-operations, about 8 cycles, against about 5 bytes of text, so near 2 GB/s a core while L2 feeds it.
+// Floor: a token reads `dim` bytes of the table (256: four cache lines; the 4,000 commonest rows, 85 % of
+// English tokens, are 1 MB and live in L2) and does dim / 32 widening loads and dim / 32 adds in 512-bit
+// registers: 16 micro-operations, about 8 cycles, against about 5 bytes of text, so near 2 GB/s a core while
+// L2 feeds it.
 #pragma once
 #include "simd.h"
 
@@ -59,7 +60,8 @@ void embedding_bag(const int8_t* table, size_t dim, const int32_t* ids, size_t n
 void unit_from_sums(const int32_t* sums, size_t dim, float* out) {
   int64_t squares = 0;
   for (size_t j = 0; j < dim; ++j) squares += static_cast<int64_t>(sums[j]) * sums[j];
-  const float scale = squares == 0 ? 0.0f : static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(squares)));
+  const float scale =
+      squares == 0 ? 0.0f : static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(squares)));
   for (size_t j = 0; j < dim; ++j) out[j] = static_cast<float>(sums[j]) * scale;
 }
 

@@ -14,8 +14,34 @@ struct Kernels {
   int64_t (*find_invalid_utf8)(const uint8_t* text, size_t size);
   // Number of characters: bytes that do not continue one.
   int64_t (*count_characters)(const uint8_t* text, size_t size);
+  // Bytes at which a sentence may end, one bit a byte; bits has room for (size + 63) / 64 words.
+  void (*mark_stops)(const uint8_t* text, size_t size, uint64_t* bits);
   // Whether a run of more than 100 bytes without ASCII white space may exist (true may be a false alarm).
   bool (*may_hold_long_run)(const uint8_t* text, size_t size);
+
+  // ---- WordPiece (wordpiece_simd.h) ----
+  // Where the words of a text lie that is split at ASCII white space, at bytes marked in `breaks` (bit i % 64
+  // of breaks[i / 64]) and around ASCII punctuation; returns how many. Word k is [starts[k], ends[k]).
+  // copy[i] is text[i], A-Z as a-z where `lowercase`, and with its top bit set where BERT drops it: NUL, and
+  // other ASCII control characters where `clean`. So a word whose bytes are all below 0x80 is normalised
+  // already. copy has room for size + 64 bytes, starts and ends for size + 64 entries.
+  size_t (*scan_words)(const uint8_t* text, size_t size, const uint64_t* breaks, bool lowercase, bool clean,
+                       uint8_t* copy, uint32_t* starts, uint32_t* ends);
+
+  // ---- recursive splitter (recursive_simd.h); offsets count from `text`, at most `room` are written ----
+  // Matches of a separator (length >= 1) inside [begin, end), from the left, none overlapping the one before.
+  size_t (*find_separator)(const uint8_t* text, size_t begin, size_t end, const uint8_t* separator,
+                           size_t length, int64_t* out, size_t room);
+  // Characters in [begin, end) that are no white space and follow white space inside [begin, end).
+  size_t (*find_word_starts)(const uint8_t* text, size_t begin, size_t end, int64_t* out, size_t room);
+  // Offset of the first line break (LF, VT, FF, CR, U+0085, U+2028, U+2029), or size.
+  size_t (*find_line_break)(const uint8_t* text, size_t size);
+  // out[k] = base + characters in [begin, at[k]) for n >= 1 rising offsets.
+  void (*count_characters_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
+                              int64_t* out);
+  // The same of words, where each [at[k - 1], at[k]) is counted on its own: a cut word counts on both sides.
+  void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
+                         int64_t* out);
 
   // ---- vectors (embed_simd.h, similarity_simd.h) ----
   // sums[j] = sum over t of table[ids[t], j], exactly.

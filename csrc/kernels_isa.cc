@@ -1,11 +1,12 @@
 // Compiled once per instruction set (CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
 // Include no standard header that holds templates or inline functions with external linkage: the linker keeps
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
-#include "kernels.h"
-
 #include "embed_simd.h"
+#include "kernels.h"
+#include "recursive_simd.h"
 #include "similarity_simd.h"
 #include "text_simd.h"
+#include "wordpiece_simd.h"
 
 #define PYCHUNK_STRING_(x) #x
 #define PYCHUNK_STRING(x) PYCHUNK_STRING_(x)
@@ -19,7 +20,14 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .name = PYCHUNK_STRING(PYCHUNK_ISA),
       .find_invalid_utf8 = find_invalid_utf8,
       .count_characters = count_characters,
+      .mark_stops = mark_stops,
       .may_hold_long_run = may_hold_long_run,
+      .scan_words = scan_words,
+      .find_separator = find_separator,
+      .find_word_starts = find_word_starts,
+      .find_line_break = find_line_break,
+      .count_characters_at = count_characters_at,
+      .count_words_at = count_words_at,
       .embedding_bag = embedding_bag,
       .unit_from_sums = unit_from_sums,
       .dot = dot,

@@ -28,9 +28,10 @@ void for_each_word(std::string_view text, Body body) {
   if (inside) body(begin, text.size());
 }
 
-// Tokens that the long runs of text add to its ids.
-int64_t long_run_surplus(const WordPiece& tokenizer, std::string_view text) {
-  int64_t surplus = 0;
+// Calls body(begin, end, surplus) for each long run of text that counts as `surplus` more tokens than it has
+// ids.
+template <typename Body>
+void for_each_surplus(const WordPiece& tokenizer, std::string_view text, Body body) {
   std::vector<int32_t> ids;
   std::vector<int64_t> offsets;
   for_each_word(text, [&](size_t begin, size_t end) {
@@ -42,9 +43,13 @@ int64_t long_run_surplus(const WordPiece& tokenizer, std::string_view text) {
     ids.clear(), offsets.clear();
     tokenizer.encode(run, bounds, 1, ids, offsets, nullptr);
     const int64_t by_length = (length + kCharactersPerToken - 1) / kCharactersPerToken;
-    surplus += std::max<int64_t>(0, by_length - static_cast<int64_t>(ids.size()));
+    const int64_t surplus = by_length - static_cast<int64_t>(ids.size());
+    if (surplus > 0) body(begin, end, surplus);
   });
-  return surplus;
+}
+
+bool may_hold_long_run(std::string_view text) {
+  return kernels().may_hold_long_run(reinterpret_cast<const uint8_t*>(text.data()), text.size());
 }
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
@@ -68,7 +73,8 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
     int64_t length = guess, stop = advance(text, begin, end, length);
     if (unit == Unit::kTokens) {
       for (;;) {
-        const std::string_view piece = text.substr(static_cast<size_t>(begin), static_cast<size_t>(stop - begin));
+        const std::string_view piece =
+            text.substr(static_cast<size_t>(begin), static_cast<size_t>(stop - begin));
         const int64_t tokens = measure(piece, unit, tokenizer);
         if (tokens <= limit || length <= 1) break;
         length = std::max<int64_t>(1, std::min(length - 1, characters(piece) * limit / tokens));
@@ -82,16 +88,32 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
 }  // namespace
 
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts) {
+                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets,
+                      std::vector<int64_t>& counts) {
   ids.clear(), token_offsets.clear();
   tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr);
   counts.resize(n);
   for (size_t i = 0; i < n; ++i) counts[i] = token_offsets[i + 1] - token_offsets[i];
-  if (!kernels().may_hold_long_run(reinterpret_cast<const uint8_t*>(text.data()), text.size())) return;
+  if (!may_hold_long_run(text)) return;
   for (size_t i = 0; i < n; ++i)
-    if (bounds[i + 1] - bounds[i] > kLongRun)
-      counts[i] += long_run_surplus(
-          tokenizer, text.substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])));
+    for_each_surplus(
+        tokenizer,
+        text.substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])),
+        [&](size_t, size_t, int64_t surplus) { counts[i] += surplus; });
+}
+
+bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {
+  const size_t before = starts.size();
+  if (!may_hold_long_run(text)) return false;
+  for_each_surplus(tokenizer, text, [&](size_t begin, size_t end, int64_t surplus) {
+    // Spread evenly, so that a part of the run counts as its share; each on a character's first byte.
+    for (int64_t i = 0; i < surplus; ++i) {
+      size_t at = begin + static_cast<size_t>(static_cast<int64_t>(end - begin) * i / surplus);
+      while (continues_character(text[at])) --at;
+      starts.push_back(static_cast<int64_t>(at));
+    }
+  });
+  return starts.size() > before;
 }
 
 int64_t count_words(std::string_view text) {

@@ -1,5 +1,5 @@
-// How long a piece of text is, in tokens as budgets count them, words or characters; and cutting one sentence that
-// is longer than a budget.
+// How long a piece of text is, in tokens as budgets count them, words or characters; and cutting one sentence
+// that is longer than a budget.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -11,14 +11,19 @@
 namespace pychunk {
 
 // A run without white space longer than this many characters counts as one token per kCharactersPerToken
-// characters, unless it has more ids than that: BERT turns it into a single [UNK], which would let 10 MB pass.
+// characters, unless it has more ids than that: BERT turns it into a single [UNK], which would let 10 MB
+// pass.
 constexpr int64_t kLongRun = 100;
 constexpr int64_t kCharactersPerToken = 4;
 
-// Tokenises n consecutive spans [bounds[i], bounds[i + 1]) of text: ids and token_offsets as WordPiece::encode
-// gives them, counts[i] = tokens of span i in budgets. All three are overwritten.
+// Tokenises n consecutive spans [bounds[i], bounds[i + 1]) of text: ids and token_offsets as
+// WordPiece::encode gives them, counts[i] = tokens of span i in budgets. All three are overwritten.
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts);
+                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets,
+                      std::vector<int64_t>& counts);
+
+// Appends a byte of text for each token that its long runs count as beyond their ids; false if there is none.
+bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts);
 
 // Runs of characters that are not white space.
 int64_t count_words(std::string_view text);

@@ -7,8 +7,9 @@
 
 namespace pychunk {
 
-// Groups of consecutive sentences by the plan's method; `recursive` is not one of them, since its pieces need not
-// be sentences. Scores of sentences (pic: r_i) and their labels (pic: 1 relevant) are left empty by the others.
+// Groups of consecutive sentences by the plan's method; `recursive` is not one of them, since its pieces need
+// not be sentences. Scores of sentences (pic: r_i) and their labels (pic: 1 relevant) are left empty by the
+// others.
 struct Grouping {
   std::vector<Group> groups;
   std::vector<float> scores;

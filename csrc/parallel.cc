@@ -102,8 +102,9 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-// Never destroyed: its threads wait until the process ends. A forked child has none of them, so it starts over
-// with a new pool; the old one's memory is left alone because its locks may be held by threads that are gone.
+// Never destroyed: its threads wait until the process ends. A forked child has none of them, so it starts
+// over with a new pool; the old one's memory is left alone because its locks may be held by threads that are
+// gone.
 std::atomic<Pool*> g_pool{nullptr};
 
 Pool& pool() {

@@ -9,7 +9,7 @@
 #include "document.h"
 #include "methods.h"
 #include "parallel.h"
-
+#include "recursive.h"
 #include "similarity.h"
 #include "threshold.h"
 
@@ -25,15 +25,16 @@ std::vector<int64_t> plan_blocks(const Texts& texts) {
   std::vector<int64_t> borders{0};
   for (int64_t i = 0; i < texts.size(); ++i) {
     const int64_t begin = borders.back();
-    if (i > begin && (texts.offsets[i + 1] - texts.offsets[begin] > kBlockBytes || i - begin >= kBlockDocuments))
+    if (i > begin &&
+        (texts.offsets[i + 1] - texts.offsets[begin] > kBlockBytes || i - begin >= kBlockDocuments))
       borders.push_back(i);
   }
   if (texts.size() > 0) borders.push_back(texts.size());
   return borders;
 }
 
-// A chunk before its row is written: bytes [begin, end), sentences [first, last) that it touches, of which those
-// from own_first on are not repeated from the chunk before.
+// A chunk before its row is written: bytes [begin, end), sentences [first, last) that it touches, of which
+// those from own_first on are not repeated from the chunk before.
 struct Span {
   int64_t begin, end;
   int64_t first, last, own_first;
@@ -62,7 +63,7 @@ class Worker {
     }
     out_.chunks_in_document.push_back(static_cast<int64_t>(out_.chunks.size() - before));
     out_.tokens += document.tokens_met();
-    out_.unknown_tokens += document.unknown_tokens();
+    out_.fallback_tokens += document.fallback_tokens();
   }
 
  private:
@@ -91,7 +92,8 @@ class Worker {
     std::vector<Group>& groups = grouping_.groups;
     const std::vector<Limit> all = limits();
     const Cosines cosines = [this] { return document_->cosines(); };
-    if (plan_.min_tokens > 0) join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, cosines);
+    if (plan_.min_tokens > 0)
+      join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, cosines);
     for (const Limit& limit : all) cut_long(groups, limit, cosines);
     if (plan_.overlap > 0) {
       const Unit unit = plan_.method == Method::kFixed ? plan_.unit : Unit::kTokens;
@@ -102,7 +104,8 @@ class Worker {
                           return limit.allows(g.first, g.last);
                         });
       if (fits) {
-        spans_.push_back({document_->begin(g.overlap_first), document_->end(g.last - 1), g.overlap_first, g.last, g.first});
+        spans_.push_back({document_->begin(g.overlap_first), document_->end(g.last - 1), g.overlap_first,
+                          g.last, g.first});
       } else {
         split_inside(g.first);
       }
@@ -162,7 +165,8 @@ class Worker {
     const Trimmed sentence = trim(document_->text(), document_->begin(s), document_->end(s));
     whole = inside.begin <= sentence.begin && sentence.end <= inside.end;
     if (whole) return sentence;
-    return trim(document_->text(), std::max(sentence.begin, inside.begin), std::min(sentence.end, inside.end));
+    return trim(document_->text(), std::max(sentence.begin, inside.begin),
+                std::min(sentence.end, inside.end));
   }
 
   int64_t tokens_of(const Span& span, const Trimmed& inside) {
@@ -218,7 +222,8 @@ class Worker {
         vector = part_vector.data();
       }
       if (plan_.sentence_vectors) {
-        out_.sentences.push_back({document_->characters_before(part.begin), document_->characters_before(part.end)});
+        out_.sentences.push_back(
+            {document_->characters_before(part.begin), document_->characters_before(part.end)});
         out_.sentence_vectors.insert(out_.sentence_vectors.end(), vector, vector + dim);
         ++sentences;
       }
@@ -247,8 +252,44 @@ class Worker {
   std::vector<float> summary_;
 };
 
+// Where the tokens of a document begin. A long run without white space gets more starts than it has tokens,
+// so that it counts as measure.h says.
+void token_starts(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {
+  std::vector<int32_t> ids;
+  std::vector<int64_t> offsets, spans;
+  const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
+  tokenizer.encode(text, bounds, 1, ids, offsets, &spans);
+  starts.clear();
+  for (size_t t = 0; t < ids.size(); ++t) starts.push_back(spans[2 * t]);
+  if (add_long_runs(text, tokenizer, starts)) std::sort(starts.begin(), starts.end());
+}
+
 void Worker::split_by_separators() {
-  // TODO integrate
+  RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
+  RecursiveInput input{
+      document_->text(), 0, static_cast<int64_t>(document_->text().size()), document_->starts(), {}};
+  thread_local std::vector<int64_t> tokens;
+  if (plan_.unit == Unit::kTokens) {
+    token_starts(document_->text(), *inputs_.tokenizer, tokens);
+    input.token_starts = tokens;
+  }
+  std::vector<Piece> pieces;
+  splitter.split(input, pieces);
+  for (const Piece& p : pieces) {
+    const int64_t first = document_->sentence_at(p.start), last = document_->sentence_at(p.end - 1) + 1;
+    if (plan_.max_tokens == 0 || document_->count_tokens(piece(p.start, p.end)) <= plan_.max_tokens) {
+      spans_.push_back({p.start, p.end, first, last, first});
+      continue;
+    }
+    std::vector<int64_t> starts;
+    split_oversize(document_->text(), p.start, p.end, Unit::kTokens, plan_.max_tokens, inputs_.tokenizer,
+                   starts);
+    for (size_t i = 0; i < starts.size(); ++i) {
+      const int64_t end = i + 1 < starts.size() ? starts[i + 1] : p.end;
+      const int64_t at = document_->sentence_at(starts[i]);
+      spans_.push_back({starts[i], end, at, document_->sentence_at(end - 1) + 1, at});
+    }
+  }
 }
 
 }  // namespace

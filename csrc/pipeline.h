@@ -1,5 +1,5 @@
-// segment() for a batch: sentences, tokens, vectors, cuts, budget and chunks, one document after the other on each
-// thread, so that what a document needs stays in cache and nothing but chunks leaves the call.
+// segment() for a batch: sentences, tokens, vectors, cuts, budget and chunks, one document after the other on
+// each thread, so that what a document needs stays in cache and nothing but chunks leaves the call.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,8 +16,9 @@ struct Inputs {
   Texts texts;  // valid UTF-8
   const Plan* plan = nullptr;
   const WordPiece* tokenizer = nullptr;
-  Matrix<const int8_t> table;  // static encoder: one row a token id
-  Texts ids;                   // the caller's document ids; without them the text's hash stands in
+  Matrix<const int8_t> table;         // static encoder: one row a token id
+  std::span<const uint8_t> fallback;  // 1 for each token id that says little of a text: [UNK], single letters
+  Texts ids;                          // the caller's document ids; without them the text's hash stands in
 
   // Sentences from elsewhere: first characters, ragged by document. Empty offsets: split here.
   Ragged<int64_t> sentence_starts;
@@ -25,9 +26,9 @@ struct Inputs {
   Matrix<const float> vectors;
   std::span<const int64_t> vector_offsets;
 
-  Texts summaries;                       // pic with given summaries, as text for the static encoder
-  Matrix<const float> summary_vectors;   // or as vectors, one row a document
-  Ragged<int64_t> page_starts;           // first characters of pages, ragged by document
+  Texts summaries;                      // pic with given summaries, as text for the static encoder
+  Matrix<const float> summary_vectors;  // or as vectors, one row a document
+  Ragged<int64_t> page_starts;          // first characters of pages, ragged by document
 
   int64_t first_row = 0;  // number of the batch's first document in errors and in the table
   int threads = 1;
@@ -37,8 +38,8 @@ struct Inputs {
 bool tokens_are_counted(const Inputs& inputs);
 bool pages_are_counted(const Inputs& inputs);
 
-// The chunks of all documents, in order. Throws std::invalid_argument naming the document where given sentences or
-// vectors do not fit the text.
+// The chunks of all documents, in order. Throws std::invalid_argument naming the document where given
+// sentences or vectors do not fit the text.
 Table segment(const Inputs& inputs);
 
 // Sentences of all documents: byte spans [start, end) that tile each document, their SentenceFlags, and

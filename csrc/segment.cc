@@ -13,8 +13,8 @@ Group group(int64_t first, int64_t last) {
   return {static_cast<int32_t>(first), static_cast<int32_t>(last), static_cast<int32_t>(first)};
 }
 
-// Borders of sentences [first, last) by ascending cosine as a min-heap-ordered binary tree (Cartesian tree), so
-// that cutting a group of n sentences takes O(n) whatever its cosines are.
+// Borders of sentences [first, last) by ascending cosine as a min-heap-ordered binary tree (Cartesian tree),
+// so that cutting a group of n sentences takes O(n) whatever its cosines are.
 class BorderTree {
  public:
   // Border b lies between sentences b and b + 1 and has cosine cosines[b].
@@ -24,14 +24,16 @@ class BorderTree {
     std::vector<int64_t> spine;
     for (size_t b = 0; b < n; ++b) {
       int64_t below = -1;
-      while (!spine.empty() && cosines[first + spine.back()] > cosines[first + b]) below = spine.back(), spine.pop_back();
+      while (!spine.empty() && cosines[first + spine.back()] > cosines[first + b])
+        below = spine.back(), spine.pop_back();
       left_[b] = below;
       if (!spine.empty()) right_[spine.back()] = static_cast<int64_t>(b);
       spine.push_back(static_cast<int64_t>(b));
     }
     root_ = spine.front();
   }
-  // Appends the parts of [first, last) that are left when groups are cut at their lowest border until they fit.
+  // Appends the parts of [first, last) that are left when groups are cut at their lowest border until they
+  // fit.
   void cut(int64_t last, const Limit& limit, std::vector<Group>& out) const {
     struct Part {
       int64_t first, last, border;
@@ -63,7 +65,8 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
   for (int64_t first = 0; first < sentences;) {
     int64_t start = first;
     if (overlap > 0 && size.allows(first, first + 1)) {
-      while (start > previous && (*size.lengths)(start - 1, first) <= overlap && size.allows(start - 1, first + 1))
+      while (start > previous && (*size.lengths)(start - 1, first) <= overlap &&
+             size.allows(start - 1, first + 1))
         --start;
     }
     int64_t last = first + 1;
@@ -102,7 +105,9 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
 }
 
 void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cosines) {
-  const auto too_long = [&](const Group& g) { return g.last - g.first > 1 && !limit.allows(g.first, g.last); };
+  const auto too_long = [&](const Group& g) {
+    return g.last - g.first > 1 && !limit.allows(g.first, g.last);
+  };
   if (std::none_of(groups.begin(), groups.end(), too_long)) return;
   const std::span<const float> a = cosines();
   std::vector<Group> parts;
@@ -123,7 +128,8 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cos
   groups = std::move(parts);
 }
 
-void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits) {
+void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap,
+                 std::span<const Limit> limits) {
   for (size_t g = 1; g < groups.size(); ++g) {
     Group& current = groups[g];
     const Group& before = groups[g - 1];

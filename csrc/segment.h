@@ -1,5 +1,5 @@
-// From a method's cuts to chunks that fit: groups of sentences, joined up to min_tokens, cut down to max_tokens,
-// begun earlier by `overlap`.
+// From a method's cuts to chunks that fit: groups of sentences, joined up to min_tokens, cut down to
+// max_tokens, begun earlier by `overlap`.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,25 +28,29 @@ struct Group {
   int32_t first, last, overlap_first;
 };
 
-// Adjacent cosines of the document, or empty where there are no vectors; called only where a choice hangs on it.
+// Adjacent cosines of the document, or empty where there are no vectors; called only where a choice hangs on
+// it.
 using Cosines = std::function<std::span<const float>()>;
 
-// Greedy runs of whole sentences up to `size`, each begun with as many whole sentences from the end of the run
-// before as fit into `overlap` and leave room for the next one. A sentence that is too long stands alone.
+// Greedy runs of whole sentences up to `size`, each begun with as many whole sentences from the end of the
+// run before as fit into `overlap` and leave room for the next one. A sentence that is too long stands alone.
 void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::vector<Group>& groups);
 
-// While a group holds under min_tokens it joins, from the left, across the border with the higher adjacent cosine
-// (without vectors, or on a tie: the group before it), unless the two together break a limit; then the other side.
+// While a group holds under min_tokens it joins, from the left, across the border with the higher adjacent
+// cosine (without vectors, or on a tie: the group before it), unless the two together break a limit; then the
+// other side.
 void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens,
                 std::span<const Limit> limits, const Cosines& cosines);
 
-// Cuts groups that break `limit` at the sentence border with the lowest adjacent cosine, the earliest on a tie,
-// until every part fits or is one sentence; without vectors: at the last border that fits, from the left.
+// Cuts groups that break `limit` at the sentence border with the lowest adjacent cosine, the earliest on a
+// tie, until every part fits or is one sentence; without vectors: at the last border that fits, from the
+// left.
 void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cosines);
 
-// overlap_first of every group but the first: as many whole sentences from the end of the group before as measure
-// at most `overlap` and keep the group within the limits. A group of one sentence that breaks a limit is going to
-// be split inside, so nothing is repeated before or after it.
-void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits);
+// overlap_first of every group but the first: as many whole sentences from the end of the group before as
+// measure at most `overlap` and keep the group within the limits. A group of one sentence that breaks a limit
+// is going to be split inside, so nothing is repeated before or after it.
+void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap,
+                 std::span<const Limit> limits);
 
 }  // namespace pychunk

@@ -18,6 +18,7 @@ namespace {
 struct Block {
   __m512i v;
   static Block load(const uint8_t* p) { return {_mm512_loadu_si512(p)}; }
+  void store(uint8_t* p) const { _mm512_storeu_si512(p, v); }
   uint64_t eq(uint8_t c) const { return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(static_cast<char>(c))); }
   uint64_t high() const { return _mm512_movepi8_mask(v); }  // bytes >= 0x80
   // Bytes in [lo, hi], unsigned.
@@ -32,6 +33,10 @@ struct Block {
   static Block load(const uint8_t* p) {
     return {{_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))}};
+  }
+  void store(uint8_t* p) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v[0]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), v[1]);
   }
   static uint64_t join(__m256i a, __m256i b) {
     return static_cast<uint32_t>(_mm256_movemask_epi8(a)) |
@@ -61,6 +66,9 @@ struct Block {
     for (int i = 0; i < 4; ++i) b.v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
     return b;
   }
+  void store(uint8_t* p) const {
+    for (int i = 0; i < 4; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 16 * i), v[i]);
+  }
   static uint64_t join(const __m128i* r) {
     uint64_t mask = 0;
     for (int i = 0; i < 4; ++i)
@@ -74,7 +82,8 @@ struct Block {
   }
   uint64_t high() const { return join(v); }
   uint64_t range(uint8_t lo, uint8_t hi) const {
-    const __m128i base = _mm_set1_epi8(static_cast<char>(lo)), top = _mm_set1_epi8(static_cast<char>(hi - lo));
+    const __m128i base = _mm_set1_epi8(static_cast<char>(lo)),
+                  top = _mm_set1_epi8(static_cast<char>(hi - lo));
     __m128i r[4];
     for (int i = 0; i < 4; ++i) {
       const __m128i shifted = _mm_sub_epi8(v[i], base);
@@ -86,7 +95,12 @@ struct Block {
 #elif defined(__aarch64__)
 struct Block {
   uint8x16_t v[4];
-  static Block load(const uint8_t* p) { return {{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}}; }
+  static Block load(const uint8_t* p) {
+    return {{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}};
+  }
+  void store(uint8_t* p) const {
+    for (int i = 0; i < 4; ++i) vst1q_u8(p + 16 * i, v[i]);
+  }
   // One bit a byte: weigh each lane by its bit and add neighbours three times.
   static uint64_t join(const uint8x16_t* r) {
     const uint8x16_t bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
@@ -115,6 +129,7 @@ struct Block {
     memcpy(b.v, p, 64);
     return b;
   }
+  void store(uint8_t* p) const { memcpy(p, v, 64); }
   uint64_t eq(uint8_t c) const { return range(c, c); }
   uint64_t high() const { return range(0x80, 0xFF); }
   uint64_t range(uint8_t lo, uint8_t hi) const {
@@ -126,8 +141,8 @@ struct Block {
 };
 #endif
 
-// Calls body(block, offset, count) for each 64 bytes; the last block is padded with zero bytes, so that nothing
-// is read past the end of the text.
+// Calls body(block, offset, count) for each 64 bytes; the last block is padded with zero bytes, so that
+// nothing is read past the end of the text.
 template <typename Body>
 inline void for_each_block(const uint8_t* text, size_t size, Body body) {
   size_t i = 0;

@@ -119,8 +119,8 @@ void summary_vector(SummarySource source, const Matrix<const float>& vectors, st
       out.resize(static_cast<size_t>(vectors.cols));
       for (float& x : out) {
         const uint64_t bits = next_random(seed);
-        const auto total = static_cast<int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) +
-                                                (bits >> 48));
+        const auto total = static_cast<int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) +
+                                                (bits >> 32 & 0xFFFF) + (bits >> 48));
         x = static_cast<float>(total - 131070);
       }
       break;

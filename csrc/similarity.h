@@ -1,5 +1,5 @@
-// Cosines between the sentence vectors of one document: adjacent ones, and to a summary vector. All vectors are of
-// unit length or zero, so a cosine is a dot product, and a zero vector has cosine 0 to everything.
+// Cosines between the sentence vectors of one document: adjacent ones, and to a summary vector. All vectors
+// are of unit length or zero, so a cosine is a dot product, and a zero vector has cosine 0 to everything.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -21,7 +21,8 @@ void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::v
 // The summary vector of a document made from its own sentence vectors; dim values.
 //   mean        unit-length sum of all of them
 //   lead        unit-length sum of those of the first paragraph (flags: SentenceFlag)
-//   extractive  unit-length sum of min(5, 1 + n / 20) of them, chosen one by one: highest cosine to the mean less
+//   extractive  unit-length sum of min(5, 1 + n / 20) of them, chosen one by one: highest cosine to the mean
+//   less
 //               half the highest cosine to those chosen, the earliest on a tie
 //   sentence    one of them, drawn by `seed`
 //   random      a direction drawn by `seed`

@@ -1,6 +1,7 @@
-// Dot products of float32 vectors as one fixed tree of partial sums, so that every instruction set rounds alike:
-// lane k of 32 adds the products k, k + 32, k + 64, ... in order; then the upper half of the lanes is added to the
-// lower half, five times. Contraction into fused multiply-add is off for the whole build (CMakeLists.txt).
+// Dot products of float32 vectors as one fixed tree of partial sums, so that every instruction set rounds
+// alike: lane k of 32 adds the products k, k + 32, k + 64, ... in order; then the upper half of the lanes is
+// added to the lower half, five times. Contraction into fused multiply-add is off for the whole build
+// (CMakeLists.txt).
 #pragma once
 #include "simd.h"
 

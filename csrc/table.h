@@ -42,11 +42,11 @@ struct ChunkBlock {
   std::vector<int64_t> chunks_in_document;
   std::vector<Hash128> document_hashes;
   std::vector<Chunk> chunks;
-  std::vector<float> chunk_vectors;        // dim values a chunk
+  std::vector<float> chunk_vectors;         // dim values a chunk
   std::vector<int64_t> sentences_in_chunk;  // for `sentences`
   std::vector<ChunkSentence> sentences;
   std::vector<float> sentence_vectors;
-  int64_t tokens = 0, unknown_tokens = 0;  // met by the tokenizer
+  int64_t tokens = 0, fallback_tokens = 0;  // met by the tokenizer
 };
 
 struct Table {
@@ -60,11 +60,11 @@ struct Table {
   Buffer<float> chunk_vectors;
   Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;
   Buffer<float> sentence_vectors;
-  int64_t tokens_met = 0, unknown_tokens = 0;
+  int64_t tokens_met = 0, fallback_tokens = 0;
 };
 
-// Joins the blocks, in order, on `threads` threads; `document` counts from first_row. The `sentences` columns are
-// filled where any block has them.
+// Joins the blocks, in order, on `threads` threads; `document` counts from first_row. The `sentences` columns
+// are filled where any block has them.
 Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads);
 
 }  // namespace pychunk

@@ -16,16 +16,16 @@ enum SentenceFlag : uint8_t {
 };
 
 // Sentences of one document. They tile it: sentence i is [starts[i], starts[i + 1]), the last one ends at the
-// document's end. Leading white space belongs to the first sentence (starts[0] == 0), other white space to the
-// sentence before it. A document of nothing but white space has no sentence.
+// document's end. Leading white space belongs to the first sentence (starts[0] == 0), other white space to
+// the sentence before it. A document of nothing but white space has no sentence.
 struct SentenceList {
   std::vector<int64_t> starts;
   std::vector<uint8_t> flags;  // SentenceFlag bits, one byte a sentence
   void clear() { starts.clear(), flags.clear(); }
 };
 
-// kAuto: where most lines of the document are filled to a common width (hard-wrapped e-mail, README), a single
-// line break inside a block is a space. kOff: every line break ends a sentence and a paragraph.
+// kAuto: where most lines of the document are filled to a common width (hard-wrapped e-mail, README), a
+// single line break inside a block is a space. kOff: every line break ends a sentence and a paragraph.
 enum class Wrap : uint8_t { kOff, kAuto };
 
 // Splits valid UTF-8 (check it first) into sentences; `out` is overwritten, its memory reused.

@@ -1,4 +1,5 @@
-// Thresholds over scores, independent of the order in which scores are added: sums run over int64 fixed point.
+// Thresholds over scores, independent of the order in which scores are added: sums run over int64 fixed
+// point.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,8 +29,8 @@ struct Moments {
 // numpy.percentile(values, percent), linear interpolation; reorders `values`.
 double percentile(std::vector<double>& values, double percent);
 
-// Labels of scores r against mean(r) + k * std(r): 1 where r_i is at or above it (PIC, eq. 2-4). With k = 0 the
-// comparison is exact: n * r_i >= sum(r) in integers.
+// Labels of scores r against mean(r) + k * std(r): 1 where r_i is at or above it (PIC, eq. 2-4). With k = 0
+// the comparison is exact: n * r_i >= sum(r) in integers.
 void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels);
 
 // cut[i] = 1 where adjacent score a_i falls under the threshold of `kind`:

@@ -18,8 +18,8 @@ template <typename... Parts>
 }
 
 // PYCHUNK_CHECK(n > 0, "n must be positive, got ", n)
-#define PYCHUNK_CHECK(condition, ...) \
-  do {                                \
+#define PYCHUNK_CHECK(condition, ...)               \
+  do {                                              \
     if (!(condition)) ::pychunk::fail(__VA_ARGS__); \
   } while (false)
 

@@ -15,7 +15,7 @@ struct WordPieceOptions {
   bool clean_text = true;
   bool handle_chinese_chars = true;
   std::string unknown = "[UNK]";
-  std::string prefix = "##";     // of pieces that continue a word
+  std::string prefix = "##";      // of pieces that continue a word
   int max_word_characters = 100;  // a longer word is one [UNK]
 };
 
@@ -27,10 +27,10 @@ class WordPiece {
   ~WordPiece();
   WordPiece(WordPiece&&) noexcept;
 
-  // Tokenises each of n consecutive spans [bounds[i], bounds[i + 1]) of valid UTF-8 text on its own and appends
-  // the ids (no special tokens). token_offsets gets n + 1 entries appended: token_offsets[i] is the index into
-  // ids where span i begins. byte_spans, unless null, gets two entries a token appended: its [start, end) bytes
-  // in text.
+  // Tokenises each of n consecutive spans [bounds[i], bounds[i + 1]) of valid UTF-8 text on its own and
+  // appends the ids (no special tokens). token_offsets gets n + 1 entries appended: token_offsets[i] is the
+  // index into ids where span i begins. byte_spans, unless null, gets two entries a token appended: its
+  // [start, end) bytes in text.
   void encode(std::string_view text, const int64_t* bounds, size_t n, std::vector<int32_t>& ids,
               std::vector<int64_t>& token_offsets, std::vector<int64_t>* byte_spans) const;
 

@@ -1,0 +1,135 @@
+"""Sentence splitting: F1 over sentence ends on documents with gold sentences, and speed, beside other splitters.
+
+An end is the last character of a sentence that is not white space; the document's end is not counted. `inside` counts
+only ends that are not at a line break. Splitters that are not installed are listed as such.
+
+    python bench/sentences.py --data ../shared/data
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from pychunk import _core
+
+Splitter = Callable[[str], list[str]]
+_BASELINE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
+
+
+def pychunk_ends(text: str) -> set[int]:
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    spans, _, _ = _core.split_sentences(data, np.array([0, len(data)]), True)
+    starts = [len(bytes(data[: int(a)]).decode()) for a, _ in spans]
+    return ends_of(text, [*starts[1:], len(text)])
+
+
+def ends_of(text: str, stops: list[int]) -> set[int]:
+    return {len(text[:stop].rstrip()) for stop in stops if text[:stop].strip()}
+
+
+def regex_ends(text: str) -> set[int]:
+    return ends_of(text, [match.end() for match in _BASELINE.finditer(text)] + [len(text)])
+
+
+def aligned(text: str, sentences: list[str]) -> set[int]:
+    """Ends of sentences that a splitter returned as strings."""
+    position, found = 0, set()
+    for sentence in sentences:
+        for character in sentence:
+            if not character.isspace():
+                while position < len(text) and text[position] != character:
+                    position += 1
+                position += 1
+        found.add(position)
+    return found
+
+
+def others() -> dict[str, Callable[[str], set[int]] | str]:
+    """Peers by name; a reason in place of one that cannot run."""
+    found: dict[str, Callable[[str], set[int]] | str] = {}
+    try:
+        import sentencex
+
+        found["sentencex"] = lambda text: aligned(text, list(sentencex.segment("en", text)))
+    except ImportError:
+        found["sentencex"] = "not installed"
+    try:
+        import blingfire
+
+        found["blingfire"] = lambda text: aligned(text, blingfire.text_to_sentences(text).split("\n"))
+    except (ImportError, OSError):
+        found["blingfire"] = "not installed"
+    try:
+        import pysbd
+
+        segmenter = pysbd.Segmenter(language="en", clean=False)
+        found["pysbd"] = lambda text: aligned(text, segmenter.segment(text))
+    except ImportError:
+        found["pysbd"] = "not installed"
+    try:
+        from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+        punkt = PunktSentenceTokenizer()
+        found["punkt (untrained)"] = lambda text: aligned(text, punkt.tokenize(text))
+    except ImportError:
+        found["punkt (untrained)"] = "not installed"
+    return found
+
+
+def f1(documents: list[dict], ends: Callable[[str], set[int]], inside: bool) -> float:
+    right = found = wanted = 0
+    for document in documents:
+        text = document["text"]
+        last = len(text.rstrip())
+
+        def counted(positions: set[int], text: str = text, last: int = last) -> set[int]:
+            kept = {p for p in positions if p < last}
+            if inside:
+                kept = {p for p in kept if "\n" not in re.match(r"\s*", text[p:]).group()}
+            return kept
+
+        gold = counted({len(text[:stop].rstrip()) for _, stop in document["sentences"]})
+        mine = counted(ends(text))
+        right += len(gold & mine)
+        found += len(mine)
+        wanted += len(gold)
+    return 200 * right / (found + wanted)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds sentences/*.jsonl")
+    parser.add_argument("--no-peers", action="store_true", help="only pychunk and the regex baseline")
+    options = parser.parse_args()
+    files = sorted((options.data / "sentences").glob("*.jsonl"))
+    if not files:
+        raise SystemExit(f"no sentences/*.jsonl under {options.data}: pass --data or set PYCHUNK_DATA")
+    corpora = {file.stem: [json.loads(line) for line in file.read_text().splitlines()] for file in files}
+    rows: dict[str, Callable[[str], set[int]] | str] = {"pychunk": pychunk_ends, "regex": regex_ends}
+    if not options.no_peers:
+        rows.update(others())
+    print(f"{'':20}" + "".join(f"{name:>22}" for name in corpora) + f"{'MB/s (with offsets)':>22}")
+    for name, ends in rows.items():
+        if isinstance(ends, str):
+            print(f"{name:20}  {ends}")
+            continue
+        cells = []
+        begun = time.perf_counter()
+        for documents in corpora.values():
+            cells.append(f"{f1(documents, ends, False):.1f} / {f1(documents, ends, True):.1f}")
+        taken = time.perf_counter() - begun
+        size = 2 * sum(len(d["text"].encode()) for documents in corpora.values() for d in documents)
+        print(f"{name:20}" + "".join(f"{cell:>22}" for cell in cells) + f"{size / taken / 1e6:>22.2f}")
+
+
+if __name__ == "__main__":
+    main()

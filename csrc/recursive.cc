@@ -1,0 +1,285 @@
+#include "recursive.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "dispatch.h"
+
+namespace pychunk {
+namespace {
+
+constexpr size_t kWindow = 1024;  // borders found at a time: 16 kB with their counts, which stays in L1
+
+bool continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+struct Space {
+  int64_t length;  // in bytes, 0: no white space here
+  bool line_break;
+};
+
+// The white-space character that starts at text[i], by Python's str.isspace.
+Space space_at(const uint8_t* text, int64_t i, int64_t end) {
+  const uint8_t a = text[i];
+  if (a <= 0x20) return {(a >= 0x09 && a <= 0x0D) || a >= 0x1C ? 1 : 0, a >= 0x0A && a <= 0x0D};
+  if (a == 0xC2 && i + 1 < end)
+    return {text[i + 1] == 0x85 || text[i + 1] == 0xA0 ? 2 : 0, text[i + 1] == 0x85};
+  if (a < 0xE1 || a > 0xE3 || i + 2 >= end) return {0, false};
+  const uint32_t three = a << 16 | text[i + 1] << 8 | text[i + 2];
+  const bool line_break = three == 0xE280A8 || three == 0xE280A9;
+  const bool space = line_break || three == 0xE19A80 || (three >= 0xE28080 && three <= 0xE2808A) ||
+                     three == 0xE280AF || three == 0xE2819F || three == 0xE38080;
+  return {space ? 3 : 0, line_break};
+}
+
+// Moves `end` back over white space, at most to `start`; returns how many characters that were.
+int64_t trim_end(const uint8_t* text, int64_t start, int64_t& end) {
+  int64_t dropped = 0;
+  for (; start < end; ++dropped) {
+    int64_t last = end - 1;
+    while (last > start && continues(text[last])) --last;
+    if (last + space_at(text, last, end).length != end) break;
+    end = last;
+  }
+  return dropped;
+}
+
+// Moves both edges of [start, end) inwards over white space; returns how many characters were left out.
+int64_t trim(const uint8_t* text, int64_t& start, int64_t& end) {
+  int64_t dropped = 0;
+  for (Space space; start < end && (space = space_at(text, start, end)).length > 0; ++dropped)
+    start += space.length;
+  return dropped + trim_end(text, start, end);
+}
+
+}  // namespace
+
+RecursiveSplitter::RecursiveSplitter(const RecursiveOptions& options)
+    : options_(options), own_ladder_(options.separators.empty()) {
+  if (options.size < 1) throw std::invalid_argument("size must be >= 1, got " + std::to_string(options.size));
+  if (options.overlap < 0 || options.overlap > options.size)
+    throw std::invalid_argument("overlap must be between 0 and size (" + std::to_string(options.size) +
+                                "), got " + std::to_string(options.overlap));
+  if (own_ladder_)
+    for (const Kind kind : {Kind::kBlankLine, Kind::kLine, Kind::kSentence, Kind::kWord, Kind::kCharacter})
+      ladder_.push_back({.kind = kind, .separator = {}, .border = {}, .units = {}});
+  for (const std::string& separator : options.separators) {
+    ladder_.push_back({.kind = separator.empty() ? Kind::kCharacter : Kind::kSeparator,
+                       .separator = separator,
+                       .border = {},
+                       .units = {}});
+    if (separator.empty()) break;  // nothing is finer than a character
+  }
+}
+
+void RecursiveSplitter::split(const RecursiveInput& input, std::vector<Piece>& out) {
+  input_ = input;
+  out_ = &out;
+  const uint8_t* text = reinterpret_cast<const uint8_t*>(input.buffer.data());
+  int64_t begin = input.begin, end = input.end;
+  if (own_ladder_) trim(text, begin, end);
+  last_end_ = begin;
+  if (begin == end) return;
+  int64_t units = 0;
+  if (options_.unit == Unit::kCharacters)
+    units = kernels().count_characters(text + begin, static_cast<size_t>(end - begin));
+  else if (options_.unit == Unit::kTokens)
+    units = static_cast<int64_t>(tokens_before(end) - tokens_before(begin));
+  unit_is_byte_ = options_.unit == Unit::kCharacters && units == end - begin;
+  split_section(0, begin, end, units);
+}
+
+// Splits a section at the first rung that occurs in it, and merges runs of short splits. The recursion goes
+// down the ladder, so its depth is at most the number of rungs.
+void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, int64_t units) {
+  while (rung < ladder_.size() && !open(ladder_[rung], begin, end)) ++rung;
+  if (rung == ladder_.size()) return emit(begin, end, units);
+
+  Level& level = ladder_[rung];
+  const int64_t size = options_.size, overlap = options_.overlap;
+  // LangChain descends into a split of exactly `size` too; our ladder keeps it whole.
+  const int64_t too_long = own_ladder_ ? size + 1 : size;
+  const bool trims = own_ladder_ && options_.unit == Unit::kCharacters;
+  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  size_t first = 0, next = 0;  // the chunk being built holds the splits first .. next - 1
+  while (true) {
+    const size_t known = level.count;
+    const int64_t* border = level.border.data();
+    const int64_t* sum = units_of(level);
+    for (; next + 1 < known; ++next) {
+      int64_t after = sum[next + 1];
+      if (after - sum[first] <= size && after - sum[next] < too_long) continue;
+      // White space at the end of a piece is trimmed away. LangChain counts it all the same.
+      if (int64_t end = border[next + 1]; trims) after -= trim_end(text, border[next], end);
+      if (after - sum[first] <= size && after - sum[next] < too_long) continue;
+      if (next > first) emit(border[first], border[next], sum[next] - sum[first]);
+      if (after - sum[next] >= too_long) {
+        split_section(rung + 1, border[next], border[next + 1], sum[next + 1] - sum[next]);
+        first = next + 1;
+        continue;
+      }
+      while (first < next && (sum[next] - sum[first] > overlap || after - sum[first] > size)) ++first;
+      // What counts nothing is no overlap: without it nothing at all may be repeated.
+      while (first < next && sum[first + 1] == sum[first]) ++first;
+    }
+    if (level.complete) break;
+    if (first > known / 2) {  // moved at most once per border that was added
+      std::copy(border + first, border + known, level.border.begin());
+      if (!unit_is_byte_) std::copy(sum + first, sum + known, level.units.begin());
+      level.count -= first;
+      next -= first;
+      first = 0;
+    }
+    refill(level);
+  }
+  if (next > first)
+    emit(level.border[first], level.border[next], units_of(level)[next] - units_of(level)[first]);
+}
+
+const int64_t* RecursiveSplitter::units_of(const Level& level) const {
+  return (unit_is_byte_ ? level.border : level.units).data();
+}
+
+// Starts splitting [begin, end) at this level; false if its separator does not occur.
+bool RecursiveSplitter::open(Level& level, int64_t begin, int64_t end) {
+  level.cursor = begin;
+  level.end = end;
+  level.complete = false;
+  level.count = 1;
+  if (level.border.empty()) level.border.resize(1), level.units.resize(1);
+  level.border[0] = begin;
+  level.units[0] = 0;
+  if (options_.unit == Unit::kTokens) {
+    level.token = tokens_before(begin);
+    level.units[0] = static_cast<int64_t>(level.token);
+  }
+  // A separator at the very start makes no border there, but it does occur.
+  const bool at_start = level.kind == Kind::kSeparator &&
+                        input_.buffer.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin))
+                            .starts_with(level.separator);
+  if (at_start) level.cursor += static_cast<int64_t>(level.separator.size());
+  refill(level);
+  return at_start || level.kind == Kind::kCharacter || level.count > 2;
+}
+
+// Finds and measures the next window of borders; after the last one comes the section's end.
+void RecursiveSplitter::refill(Level& level) {
+  const size_t first = level.count;
+  if (level.border.size() < first + kWindow + 1) {
+    level.border.resize(std::max(first + kWindow + 1, level.border.size() * 2));
+    level.units.resize(level.border.size());
+  }
+  const size_t found = find_borders(level, level.border.data() + first, kWindow);
+  level.count += found;
+  if (found < kWindow) {
+    level.border[level.count++] = level.end;
+    level.complete = true;
+  }
+  measure(level, first);
+}
+
+// Up to `room` borders behind the cursor; fewer when there are no more. Borders lie inside the section, and
+// none at its edges.
+size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) {
+  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  const size_t begin = static_cast<size_t>(level.cursor), end = static_cast<size_t>(level.end);
+  size_t n = 0;
+  switch (level.kind) {
+    case Kind::kSeparator:
+      n = kernels().find_separator(text, begin, end, reinterpret_cast<const uint8_t*>(level.separator.data()),
+                                   level.separator.size(), out, room);
+      if (n > 0) level.cursor = out[n - 1] + static_cast<int64_t>(level.separator.size());
+      break;
+    case Kind::kWord:
+      n = kernels().find_word_starts(text, begin, end, out, room);
+      if (n > 0) level.cursor = out[n - 1];
+      break;
+    case Kind::kCharacter: {
+      int64_t i = level.cursor;
+      while (n < room) {
+        do ++i;
+        while (i < level.end && continues(text[i]));
+        if (i >= level.end) break;
+        out[n++] = i;
+      }
+      level.cursor = i;
+      break;
+    }
+    case Kind::kSentence: {
+      const auto all = input_.sentence_starts;
+      auto it = std::upper_bound(all.begin(), all.end(), level.cursor);
+      for (; n < room && it != all.end() && *it < level.end; ++it)
+        if (n == 0 || *it > out[n - 1]) out[n++] = *it;
+      if (n > 0) level.cursor = out[n - 1];
+      break;
+    }
+    case Kind::kBlankLine:
+    case Kind::kLine: {
+      const int needed = level.kind == Kind::kBlankLine ? 2 : 1;
+      int64_t i = level.cursor;
+      while (n < room) {
+        i += kernels().find_line_break(text + i, static_cast<size_t>(level.end - i));
+        int breaks = 0;
+        for (Space space; i < level.end && (space = space_at(text, i, level.end)).length > 0;
+             i += space.length)
+          breaks += space.line_break && !(text[i] == '\n' && breaks > 0 && text[i - 1] == '\r');
+        if (i >= level.end) break;
+        if (breaks >= needed) out[n++] = i;
+      }
+      level.cursor = i;
+      break;
+    }
+  }
+  return n;
+}
+
+// Sums up to the borders from `first` on; the sum up to the one before is known.
+void RecursiveSplitter::measure(Level& level, size_t first) {
+  const size_t n = level.count - first;
+  if (unit_is_byte_ || n == 0) return;
+  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  const int64_t* at = level.border.data() + first;
+  int64_t* sums = level.units.data() + first;
+  const size_t begin = static_cast<size_t>(at[-1]);
+  switch (options_.unit) {
+    case Unit::kCharacters:
+      return kernels().count_characters_at(text, begin, at, n, sums[-1], sums);
+    case Unit::kWords:
+      return kernels().count_words_at(text, begin, at, n, sums[-1], sums);
+    case Unit::kTokens: {
+      const auto starts = input_.token_starts;
+      for (size_t i = 0; i < n; ++i) {
+        while (level.token < starts.size() && starts[level.token] < at[i]) ++level.token;
+        sums[i] = static_cast<int64_t>(level.token);
+      }
+    }
+  }
+}
+
+void RecursiveSplitter::emit(int64_t start, int64_t end, int64_t units) {
+  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  const int64_t before = start, after = end;
+  const int64_t dropped = trim(text, start, end);
+  if (start == end) return;
+  // Overlap followed by white space alone: LangChain repeats it as a piece of its own, our ladder does not.
+  if (own_ladder_ && end <= last_end_) return;
+  last_end_ = end;
+  switch (options_.unit) {
+    case Unit::kCharacters:
+      units -= dropped;
+      break;
+    case Unit::kWords:  // `units` counts a word once for each split that it was cut into
+      kernels().count_words_at(text, static_cast<size_t>(start), &end, 1, 0, &units);
+      break;
+    case Unit::kTokens:
+      if (start != before || end != after)
+        units = static_cast<int64_t>(tokens_before(end) - tokens_before(start));
+  }
+  out_->push_back({start, end, units});
+}
+
+size_t RecursiveSplitter::tokens_before(int64_t offset) const {
+  const auto starts = input_.token_starts;
+  return static_cast<size_t>(std::lower_bound(starts.begin(), starts.end(), offset) - starts.begin());
+}
+
+}  // namespace pychunk

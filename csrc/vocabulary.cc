@@ -1,0 +1,119 @@
+#include "vocabulary.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+namespace pychunk {
+
+Vocabulary::Vocabulary(const std::vector<std::string>& tokens, std::string_view prefix) {
+  std::unordered_map<std::string_view, size_t> seen;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const auto [first, is_new] = seen.try_emplace(tokens[i], i);
+    if (!is_new)
+      throw std::invalid_argument("vocabulary: token '" + tokens[i] + "' has two ids, " +
+                                  std::to_string(first->second) + " and " + std::to_string(i));
+  }
+  build_hash(tokens);
+  build_trie(tokens, prefix);
+}
+
+void Vocabulary::build_hash(const std::vector<std::string>& tokens) {
+  // Half empty, so that a look-up seldom goes past its first cache line. Ids of BERT vocabularies ascend as
+  // frequency falls, and early tokens get the slot that they hash to.
+  const size_t size = std::bit_ceil(std::max<size_t>(tokens.size() * 2, 64));
+  shift_ = 64 - std::countr_zero(size);
+  const size_t spare = 256;  // probes run off the end instead of wrapping around
+  slots_.assign(size + spare, Slot{{0, 0}, -1, 0});
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    const std::string& token = tokens[id];
+    if (token.empty() || token.size() > kKeyBytes || token.find('\0') != std::string::npos) continue;
+    uint8_t padded[kKeyBytes] = {};
+    std::memcpy(padded, token.data(), token.size());
+    const WordKey key = load_key(padded, token.size());
+    Slot* slot = slots_.data() + (hash_key(key) >> shift_);
+    while (slot->length != 0)
+      if (++slot + 1 >= slots_.data() + slots_.size())
+        throw std::invalid_argument("vocabulary: too many tokens collide");
+    *slot = {key, static_cast<int32_t>(id), static_cast<uint32_t>(token.size())};
+  }
+}
+
+void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_view prefix) {
+  struct Entry {
+    std::string_view piece;
+    int32_t id;
+  };
+  // A node of the trie still to be placed: the entries [first, last) share their first `depth` bytes.
+  struct Node {
+    size_t first, last, depth;
+    uint32_t cell;  // whose base is to be set; or the root's number, at depth 0
+  };
+  uint32_t next_base = 1, first_free = 1;
+  std::vector<bool> base_used;
+  cells_.assign(1024, Cell{0, -1});
+  const auto is_free = [&](uint32_t cell) { return cell >= cells_.size() || cells_[cell].bits == 0; };
+
+  for (const bool continues : {false, true}) {
+    std::vector<Entry> entries;
+    for (size_t id = 0; id < tokens.size(); ++id) {
+      std::string_view piece = tokens[id];
+      if (continues) {
+        if (piece.substr(0, prefix.size()) != prefix) continue;
+        piece.remove_prefix(prefix.size());
+      }
+      if (!piece.empty()) entries.push_back({piece, static_cast<int32_t>(id)});
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.piece < b.piece; });
+
+    std::vector<Node> nodes{{0, entries.size(), 0, 0}};
+    for (size_t n = 0; n < nodes.size(); ++n) {  // breadth first: the nodes that most words pass lie together
+      const Node node = nodes[n];
+      size_t first = node.first;
+      if (node.depth > 0 && entries[first].piece.size() == node.depth) {
+        cells_[node.cell].id = entries[first].id;
+        ++first;
+      }
+      if (first == node.last) continue;
+      struct Child {
+        uint32_t label;
+        size_t first, last;
+      };
+      std::vector<Child> children;
+      for (size_t i = first; i < node.last; ++i) {
+        const uint32_t label = static_cast<uint8_t>(entries[i].piece[node.depth]) + 1u;
+        if (children.empty() || children.back().label != label) children.push_back({label, i, i});
+        children.back().last = i + 1;
+      }
+      while (!is_free(first_free)) ++first_free;
+      uint32_t base = first_free > children[0].label ? first_free - children[0].label : 1;
+      const auto fits = [&](uint32_t candidate) {
+        if (candidate < base_used.size() && base_used[candidate]) return false;
+        return std::all_of(children.begin(), children.end(),
+                           [&](const Child& child) { return is_free(candidate + child.label); });
+      };
+      // Long runs of nearly full cells would make this search quadratic: nodes with children of their own to
+      // place begin at the last success.
+      if (children.size() > 1) base = std::max(base, next_base);
+      while (!fits(base)) ++base;
+      if (children.size() > 1 && base > next_base + 64) next_base = base - 64;
+      if (base >= 1u << 23) throw std::invalid_argument("vocabulary: too large for the trie");
+      if (base_used.size() <= base) base_used.resize(base + 1);
+      base_used[base] = true;
+      if (cells_.size() < base + 257 + 1) cells_.resize(base + 257 + 1024, Cell{0, -1});
+      if (node.depth == 0)
+        roots_[continues] = base;
+      else
+        cells_[node.cell].bits |= base << 9;
+      for (const Child& child : children) {
+        cells_[base + child.label].bits = child.label;
+        nodes.push_back({child.first, child.last, node.depth + 1, base + child.label});
+      }
+    }
+  }
+}
+
+}  // namespace pychunk

@@ -1,0 +1,290 @@
+#include "wordpiece.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "dispatch.h"
+#include "unicode.h"
+#include "vocabulary.h"
+
+namespace pychunk {
+namespace {
+
+// Text is taken in tiles that end at white space: what the scan writes about one stays in the first-level
+// cache.
+constexpr size_t kTileBytes = 4096;
+// Words whose slots are fetched ahead of their look-up.
+constexpr size_t kAhead = 32;
+constexpr uint64_t kTopBits = 0x8080808080808080u;
+
+int32_t find_unknown(const std::vector<std::string>& vocabulary, const std::string& unknown) {
+  const auto found = std::find(vocabulary.begin(), vocabulary.end(), unknown);
+  if (found == vocabulary.end())
+    throw std::invalid_argument("vocabulary: the unknown token '" + unknown + "' is not among the " +
+                                std::to_string(vocabulary.size()) + " tokens");
+  return static_cast<int32_t>(found - vocabulary.begin());
+}
+
+// Where the tile that begins at `begin` ends: after white space, at a bound, or at the end of the text.
+size_t tile_end(const uint8_t* text, size_t begin, size_t end) {
+  const auto splits = [](uint8_t c) { return c == ' ' || c == '\n'; };
+  if (end - begin <= kTileBytes) return end;
+  for (size_t i = begin + kTileBytes; i > begin; --i)
+    if (splits(text[i - 1])) return i;
+  for (size_t i = begin + kTileBytes; i < end; ++i)
+    if (splits(text[i])) return i + 1;
+  return end;
+}
+
+struct Rules {
+  CharacterTable characters;
+  Vocabulary words;
+  int32_t size, unknown;
+  size_t max_characters;
+  bool lowercase, clean;
+};
+
+// Tokens of one tile. There is never more than one a byte.
+struct Output {
+  int32_t* ids;
+  int64_t* spans;  // null: not wanted
+  size_t count;
+
+  void add(int32_t id, size_t begin, size_t end) {
+    ids[count] = id;
+    if (spans != nullptr) {
+      spans[2 * count] = static_cast<int64_t>(begin);
+      spans[2 * count + 1] = static_cast<int64_t>(end);
+    }
+    ++count;
+  }
+};
+
+// A word as the pieces that the vocabulary has, longest first, or as one unknown token. `begin` and `end` map
+// a byte of the word to the span in the text of the character that it belongs to.
+template <typename Begin, typename End>
+void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begin, End end, Output& out) {
+  const size_t before = out.count;
+  for (size_t at = 0; at < size;) {
+    const Vocabulary::Match match = rules.words.longest(word + at, size - at, at > 0);
+    if (match.id < 0) {
+      out.count = before;
+      out.add(rules.unknown, begin(0), end(size - 1));
+      return;
+    }
+    out.add(match.id, begin(at), end(at + match.length - 1));
+    at += match.length;
+  }
+}
+
+// Puts words together from normalised characters, each of which stands for bytes [begin, end) of the text.
+class WordBuffer {
+ public:
+  WordBuffer(const Rules& rules, Output& out) : rules_(rules), out_(out), bytes_(512), sources_(512) {}
+
+  void add(Character kind, uint32_t code_point, size_t begin, size_t end) {
+    switch (kind.kind()) {
+      case CharacterKind::kLetter:
+        return add_letter(code_point, begin, end);
+      case CharacterKind::kIsolated:
+        finish();
+        add_letter(code_point, begin, end);
+        return finish();
+      case CharacterKind::kSpace:
+        return finish();
+      default:
+        return;
+    }
+  }
+
+  void add_letter(uint32_t code_point, size_t begin, size_t end) {
+    if (characters_ == 0) begin_ = begin;
+    end_ = end;
+    if (++characters_ > rules_.max_characters) return;
+    if (size_ + kKeyBytes > bytes_.size()) {
+      bytes_.resize(2 * bytes_.size());
+      sources_.resize(bytes_.size());
+    }
+    const uint32_t length = encode_utf8(code_point, bytes_.data() + size_);
+    for (uint32_t i = 0; i < length; ++i) sources_[size_ + i] = {begin, end};
+    size_ += length;
+    has_nul_ |= code_point == 0;
+  }
+
+  void finish() {
+    if (characters_ == 0) return;
+    const int32_t id = characters_ > rules_.max_characters ? rules_.unknown : whole_word();
+    if (id >= 0)
+      out_.add(id, begin_, end_);
+    else
+      add_pieces(
+          rules_, bytes_.data(), size_, [&](size_t i) { return sources_[i].begin; },
+          [&](size_t i) { return sources_[i].end; }, out_);
+    discard();
+  }
+
+  void discard() {
+    characters_ = size_ = 0;
+    has_nul_ = false;
+  }
+
+ private:
+  int32_t whole_word() const {
+    if (size_ > kKeyBytes || has_nul_) return -1;
+    const WordKey key = load_key(bytes_.data(), size_);
+    return rules_.words.find(rules_.words.home(key), key);
+  }
+
+  struct Source {
+    size_t begin, end;
+  };
+  const Rules& rules_;
+  Output& out_;
+  std::vector<uint8_t> bytes_;
+  std::vector<Source> sources_;  // of each byte
+  size_t characters_ = 0, size_ = 0, begin_ = 0, end_ = 0;
+  bool has_nul_ = false;
+};
+
+// Tokens of text [begin, end), which lies between ASCII white space and punctuation and needs normalising.
+void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_t end, WordBuffer& word,
+                    Output& out) {
+  const size_t before = out.count;
+  for (size_t at = begin; at < end;) {
+    const auto [code_point, length] = decode_utf8(text + at);
+    const size_t next = at + length;
+    const Character c = rules.characters[code_point];
+    switch (c.kind()) {
+      case CharacterKind::kReorders: {  // rare, and it may move marks that came before it: all over again
+        out.count = before;
+        word.discard();
+        std::vector<Normalised> normalised;
+        rules.characters.normalise_slowly(text, begin, end, normalised);
+        for (const Normalised& n : normalised) word.add(n.character, n.character.value(), n.begin, n.end);
+        return word.finish();
+      }
+      case CharacterKind::kSequence: {
+        const uint32_t* sequence = rules.characters.sequence(c.value());
+        for (uint32_t i = 1; i <= sequence[0]; ++i) {
+          const Character part{sequence[i]};
+          word.add(part, part.value(), at, next);
+        }
+        break;
+      }
+      case CharacterKind::kHangul: {
+        uint32_t jamo[3];
+        const int count = decompose_hangul(code_point, jamo);
+        for (int i = 0; i < count; ++i) word.add_letter(jamo[i], at, next);
+        break;
+      }
+      default:
+        word.add(c, c.value() != 0 ? c.value() : code_point, at, next);
+    }
+    at = next;
+  }
+  word.finish();
+}
+
+bool needs_normalising(const uint8_t* copy, size_t size) {
+  return std::any_of(copy, copy + size, [](uint8_t c) { return c >= 0x80; });
+}
+
+}  // namespace
+
+struct WordPiece::Impl {
+  Rules rules;
+};
+
+WordPiece::WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& o)
+    : impl_(new Impl{Rules{
+          CharacterTable({o.lowercase, o.strip_accents, o.clean_text, o.handle_chinese_chars}),
+          Vocabulary(vocabulary, o.prefix),
+          static_cast<int32_t>(vocabulary.size()),
+          find_unknown(vocabulary, o.unknown),
+          static_cast<size_t>(std::max(o.max_word_characters, 0)),
+          o.lowercase,
+          o.clean_text,
+      }}) {}
+
+WordPiece::~WordPiece() = default;
+WordPiece::WordPiece(WordPiece&&) noexcept = default;
+
+int32_t WordPiece::vocabulary_size() const { return impl_->rules.size; }
+int32_t WordPiece::unknown_id() const { return impl_->rules.unknown; }
+
+void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, std::vector<int32_t>& ids,
+                       std::vector<int64_t>& token_offsets, std::vector<int64_t>* byte_spans) const {
+  const Rules& rules = impl_->rules;
+  const Kernels& k = kernels();
+  const uint8_t* const data = reinterpret_cast<const uint8_t*>(text.data());
+  const size_t text_end = static_cast<size_t>(bounds[n]);
+  const size_t longest_key = std::min(kKeyBytes, rules.max_characters);
+
+  std::vector<uint64_t> breaks;
+  std::vector<uint8_t> copy;
+  std::vector<uint32_t> starts, ends;
+  std::vector<int32_t> tile_ids;
+  std::vector<int64_t> tile_spans;
+  Output out{nullptr, nullptr, 0};
+  WordBuffer word(rules, out);
+
+  size_t next_break = 0, next_span = 0;
+  for (size_t tile = static_cast<size_t>(bounds[0]); tile < text_end;) {
+    const size_t tile_stop = tile_end(data, tile, text_end), size = tile_stop - tile;
+    if (copy.size() < size + 64) {
+      copy.resize(size + 64);
+      starts.resize(size + 64);
+      ends.resize(size + 64);
+      tile_ids.resize(size);
+      if (byte_spans != nullptr) tile_spans.resize(2 * size);
+    }
+    out = {tile_ids.data(), byte_spans != nullptr ? tile_spans.data() : nullptr, 0};
+    breaks.assign(size / 64 + 1, 0);
+    for (; next_break <= n && static_cast<size_t>(bounds[next_break]) < tile_stop; ++next_break) {
+      const size_t at = static_cast<size_t>(bounds[next_break]) - tile;
+      breaks[at / 64] |= uint64_t{1} << at % 64;
+    }
+    const size_t words = k.scan_words(data + tile, size, breaks.data(), rules.lowercase, rules.clean,
+                                      copy.data(), starts.data(), ends.data());
+
+    const Vocabulary::Slot* slots[kAhead];
+    WordKey keys[kAhead];
+    for (size_t first = 0; first < words; first += kAhead) {
+      const size_t count = std::min(kAhead, words - first);
+      for (size_t i = 0; i < count; ++i) {
+        const uint32_t start = starts[first + i];
+        keys[i] = load_key(copy.data() + start, std::min<size_t>(ends[first + i] - start, kKeyBytes));
+        slots[i] = rules.words.home(keys[i]);
+        __builtin_prefetch(slots[i]);
+      }
+      for (size_t i = 0; i < count; ++i) {
+        const size_t start = starts[first + i], end = ends[first + i], begin = tile + start;
+        for (; next_span <= n && static_cast<size_t>(bounds[next_span]) <= begin; ++next_span)
+          token_offsets.push_back(static_cast<int64_t>(ids.size() + out.count));
+        if (end - start <= longest_key && ((keys[i].low | keys[i].high) & kTopBits) == 0) {
+          const int32_t id = rules.words.find(slots[i], keys[i]);
+          if (id >= 0) {
+            out.add(id, begin, tile + end);
+            continue;
+          }
+        }
+        const uint8_t* const bytes = copy.data() + start;
+        if (needs_normalising(bytes, end - start))
+          add_normalised(rules, data, begin, tile + end, word, out);
+        else if (end - start > rules.max_characters)
+          out.add(rules.unknown, begin, tile + end);
+        else
+          add_pieces(
+              rules, bytes, end - start, [=](size_t at) { return begin + at; },
+              [=](size_t at) { return begin + at + 1; }, out);
+      }
+    }
+    ids.insert(ids.end(), tile_ids.data(), tile_ids.data() + out.count);
+    if (byte_spans != nullptr)
+      byte_spans->insert(byte_spans->end(), tile_spans.data(), tile_spans.data() + 2 * out.count);
+    tile = tile_stop;
+  }
+  for (; next_span <= n; ++next_span) token_offsets.push_back(static_cast<int64_t>(ids.size()));
+}
+
+}  // namespace pychunk

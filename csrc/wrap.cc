@@ -1,0 +1,91 @@
+#include "wrap.h"
+
+#include <algorithm>
+
+namespace pychunk {
+namespace {
+
+constexpr int64_t kNarrowest = 30, kWidest = 200;
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
+
+std::string_view line_from(std::string_view text, int64_t begin) {
+  const std::string_view rest = text.substr(static_cast<size_t>(begin));
+  return rest.substr(0, rest.find('\n'));
+}
+
+std::string_view line_before(std::string_view text, int64_t end) {
+  const std::string_view head = text.substr(0, static_cast<size_t>(end));
+  const size_t at = head.rfind('\n');
+  return at == std::string_view::npos ? head : head.substr(at + 1);
+}
+
+std::string_view stripped(std::string_view line) {
+  const size_t begin = line.find_first_not_of(" \t>");  // '>' quotes e-mail
+  if (begin == std::string_view::npos) return {};
+  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
+int64_t first_word(std::string_view line) {
+  const std::string_view inside = stripped(line);
+  return static_cast<int64_t>(std::min(inside.find(' '), inside.size()));
+}
+
+bool full(std::string_view line, std::string_view next, int64_t width) {
+  const size_t end = line.find_last_not_of(" \t\r");
+  return static_cast<int64_t>(end == std::string_view::npos ? 0 : end + 1) + 1 + first_word(next) > width;
+}
+
+bool begins_item_or_heading_or_row(std::string_view line) {
+  const std::string_view s = stripped(line);
+  if (s.empty()) return true;
+  if (s[0] == '#' || s[0] == '|' || s[0] == '+' || s.substr(0, 3) == "```" || s.substr(0, 3) == "===" ||
+      s.substr(0, 3) == "---")
+    return true;
+  const auto space_at = [&](size_t i) { return i < s.size() && (s[i] == ' ' || s[i] == '\t'); };
+  if ((s[0] == '-' || s[0] == '*' || s[0] == '+') && space_at(1)) return true;
+  if (s.substr(0, 3) == "\u2022" && space_at(3)) return true;
+  size_t digits = 0;
+  while (digits < s.size() && digits < 4 && s[digits] >= '0' && s[digits] <= '9') ++digits;
+  if (digits > 0 && digits < s.size() && (s[digits] == '.' || s[digits] == ')') && space_at(digits + 1))
+    return true;
+  return s.size() > 2 && ((s[0] >= 'a' && s[0] <= 'z') || (s[0] >= 'A' && s[0] <= 'Z')) && s[1] == ')' &&
+         space_at(2);
+}
+
+}  // namespace
+
+int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks) {
+  const auto size = static_cast<int64_t>(text.size());
+  if (line_breaks.size() < 3 || size / static_cast<int64_t>(line_breaks.size() + 1) > kWidest) return 0;
+  struct Inner {
+    int64_t length, next_word;
+  };
+  std::vector<Inner> inner;  // lines followed by another of their block
+  int64_t begin = 0;
+  for (const int64_t end : line_breaks) {
+    const std::string_view line = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    const std::string_view next = line_from(text, end + 1);
+    begin = end + 1;
+    if (blank(line) || blank(next) || begins_item_or_heading_or_row(next)) continue;
+    const size_t last = line.find_last_not_of(" \t\r");
+    inner.push_back({static_cast<int64_t>(last) + 1, first_word(next)});
+  }
+  if (inner.size() < 3) return 0;
+  int64_t width = 0;
+  for (const Inner& line : inner) width = std::max(width, line.length);
+  if (width < kNarrowest || width > kWidest) return 0;
+  int64_t filled = 0;
+  for (const Inner& line : inner) filled += line.length + 1 + line.next_word > width;
+  return 4 * filled >= 3 * static_cast<int64_t>(inner.size()) ? width : 0;
+}
+
+bool line_break_separates(std::string_view text, int64_t at, int64_t width) {
+  const std::string_view before = line_before(text, at), after = line_from(text, at + 1);
+  if (blank(before) || blank(after) || begins_item_or_heading_or_row(after)) return true;
+  const std::string_view s = stripped(before);
+  if (!s.empty() && (s[0] == '#' || s[0] == '|')) return true;
+  return !full(before, after, 3 * width / 4);  // a short line stands by itself: a heading, a signature
+}
+
+}  // namespace pychunk

@@ -1,0 +1,27 @@
+"""Runs of whole sentences up to a size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import UNITS, Method, check_choice, check_whole
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+
+class Fixed(Method):
+    """Greedy runs of whole sentences up to ``size`` in ``unit``; PIC's baseline is ``size=100, unit="words"``.
+
+    ``overlap`` counts in the same unit: each run begins with as many whole sentences of the one before as fit. A
+    sentence longer than ``size`` is cut at word, then character borders.
+    """
+
+    name = "fixed"
+
+    def __init__(self, *, size: int = 200, unit: str = "tokens") -> None:
+        self.size = check_whole("size", size, least=1)
+        self.unit = check_choice("unit", unit, UNITS)
+
+    def plan(self, shared: Plan) -> Plan:
+        return shared.with_(method=self.name, size=self.size, unit=self.unit)

@@ -1,0 +1,38 @@
+"""Runs of sentences that are near, or far from, the document's summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import Method, check_choice, check_number
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+#: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
+SOURCES = ("extractive", "mean", "lead", "title", "given", "sentence", "random")
+
+
+class Pic(Method):
+    """Runs of sentences whose cosine to the summary is at or above, or below, its mean (PIC, section 3.2, eq. 1-4).
+
+    ``r_i = cos(e_i, e_D)``; a sentence is relevant where ``r_i >= mean(r) + k * std(r)``; maximal runs of equal
+    label are the chunks (``kind``), scored by their mean ``r``. Sources of the summary: ``extractive`` (up to five
+    sentences chosen for being central and unlike each other), ``mean`` of all sentences, ``lead`` (first
+    paragraph), ``title`` (with ``titles=``), ``given`` (with ``summaries=``); ablations: ``sentence`` (one at
+    random) and ``random`` (a random direction; both seeded by the text).
+    """
+
+    name = "pic"
+    auto_max_tokens = 512
+    needs_vectors = True
+
+    def __init__(self, *, summary: str = "extractive", k: float = 0.0) -> None:
+        self.summary = check_choice("summary", summary, SOURCES)
+        self.k = check_number("k", k)
+        if self.k != self.k or self.k in (float("inf"), float("-inf")):
+            raise ValueError(f"k must be finite; got {k!r}")
+
+    def plan(self, shared: Plan) -> Plan:
+        source = "given" if self.summary == "title" else self.summary
+        return shared.with_(method=self.name, summary=source, k=self.k)

@@ -1,0 +1,45 @@
+"""Cut where neighbouring sentences are unlike each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .base import Method, check_choice, check_number, check_whole
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+KINDS = ("percentile", "std", "iqr", "gradient")
+
+
+class Semantic(Method):
+    """Cut where the adjacent cosine ``a_i = e_i . e_(i+1)`` is under a threshold (Kamradt's semantic chunking).
+
+    ``threshold`` is ``("percentile", p)`` of the document's own ``a`` (default, p = 20: PIC's baseline),
+    ``("std", k)`` = mean - k std, ``("iqr", k)`` = mean - k IQR, ``("gradient", p)`` = where the gradient of
+    ``1 - a`` exceeds its percentile p, or a number. ``Segmenter.fit(sample)`` sets it to the mean ``a`` of a
+    sample (the NSP paper's cosine baseline). ``window=w`` compares the sums of w sentences on either side.
+    """
+
+    name = "semantic"
+    auto_max_tokens = 512
+    needs_vectors = True
+
+    def __init__(self, *, threshold: tuple[str, float] | float = ("percentile", 20), window: int = 1) -> None:
+        self.threshold = _check_threshold(threshold)
+        self.window = check_whole("window", window, least=1)
+
+    def plan(self, shared: Plan) -> Plan:
+        kind, value = self.threshold
+        return shared.with_(method=self.name, threshold=kind, threshold_value=value, window=self.window)
+
+
+def _check_threshold(threshold: Any) -> tuple[str, float]:
+    if isinstance(threshold, (tuple, list)):
+        if len(threshold) != 2:
+            raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r}")
+        kind = check_choice("threshold[0]", threshold[0], ("value", *KINDS))
+        is_percentile = kind in ("percentile", "gradient")
+        limits = {"low": 0.0, "high": 100.0} if is_percentile else {}
+        return kind, check_number(f"threshold {kind!r}", threshold[1], **limits)
+    return "value", check_number("threshold", threshold, low=-1.0, high=1.0)

