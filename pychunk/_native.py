@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from . import _core
 from ._arrow import flat_text
@@ -30,8 +31,10 @@ __all__ = [
     "normalize_rows",
     "segment",
     "split_sentences",
+    "version",
 ]
 
+version: str = _core.__version__
 isa = _core.isa
 available_isas = _core.available_isas
 default_threads = _core.default_threads
@@ -58,7 +61,7 @@ def _arguments(request: Request) -> _core.Arguments:
         if request.vectors is None:
             optional["table"] = request.encoder.table
     if request.ids is not None:
-        optional["id_text"], optional["id_offsets"] = flat_text(request.ids)
+        optional["id_text"], optional["id_offsets"] = flat_text(request.ids.cast(pa.large_string()))
     if request.sentence_starts is not None:
         values, offsets = request.sentence_starts
         optional["sentence_starts"] = _contiguous(values, np.int64)

@@ -63,7 +63,7 @@ class Request:
     offsets: IntArray
     plan: Plan
     encoder: TokenTable | None = None
-    ids: pa.LargeStringArray | None = None
+    ids: pa.Array | None = None
     sentence_starts: tuple[IntArray, IntArray] | None = None
     vectors: tuple[FloatArray, IntArray] | None = None
     summaries: pa.LargeStringArray | FloatArray | None = None

@@ -1,0 +1,1 @@
+"""Encoders: sentences to vectors."""

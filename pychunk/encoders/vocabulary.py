@@ -1,0 +1,83 @@
+"""WordPiece vocabularies from the files that BERT models come with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
+    """Tokens in the order of their ids, and the tokenizer's options, from ``vocab.txt`` or ``tokenizer.json``.
+
+    Options are those of the engine's WordPiece: ``lowercase``, ``strip_accents``, ``clean_text``,
+    ``handle_chinese_chars`` and, from ``tokenizer.json``, ``unknown``, ``prefix``, ``max_word_characters``. A
+    ``tokenizer_config.json`` beside ``vocab.txt`` says whether the model is cased; without one it is not.
+
+    Raises:
+        ValueError: the file holds no usable WordPiece vocabulary; the message says what is wrong and where.
+    """
+    path = Path(path)
+    if path.suffix == ".json":
+        return _from_json(path)
+    tokens = path.read_text(encoding="utf-8").split("\n")
+    if tokens and tokens[-1] == "":
+        tokens.pop()
+    tokens = [token.removesuffix("\r") for token in tokens]
+    _check(tokens, "[UNK]", path)
+    config = path.with_name("tokenizer_config.json")
+    settings = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    lowercase = bool(settings.get("do_lower_case", True))
+    accents = settings.get("strip_accents")
+    return tokens, {
+        "lowercase": lowercase,
+        "strip_accents": lowercase if accents is None else bool(accents),
+        "handle_chinese_chars": bool(settings.get("tokenize_chinese_chars", True)),
+    }
+
+
+def _check(tokens: list[str], unknown: str, path: Path) -> None:
+    if unknown not in tokens:
+        raise ValueError(f"{path}: the vocabulary lacks its unknown token {unknown!r}")
+    seen: dict[str, int] = {}
+    for row, token in enumerate(tokens):
+        if token in seen:
+            raise ValueError(f"{path}: token {token!r} stands twice, as {seen[token]} and {row}")
+        seen[token] = row
+
+
+def _from_json(path: Path) -> tuple[list[str], dict[str, Any]]:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    model = data.get("model") or {}
+    if model.get("type", "WordPiece") != "WordPiece" or "vocab" not in model:
+        raise ValueError(
+            f"{path}: the model must be WordPiece, got {model.get('type')!r}; the package tokenizers runs others"
+        )
+    normalizer = data.get("normalizer") or {}
+    if normalizer.get("type") != "BertNormalizer":
+        raise ValueError(
+            f"{path}: the normalizer must be BertNormalizer, got {normalizer.get('type')!r}; the package tokenizers "
+            "runs others"
+        )
+    splitter = (data.get("pre_tokenizer") or {}).get("type")
+    if splitter != "BertPreTokenizer":
+        raise ValueError(
+            f"{path}: the pre-tokenizer must be BertPreTokenizer, got {splitter!r}; the package tokenizers runs others"
+        )
+    by_id = {index: token for token, index in model["vocab"].items()}
+    if sorted(by_id) != list(range(len(model["vocab"]))):
+        raise ValueError(f"{path}: token ids must be 0 to {len(model['vocab']) - 1}, each once")
+    tokens = [by_id[index] for index in range(len(by_id))]
+    unknown = model.get("unk_token", "[UNK]")
+    _check(tokens, unknown, path)
+    lowercase = bool(normalizer.get("lowercase", True))
+    accents = normalizer.get("strip_accents")
+    return tokens, {
+        "lowercase": lowercase,
+        "strip_accents": lowercase if accents is None else bool(accents),
+        "clean_text": bool(normalizer.get("clean_text", True)),
+        "handle_chinese_chars": bool(normalizer.get("handle_chinese_chars", True)),
+        "unknown": unknown,
+        "prefix": model.get("continuing_subword_prefix", "##"),
+        "max_word_characters": int(model.get("max_input_chars_per_word", 100)),
+    }

@@ -1,0 +1,478 @@
+"""segment() and Segmenter: split, tokenise, encode, cut, fit to budget, build the table."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from . import _native
+from ._arrow import flat_text
+from .batch import RowError, TextBatch
+from .chunks import ChunkBatch, chunk_table
+from .encoders import static
+from .methods import METHODS, make_method, option_names
+from .methods.base import check_whole
+from .methods.semantic import Semantic
+from .plan import Plan, Request
+from .ragged import ragged_spans, ragged_starts, sentence_matrix
+from .summaries import given_summaries
+
+logger = logging.getLogger("pychunk")
+
+#: Text of one native call: large enough to keep every thread busy, small enough for progress and clean interrupts.
+CALL_BYTES = 32 << 20
+#: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
+FALLBACK_SHARE = 0.2
+
+Progress = Callable[[int, int], None]
+
+
+def _engine() -> Any:
+    """The native core, or the NumPy reference where PYCHUNK_BACKEND asks for it."""
+    wish = os.environ.get("PYCHUNK_BACKEND", "native")
+    if wish == "native":
+        return _native
+    if wish == "reference":
+        return importlib.import_module("pychunk._reference.engine")
+    raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
+
+
+class Segmenter:
+    """Segments batches of documents by one method with fixed options; loads its encoder once.
+
+    Picklable (workers of Ray, Spark or multiprocessing load their own encoder) and safe to share between threads.
+
+    Args:
+        method: ``pic`` (default), ``semantic``, ``cluster``, ``fixed``, ``recursive``, ``sentence``, ``paragraph``
+            or ``page``; the method's own options are keywords, too (``pychunk methods`` lists them).
+        encoder: ``None`` or ``"static"``, the table that pychunk ships; or a directory with one like it.
+        vector_encoder: the encoder of the vectors that are returned; ``None``: the same.
+        max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
+            by meaning and none for the others.
+        min_tokens: a shorter chunk joins its more similar neighbour, as far as ``max_tokens`` allows.
+        overlap: tokens (for ``fixed`` and ``recursive``: in their unit) repeated from the chunk before, in whole
+            sentences.
+        vectors: ``None``, ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
+        wrap: ``"auto"``: in documents whose lines are filled to a common width a single line break is a space;
+            ``False``: every line break ends a sentence and a paragraph.
+        device: ``"auto"`` or ``"cpu"``; ``"cuda"`` raises where there is none.
+        threads: threads of a call; default ``PYCHUNK_THREADS``, else the CPUs this process may use.
+        on_error: ``"raise"``, or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
+
+    Raises:
+        ValueError: an unknown method, option or encoder, or a value out of range; the message names the choices.
+
+    Example:
+        >>> seg = Segmenter(method="fixed", size=6, unit="words")
+        >>> [chunk.text for chunk in seg("One two three. Four five six. Seven.")]
+        ['One two three. Four five six.', 'Seven.']
+    """
+
+    def __init__(
+        self,
+        method: str = "pic",
+        *,
+        encoder: str | Path | None = None,
+        vector_encoder: str | Path | None = None,
+        max_tokens: int | str | None = "auto",
+        min_tokens: int = 0,
+        overlap: int = 0,
+        vectors: str | None = None,
+        wrap: str | bool = "auto",
+        device: str = "auto",
+        threads: int | None = None,
+        on_error: str = "raise",
+        **options: Any,
+    ) -> None:
+        self._options = {
+            "method": method,
+            "encoder": encoder,
+            "vector_encoder": vector_encoder,
+            "max_tokens": max_tokens,
+            "min_tokens": min_tokens,
+            "overlap": overlap,
+            "vectors": vectors,
+            "wrap": wrap,
+            "device": device,
+            "threads": threads,
+            "on_error": on_error,
+            **options,
+        }
+        self.method = make_method(method, options)
+        self.plan = self.method.plan(
+            Plan(
+                method,
+                wrap=_check_wrap(wrap),
+                max_tokens=_check_max_tokens(max_tokens, self.method.auto_max_tokens),
+                min_tokens=check_whole("min_tokens", min_tokens, least=0),
+                overlap=check_whole("overlap", overlap, least=0),
+                chunk_vectors=vectors == "chunk",
+                sentence_vectors=vectors == "sentence",
+            )
+        )
+        if vectors not in (None, "chunk", "sentence"):
+            raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
+        _check_budget(self.plan)
+        _check_device(device)
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
+        self.on_error = on_error
+        self.threads = None if threads is None else check_whole("threads", threads, least=1)
+        if vector_encoder not in (None, encoder) and not (encoder is None and vector_encoder == "static"):
+            raise ValueError(f"vector_encoder must be None or the encoder itself; got {vector_encoder!r}")
+        self.encoder = _load_encoder(encoder)
+
+    def __repr__(self) -> str:
+        return f"Segmenter({self.method!r}, encoder={self.encoder.facts['name']!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._options
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        Segmenter.__init__(self, **options)
+
+    def __call__(
+        self,
+        batch: Any,
+        *,
+        column: str | None = None,
+        ids: Any = None,
+        summaries: Any = None,
+        titles: Any = None,
+        sentence_vectors: Any = None,
+        sentence_spans: Any = None,
+        page_starts: Any = None,
+        progress: bool | Progress = False,
+        first_document: int = 0,
+    ) -> ChunkBatch:
+        """The chunks of a batch of documents; see :func:`segment` for the arguments."""
+        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
+        report = _reporter(progress)
+        own = sentence_vectors is not None
+        prepared = self._prepare(texts, summaries, titles, sentence_vectors, sentence_spans, page_starts)
+        tables: list[pa.Table] = []
+        done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
+        for request in self._requests(texts, prepared, first_document):
+            columns = _engine().segment(request)
+            tables.append(chunk_table(columns, request.ids, request.first_row))
+            met += columns["tokens_met"]
+            fallback += columns["fallback_tokens"]
+            if report:
+                done += int(request.offsets[-1] - request.offsets[0])
+                report(done, total)
+        if not own and fallback > FALLBACK_SHARE * met and self.plan.needs_vectors:
+            _warn_script(fallback / met)
+        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(), None, 0)
+        errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
+        return ChunkBatch(
+            table.replace_schema_metadata(self._metadata(own)),
+            documents=len(texts),
+            first_document=first_document,
+            errors=errors,
+        )
+
+    def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:
+        """Chunks of one batch after the other, in bounded memory; ``document`` keeps counting over the batches.
+
+        Example:
+            >>> seg = Segmenter(method="sentence")
+            >>> [chunk.document for out in seg.stream([["a.", "b."], ["c."]]) for chunk in out]
+            [0, 1, 2]
+        """
+        first = 0
+        for batch in batches:
+            out = self(batch, first_document=first, **arguments)
+            yield out
+            first += out.documents
+
+    def fit(self, sample: Any, *, column: str | None = None) -> Segmenter:
+        """Sets the threshold of ``semantic`` to the mean adjacent cosine of a sample of documents; returns self.
+
+        Source: the cosine baseline of the NSP paper. ValueError for a method without a fitted threshold, or where
+        no document of the sample has two sentences.
+        """
+        if not isinstance(self.method, Semantic):
+            raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' has")
+        texts = TextBatch.of(sample, column=column, on_error=self.on_error)
+        total = count = 0
+        for request in self._requests(texts, {}, 0):
+            part, pairs = _engine().adjacent_sums(request)
+            total, count = total + part, count + pairs
+        if count == 0:
+            raise ValueError("fit() needs documents with at least two sentences; the sample has none")
+        self._options["threshold"] = total / count / 2**32
+        self.__setstate__(self._options)
+        return self
+
+    def _prepare(
+        self, texts: TextBatch, summaries: Any, titles: Any, vectors: Any, spans: Any, pages: Any
+    ) -> dict[str, Any]:
+        """What the caller gives beside the texts, checked, for the whole batch."""
+        if spans is not None and vectors is None and self.plan.needs_vectors is False:
+            logger.debug("sentence_spans without sentence_vectors: sentences from elsewhere, no vectors")
+        prepared: dict[str, Any] = {
+            "summaries": given_summaries(self.method, texts, summaries, titles, has_encoder=vectors is None)
+        }
+        if spans is not None:
+            prepared["sentence_starts"] = ragged_spans(spans, len(texts))
+        if vectors is not None:
+            counts = prepared["sentence_starts"][1] if spans is not None else self._sentence_offsets(texts)
+            prepared["vectors"] = sentence_matrix(vectors, counts)
+        if pages is not None:
+            prepared["page_starts"] = ragged_starts(pages, len(texts), "page_starts")
+        return prepared
+
+    def _sentence_offsets(self, texts: TextBatch) -> npt.NDArray[np.int64]:
+        offsets = [np.zeros(1, dtype=np.int64)]
+        for _, part in texts.slices(CALL_BYTES):
+            _, doc_offsets, _ = _engine().split_sentences(*flat_text(part), wrap=self.plan.wrap, threads=self._threads())
+            offsets.append(doc_offsets[1:] + offsets[-1][-1])
+        return np.concatenate(offsets)
+
+    def _requests(self, texts: TextBatch, prepared: dict[str, Any], first_document: int) -> Iterator[Request]:
+        given = prepared.get("summaries")
+        for row, part in texts.slices(CALL_BYTES):
+            rows = slice(row, row + len(part))
+            text, offsets = flat_text(part)
+            ids = None if texts.ids is None else texts.ids.slice(row, len(part))
+            yield Request(
+                text=text,
+                offsets=offsets,
+                plan=self.plan,
+                encoder=self.encoder,
+                ids=ids,
+                sentence_starts=_ragged_slice(prepared.get("sentence_starts"), rows),
+                vectors=_ragged_slice(prepared.get("vectors"), rows),
+                summaries=None if given is None else given[rows] if isinstance(given, np.ndarray) else given.slice(row, len(part)),
+                page_starts=_ragged_slice(prepared.get("page_starts"), rows),
+                first_row=row + first_document,
+                threads=self._threads(),
+            )
+
+    def _threads(self) -> int:
+        return self.threads or _native.default_threads()
+
+    def _no_columns(self) -> dict[str, Any]:
+        empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan, encoder=self.encoder)
+        columns: dict[str, Any] = _engine().segment(empty)
+        return columns
+
+    def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
+        return _metadata(
+            self.plan, "given" if own_vectors else self.encoder.fingerprint, os.environ.get("PYCHUNK_BACKEND", "native")
+        )
+
+
+@functools.lru_cache(maxsize=64)
+def _metadata(plan: Plan, encoder: str, backend: str) -> dict[bytes, bytes]:
+    facts = {
+        "method": plan.method,
+        "options": {key: value for key, value in vars(plan).items() if key != "method"},
+        "encoder": encoder,
+        "backend": backend,
+        "pychunk": _native.version,
+    }
+    return {b"pychunk": json.dumps(facts).encode()}
+
+
+def segment(
+    batch: Any,
+    method: str = "pic",
+    *,
+    column: str | None = None,
+    ids: Any = None,
+    summaries: Any = None,
+    titles: Any = None,
+    sentence_vectors: Any = None,
+    sentence_spans: Any = None,
+    page_starts: Any = None,
+    progress: bool | Progress = False,
+    **options: Any,
+) -> ChunkBatch:
+    """Segments documents into exact chunks: ``document[start:end] == chunk.text``, no text lost or repeated.
+
+    Args:
+        batch: a str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
+        method: how to cut; default ``pic``, runs of sentences near to or far from the document's summary.
+        column: the column that holds the text; default: the only string column, else ``text``.
+        ids: one a document, or the name of a column; they make ``chunk_id`` independent of the text.
+        summaries: with ``summary="given"``: one a document (list, array, name of a column, or float[k, d] vectors).
+        titles: with ``summary="title"``: likewise.
+        sentence_vectors: float[n, d], or a list of float[n_i, d], for the sentences of ``sentence_spans`` or, without
+            them, of :func:`sentences`; scaled to unit length.
+        sentence_spans: for each document its sentences as (start, end) in characters, increasing; a gap joins the
+            sentence before it. For a single str, its spans themselves.
+        page_starts: for each document the first characters of its pages; adds the columns ``page``, ``page_end``.
+        progress: True for a progress bar, or a function of (bytes done, bytes in all).
+        **options: of :class:`Segmenter` and of the method.
+
+    Returns:
+        A :class:`ChunkBatch`: an Arrow table, iterable as ``Chunk`` objects.
+
+    Raises:
+        ValueError, TypeError: an unknown option, or a row that is not text, by its number.
+
+    Example:
+        >>> import pychunk
+        >>> chunks = pychunk.segment(["First document. It is short.", "Second."], method="sentence")
+        >>> [(chunk.document, chunk.text) for chunk in chunks]
+        [(0, 'First document.'), (0, 'It is short.'), (1, 'Second.')]
+    """
+    return _cached(method, options)(
+        batch,
+        column=column,
+        ids=ids,
+        summaries=summaries,
+        titles=titles,
+        sentence_vectors=sentence_vectors,
+        sentence_spans=sentence_spans,
+        page_starts=page_starts,
+        progress=progress,
+    )
+
+
+_segmenters: dict[Any, Segmenter] = {}
+
+
+def _cached(method: str, options: dict[str, Any]) -> Segmenter:
+    """The Segmenter of these options; made anew where they cannot be hashed."""
+    frozen = tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in options.items()))
+    try:
+        found = _segmenters.get((method, frozen))
+    except TypeError:
+        return Segmenter(method, **options)
+    if found is None:
+        if len(_segmenters) >= 64:
+            _segmenters.clear()
+        found = _segmenters[(method, frozen)] = Segmenter(method, **options)
+    return found
+
+
+def sentences(batch: Any, *, column: str | None = None, wrap: str | bool = "auto") -> list[list[tuple[int, int]]]:
+    """Sentence spans in characters, one list a document; they tile it (white space follows its sentence).
+
+    What to encode for ``sentence_vectors=``.
+
+    Example:
+        >>> sentences("Dr. Who came. He left.")
+        [[(0, 14), (14, 22)]]
+    """
+    found: list[list[tuple[int, int]]] = []
+    for _, part in TextBatch.of(batch, column=column).slices(CALL_BYTES):
+        text, offsets = flat_text(part)
+        spans, doc_offsets, _ = _engine().split_sentences(
+            text, offsets, wrap=_check_wrap(wrap), threads=_native.default_threads()
+        )
+        for row in range(len(part)):
+            data = text[offsets[row] : offsets[row + 1]]
+            before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
+            own = before[spans[doc_offsets[row] : doc_offsets[row + 1]]]
+            found.append([(int(start), int(end)) for start, end in own])
+    return found
+
+
+def _ragged_slice(ragged: tuple[Any, npt.NDArray[np.int64]] | None, rows: slice) -> tuple[Any, npt.NDArray[np.int64]] | None:
+    return None if ragged is None else (ragged[0], ragged[1][rows.start : rows.stop + 1])
+
+
+def _load_encoder(encoder: Any) -> static.StaticEncoder:
+    if encoder is None or encoder == "static":
+        return static.load()
+    if isinstance(encoder, (str, Path)) and (Path(encoder) / "static.json").is_file():
+        return static.load(Path(encoder))
+    raise ValueError(f"unknown encoder {encoder!r}; choose 'static' or a directory that holds static.json")
+
+
+def _check_wrap(wrap: Any) -> bool:
+    if wrap == "auto" or wrap is False:
+        return wrap == "auto"
+    raise ValueError(f"wrap must be 'auto' or False; got {wrap!r}")
+
+
+def _check_max_tokens(value: Any, auto: int) -> int:
+    if value == "auto":
+        return auto
+    return 0 if value is None else check_whole("max_tokens", value, least=1)
+
+
+def _check_budget(plan: Plan) -> None:
+    if plan.max_tokens and plan.min_tokens > plan.max_tokens:
+        raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
+    bound = plan.size if plan.method in ("fixed", "recursive") else plan.max_tokens
+    if bound and plan.overlap >= bound:
+        raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
+    if plan.method == "recursive" and plan.min_tokens:
+        raise ValueError("min_tokens does not apply to 'recursive': its pieces are joined up to size already")
+
+
+def _check_device(device: Any) -> None:
+    if device == "cuda":
+        raise ValueError("device='cuda' asks for CUDA, which this build does not have; use 'auto' or 'cpu'")
+    if device not in ("auto", "cpu"):
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}")
+
+
+_warned: set[str] = set()
+
+
+def _warn_script(share: float) -> None:
+    """Once a run."""
+    if "script" not in _warned:
+        _warned.add("script")
+        logger.warning(
+            "%.0f %% of the tokens are single letters or unknown: the static encoder knows English; other scripts are "
+            "cut by little more than their letters. Pass sentence_vectors= of an encoder for this language, or use a "
+            "method without vectors (fixed, recursive, sentence, paragraph)",
+            100 * share,
+        )
+
+
+def _reporter(progress: bool | Progress) -> Progress | None:
+    if callable(progress):
+        return progress
+    return _bar() if progress else None
+
+
+def _bar() -> Progress:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    bar = Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    task = bar.add_task("segment")
+    bar.start()
+
+    def report(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if done >= total:
+            bar.stop()
+
+    return report
+
+
+def backend() -> dict[str, Any]:
+    """What runs: version, backend, instruction set and those this CPU could run, threads, CUDA.
+
+    Example:
+        >>> sorted(backend())
+        ['backend', 'cuda', 'isa', 'isas', 'threads', 'version']
+    """
+    return {
+        "version": _native.version,
+        "backend": os.environ.get("PYCHUNK_BACKEND", "native"),
+        "isa": _native.isa(),
+        "isas": _native.available_isas(),
+        "threads": _native.default_threads(),
+        "cuda": None,
+    }
+
+
+__all__ = ["METHODS", "Segmenter", "backend", "option_names", "segment", "sentences"]
