@@ -132,8 +132,8 @@ bool writes_ordinals_with_stop(std::string_view text) {
   const size_t english = count_of(text, " the ") + count_of(text, " of ") + count_of(text, " to ");
   size_t others = 0;
   for (const std::string_view word :
-       {" und ", " der ", " das ", " die ", " och ", " og ", " som ", " til ", " ja ", " je ", " się ",
-        " oraz ", " nie ", " že ", " és ", " az ", " hogy ", " nije ", " koji "})
+       {" und ", " der ", " das ", " die ", " och ", " og ", " som ", " til ", " ja ", " je ", " się ", " oraz ",
+        " nie ", " že ", " és ", " az ", " hogy ", " nije ", " koji "})
     others += count_of(text, word);
   return others > english;
 }

@@ -68,8 +68,8 @@ T named(const std::map<std::string, T>& names, const py::dict& options, const ch
 }
 
 Unit unit_from(const py::dict& options) {
-  return named<Unit>({{"tokens", Unit::kTokens}, {"words", Unit::kWords}, {"characters", Unit::kCharacters}},
-                     options, "unit");
+  return named<Unit>({{"tokens", Unit::kTokens}, {"words", Unit::kWords}, {"characters", Unit::kCharacters}}, options,
+                     "unit");
 }
 
 // From the fields of pychunk.plan.Plan.
@@ -233,14 +233,12 @@ py::dict segment_batch(const Arguments& arguments) {
   return out;
 }
 
-Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan,
-                 const WordPiece* tokenizer, Optional<int8_t> table, Optional<uint8_t> id_text,
-                 Optional<int64_t> id_offsets, Optional<int64_t> sentence_starts,
-                 Optional<int64_t> sentence_offsets, Optional<float> vectors,
-                 Optional<int64_t> vector_offsets, Optional<uint8_t> summary_text,
-                 Optional<int64_t> summary_offsets, Optional<float> summary_vectors,
-                 Optional<int64_t> page_starts, Optional<int64_t> page_offsets, Optional<uint8_t> fallback,
-                 int64_t first_row, int threads) {
+Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan, const WordPiece* tokenizer,
+                 Optional<int8_t> table, Optional<uint8_t> id_text, Optional<int64_t> id_offsets,
+                 Optional<int64_t> sentence_starts, Optional<int64_t> sentence_offsets, Optional<float> vectors,
+                 Optional<int64_t> vector_offsets, Optional<uint8_t> summary_text, Optional<int64_t> summary_offsets,
+                 Optional<float> summary_vectors, Optional<int64_t> page_starts, Optional<int64_t> page_offsets,
+                 Optional<uint8_t> fallback, int64_t first_row, int threads) {
   return {std::move(text),
           std::move(offsets),
           plan_from(plan),
@@ -267,15 +265,12 @@ void bind_pipeline(py::module_& m) {
       .def(py::init(&gather), py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("plan"),
            py::kw_only(), py::arg("tokenizer") = nullptr, py::arg("table").noconvert() = py::none(),
            py::arg("id_text").noconvert() = py::none(), py::arg("id_offsets").noconvert() = py::none(),
-           py::arg("sentence_starts").noconvert() = py::none(),
-           py::arg("sentence_offsets").noconvert() = py::none(), py::arg("vectors").noconvert() = py::none(),
-           py::arg("vector_offsets").noconvert() = py::none(),
-           py::arg("summary_text").noconvert() = py::none(),
-           py::arg("summary_offsets").noconvert() = py::none(),
-           py::arg("summary_vectors").noconvert() = py::none(),
-           py::arg("page_starts").noconvert() = py::none(), py::arg("page_offsets").noconvert() = py::none(),
-           py::arg("fallback").noconvert() = py::none(), py::arg("first_row") = 0, py::arg("threads") = 1,
-           py::keep_alive<1, 5>());
+           py::arg("sentence_starts").noconvert() = py::none(), py::arg("sentence_offsets").noconvert() = py::none(),
+           py::arg("vectors").noconvert() = py::none(), py::arg("vector_offsets").noconvert() = py::none(),
+           py::arg("summary_text").noconvert() = py::none(), py::arg("summary_offsets").noconvert() = py::none(),
+           py::arg("summary_vectors").noconvert() = py::none(), py::arg("page_starts").noconvert() = py::none(),
+           py::arg("page_offsets").noconvert() = py::none(), py::arg("fallback").noconvert() = py::none(),
+           py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>());
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
   m.def(
@@ -322,8 +317,8 @@ void bind_pipeline(py::module_& m) {
         }
         return array(std::move(vectors), {documents.size(), rows.cols});
       },
-      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"),
-      py::arg("table").noconvert(), py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
+      py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
 }
 
 void bind_text(py::module_& m) {
@@ -359,13 +354,11 @@ void bind_vectors(py::module_& m) {
         const py::gil_scoped_release unlocked;
         for (int64_t i = 0; i < rows; ++i) normalize(data + i * dim, dim);
       },
-      py::arg("vectors").noconvert(),
-      "Scales each row of float32[n, d] to unit length, in place; zero stays zero.");
+      py::arg("vectors").noconvert(), "Scales each row of float32[n, d] to unit length, in place; zero stays zero.");
   m.def(
       "dot",
       [](const Array<float>& a, const Array<float>& b) {
-        PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ",
-                      b.size());
+        PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ", b.size());
         return kernels().dot(a.data(), b.data(), static_cast<size_t>(a.size()));
       },
       py::arg("a").noconvert(), py::arg("b").noconvert(), "Dot product as a fixed tree of partial sums.");
@@ -378,9 +371,8 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
   std::vector<int64_t> offsets, spans;
   {
     const py::gil_scoped_release unlocked;
-    tokenizer.encode({reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
-                     bounds.data(), static_cast<size_t>(bounds.size()) - 1, ids, offsets,
-                     byte_spans ? &spans : nullptr);
+    tokenizer.encode({reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, bounds.data(),
+                     static_cast<size_t>(bounds.size()) - 1, ids, offsets, byte_spans ? &spans : nullptr);
   }
   const auto tokens = static_cast<py::ssize_t>(ids.size());
   return py::make_tuple(array(std::move(ids)), array(std::move(offsets)),
@@ -389,11 +381,11 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
 
 void bind_wordpiece(py::module_& m) {
   py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece.")
-      .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents,
-                       bool clean_text, bool handle_chinese_chars, const std::string& unknown,
-                       const std::string& prefix, int max_word_characters) {
-             return WordPiece(vocabulary, {lowercase, strip_accents, clean_text, handle_chinese_chars,
-                                           unknown, prefix, max_word_characters});
+      .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents, bool clean_text,
+                       bool handle_chinese_chars, const std::string& unknown, const std::string& prefix,
+                       int max_word_characters) {
+             return WordPiece(vocabulary, {lowercase, strip_accents, clean_text, handle_chinese_chars, unknown, prefix,
+                                           max_word_characters});
            }),
            py::arg("vocabulary"), py::arg("lowercase") = true, py::arg("strip_accents") = true,
            py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
@@ -407,10 +399,9 @@ void bind_wordpiece(py::module_& m) {
       .def_property_readonly("unknown_id", &WordPiece::unknown_id);
 }
 
-py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offsets, int64_t size,
-                          int64_t overlap, const std::optional<std::vector<std::string>>& separators,
-                          const std::string& unit, const Optional<int64_t>& sentence_starts,
-                          const Optional<int64_t>& token_starts) {
+py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offsets, int64_t size, int64_t overlap,
+                          const std::optional<std::vector<std::string>>& separators, const std::string& unit,
+                          const Optional<int64_t>& sentence_starts, const Optional<int64_t>& token_starts) {
   check_offsets(view(offsets), text.size(), "offsets");
   PYCHUNK_CHECK(!separators || !separators->empty(), "separators must be None or hold 1 or more");
   py::dict named_unit;
@@ -419,9 +410,7 @@ py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offs
   if (separators) options.separators = *separators;
   PYCHUNK_CHECK(options.unit != Unit::kTokens || token_starts, "unit 'tokens' needs token_starts");
   RecursiveInput input{
-      .buffer = {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
-      .begin = 0,
-      .end = 0};
+      .buffer = {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, .begin = 0, .end = 0};
   if (sentence_starts) {
     check_offsets(view(*sentence_starts), text.size(), "sentence_starts");
     input.sentence_starts = view(*sentence_starts);
@@ -443,15 +432,13 @@ py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offs
     }
   }
   const auto n = static_cast<py::ssize_t>(pieces.size());
-  return py::make_tuple(array(std::move(spans), {n, 2}), array(std::move(piece_offsets)),
-                        array(std::move(sizes)));
+  return py::make_tuple(array(std::move(spans), {n, 2}), array(std::move(piece_offsets)), array(std::move(sizes)));
 }
 
 void bind_recursive(py::module_& m) {
   m.def("split_recursive", &split_recursive, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
-        py::arg("size"), py::arg("overlap") = 0, py::arg("separators") = py::none(),
-        py::arg("unit") = "characters", py::arg("sentence_starts").noconvert() = py::none(),
-        py::arg("token_starts").noconvert() = py::none(),
+        py::arg("size"), py::arg("overlap") = 0, py::arg("separators") = py::none(), py::arg("unit") = "characters",
+        py::arg("sentence_starts").noconvert() = py::none(), py::arg("token_starts").noconvert() = py::none(),
         R"(Splits k documents of valid UTF-8 at the strongest separators that keep pieces within `size`.
 
 text uint8[bytes], offsets int64[k + 1] (document i is text[offsets[i]:offsets[i + 1]]), size and overlap in `unit`

@@ -13,8 +13,8 @@ constexpr int64_t kKeptPairs = int64_t{1} << 24;  // 64 MiB of float32
 
 }  // namespace
 
-void optimal_partition(const Matrix<const float>& vectors, std::span<const int64_t> tokens_before,
-                       int64_t max_tokens, std::vector<int32_t>& first) {
+void optimal_partition(const Matrix<const float>& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
+                       std::vector<int32_t>& first) {
   const Kernels& run = kernels();
   const int64_t n = vectors.rows;
   const auto dim = static_cast<size_t>(vectors.cols);

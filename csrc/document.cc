@@ -91,8 +91,7 @@ void Document::take_sentences(std::span<const int64_t> first_characters) {
     int64_t gap = start;
     while (gap > 0) {
       int64_t last = gap - 1;
-      while (last > 0 && (static_cast<unsigned char>(text_[static_cast<size_t>(last)]) & 0xC0) == 0x80)
-        --last;
+      while (last > 0 && (static_cast<unsigned char>(text_[static_cast<size_t>(last)]) & 0xC0) == 0x80) --last;
       if (space_length(text_, static_cast<size_t>(last)) == 0) break;
       gap = last;
     }
@@ -131,8 +130,7 @@ void Document::cut_at_pages() {
     cut.starts.push_back(begin(s)), cut.flags.push_back(flags(s));
     while (next < starts.size() && starts[next] <= begin(s)) ++next;
     for (; next < starts.size() && starts[next] < end(s); ++next) {
-      const Trimmed before = trim(text_, cut.starts.back(), starts[next]),
-                    rest = trim(text_, starts[next], end(s));
+      const Trimmed before = trim(text_, cut.starts.back(), starts[next]), rest = trim(text_, starts[next], end(s));
       if (before.empty() || rest.empty()) continue;
       PYCHUNK_CHECK(inputs_->vectors.data == nullptr, "page ", next + 1, " of document ", name(),
                     " begins inside a sentence, which has one vector; let sentence_spans begin there");
@@ -143,8 +141,7 @@ void Document::cut_at_pages() {
 }
 
 int64_t Document::sentence_at(int64_t at) const {
-  return std::upper_bound(sentences_.starts.begin(), sentences_.starts.end(), at) -
-         sentences_.starts.begin() - 1;
+  return std::upper_bound(sentences_.starts.begin(), sentences_.starts.end(), at) - sentences_.starts.begin() - 1;
 }
 
 int64_t Document::characters_before(int64_t byte) {
@@ -169,8 +166,7 @@ void Document::tokenize() {
   has_tokens_ = true;
   const size_t n = sentences_.starts.size();
   sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
-  encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_,
-                   token_counts_);
+  encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_, token_counts_);
   sentences_.starts.pop_back();
 }
 
@@ -194,9 +190,9 @@ const Lengths& Document::lengths(Unit unit) {
       continue;
     }
     out.low.push_back(total);
-    total += unit == Unit::kTokens ? token_counts()[static_cast<size_t>(s)]
-                                   : count_words(text_.substr(static_cast<size_t>(begin(s)),
-                                                              static_cast<size_t>(end(s) - begin(s))));
+    total += unit == Unit::kTokens
+                 ? token_counts()[static_cast<size_t>(s)]
+                 : count_words(text_.substr(static_cast<size_t>(begin(s)), static_cast<size_t>(end(s) - begin(s))));
     out.high.push_back(total);
   }
   return out;
@@ -217,8 +213,7 @@ Matrix<const float> Document::vectors() {
     for (int64_t s = 0; s < sentences(); ++s) {
       const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
       const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
-      run.embedding_bag(inputs_->table.data, static_cast<size_t>(dim), ids_.data() + from, to - from,
-                        sums_.data());
+      run.embedding_bag(inputs_->table.data, static_cast<size_t>(dim), ids_.data() + from, to - from, sums_.data());
       run.unit_from_sums(sums_.data(), static_cast<size_t>(dim), vectors_.data() + s * dim);
     }
   }

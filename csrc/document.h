@@ -20,9 +20,7 @@ class Document {
   std::string_view text() const { return text_; }
   int64_t sentences() const { return static_cast<int64_t>(sentences_.starts.size()); }
   int64_t begin(int64_t s) const { return sentences_.starts[static_cast<size_t>(s)]; }
-  int64_t end(int64_t s) const {
-    return s + 1 < sentences() ? begin(s + 1) : static_cast<int64_t>(text_.size());
-  }
+  int64_t end(int64_t s) const { return s + 1 < sentences() ? begin(s + 1) : static_cast<int64_t>(text_.size()); }
   uint8_t flags(int64_t s) const { return sentences_.flags[static_cast<size_t>(s)]; }
   std::span<const int64_t> starts() const { return sentences_.starts; }
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
@@ -44,9 +42,7 @@ class Document {
   bool encodes_text() const { return inputs_->vectors.data == nullptr && inputs_->table.data != nullptr; }
 
   // Tokens and vector of any piece of text, by the static encoder.
-  int64_t count_tokens(std::string_view piece) const {
-    return measure(piece, Unit::kTokens, inputs_->tokenizer);
-  }
+  int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
   void encode(std::string_view piece, float* out) const;
 
   int64_t tokens_met() const { return static_cast<int64_t>(ids_.size()); }
@@ -69,8 +65,7 @@ class Document {
   Lengths lengths_[3];
   std::vector<float> vectors_, cosines_;
   std::vector<int32_t> sums_;
-  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false,
-       has_cosines_ = false;
+  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false, has_cosines_ = false;
   bool has_lengths_[3] = {};
 };
 

@@ -50,8 +50,7 @@ inline void bag_columns(const int8_t* table, size_t dim, const int32_t* ids, siz
 void embedding_bag(const int8_t* table, size_t dim, const int32_t* ids, size_t n, int32_t* sums) {
   memset(sums, 0, dim * sizeof(int32_t));
   size_t column = 0;
-  for (; column + kColumns <= dim; column += kColumns)
-    bag_columns(table + column, dim, ids, n, sums + column);
+  for (; column + kColumns <= dim; column += kColumns) bag_columns(table + column, dim, ids, n, sums + column);
   for (; column < dim; ++column)
     for (size_t t = 0; t < n; ++t) sums[column] += table[static_cast<size_t>(ids[t]) * dim + column];
 }
@@ -60,8 +59,7 @@ void embedding_bag(const int8_t* table, size_t dim, const int32_t* ids, size_t n
 void unit_from_sums(const int32_t* sums, size_t dim, float* out) {
   int64_t squares = 0;
   for (size_t j = 0; j < dim; ++j) squares += static_cast<int64_t>(sums[j]) * sums[j];
-  const float scale =
-      squares == 0 ? 0.0f : static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(squares)));
+  const float scale = squares == 0 ? 0.0f : static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(squares)));
   for (size_t j = 0; j < dim; ++j) out[j] = static_cast<float>(sums[j]) * scale;
 }
 

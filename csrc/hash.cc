@@ -47,9 +47,8 @@ Hash128 hash128(std::string_view bytes, uint64_t seed) {
 
 Hash128 chunk_hash(const Hash128& document, int64_t start, int64_t end, std::string_view text) {
   const Hash128 content = hash128(text, 0);
-  const uint64_t words[] = {
-      document.low, document.high, static_cast<uint64_t>(start), static_cast<uint64_t>(end),
-      content.low,  content.high};
+  const uint64_t words[] = {document.low, document.high, static_cast<uint64_t>(start), static_cast<uint64_t>(end),
+                            content.low,  content.high};
   char bytes[sizeof(words)];
   for (size_t i = 0; i < sizeof(bytes); ++i) bytes[i] = static_cast<char>(words[i / 8] >> (8 * (i % 8)));
   return hash128({bytes, sizeof(bytes)}, 0);

@@ -30,8 +30,8 @@ struct Kernels {
 
   // ---- recursive splitter (recursive_simd.h); offsets count from `text`, at most `room` are written ----
   // Matches of a separator (length >= 1) inside [begin, end), from the left, none overlapping the one before.
-  size_t (*find_separator)(const uint8_t* text, size_t begin, size_t end, const uint8_t* separator,
-                           size_t length, int64_t* out, size_t room);
+  size_t (*find_separator)(const uint8_t* text, size_t begin, size_t end, const uint8_t* separator, size_t length,
+                           int64_t* out, size_t room);
   // Characters in [begin, end) that are no white space and follow white space inside [begin, end).
   size_t (*find_word_starts)(const uint8_t* text, size_t begin, size_t end, int64_t* out, size_t room);
   // Offset of the first line break (LF, VT, FF, CR, U+0085, U+2028, U+2029), or size.
@@ -40,8 +40,7 @@ struct Kernels {
   void (*count_characters_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
                               int64_t* out);
   // The same of words, where each [at[k - 1], at[k]) is counted on its own: a cut word counts on both sides.
-  void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
-                         int64_t* out);
+  void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
   // ---- vectors (embed_simd.h, similarity_simd.h) ----
   // sums[j] = sum over t of table[ids[t], j], exactly.

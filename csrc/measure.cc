@@ -64,8 +64,8 @@ int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count
 }
 
 // Pieces of a word [begin, end) that alone is longer than the limit; the last piece begins at starts.back().
-void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit,
-                const WordPiece* tokenizer, std::vector<int64_t>& starts) {
+void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit, const WordPiece* tokenizer,
+                std::vector<int64_t>& starts) {
   // In tokens a first guess is the most that fits if the whole piece were one long run.
   const int64_t guess = unit == Unit::kTokens ? std::max(kLongRun, limit * kCharactersPerToken) : limit;
   while (begin < end) {
@@ -73,8 +73,7 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
     int64_t length = guess, stop = advance(text, begin, end, length);
     if (unit == Unit::kTokens) {
       for (;;) {
-        const std::string_view piece =
-            text.substr(static_cast<size_t>(begin), static_cast<size_t>(stop - begin));
+        const std::string_view piece = text.substr(static_cast<size_t>(begin), static_cast<size_t>(stop - begin));
         const int64_t tokens = measure(piece, unit, tokenizer);
         if (tokens <= limit || length <= 1) break;
         length = std::max<int64_t>(1, std::min(length - 1, characters(piece) * limit / tokens));
@@ -88,18 +87,16 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
 }  // namespace
 
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets,
-                      std::vector<int64_t>& counts) {
+                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts) {
   ids.clear(), token_offsets.clear();
   tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr);
   counts.resize(n);
   for (size_t i = 0; i < n; ++i) counts[i] = token_offsets[i + 1] - token_offsets[i];
   if (!may_hold_long_run(text)) return;
   for (size_t i = 0; i < n; ++i)
-    for_each_surplus(
-        tokenizer,
-        text.substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])),
-        [&](size_t, size_t, int64_t surplus) { counts[i] += surplus; });
+    for_each_surplus(tokenizer,
+                     text.substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])),
+                     [&](size_t, size_t, int64_t surplus) { counts[i] += surplus; });
 }
 
 bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {

@@ -29,13 +29,12 @@ void pic(const Plan& plan, Document& document, const float* summary, Grouping& o
     summary = made.data();
   }
   out.scores.resize(static_cast<size_t>(vectors.rows));
-  kernels().dot_rows(vectors.data, static_cast<size_t>(vectors.rows), static_cast<size_t>(vectors.cols),
-                     summary, out.scores.data());
+  kernels().dot_rows(vectors.data, static_cast<size_t>(vectors.rows), static_cast<size_t>(vectors.cols), summary,
+                     out.scores.data());
   label_by_mean(out.scores, plan.k, out.labels);
   const auto& labels = out.labels;
   groups_where(
-      vectors.rows,
-      [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; },
+      vectors.rows, [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; },
       out.groups);
 }
 
@@ -78,14 +77,10 @@ void group_sentences(const Plan& plan, Document& document, const float* summary,
     case Method::kSentence:
       return groups_where(n, [](int64_t) { return true; }, out.groups);
     case Method::kParagraph:
-      return groups_where(
-          n, [&](int64_t s) { return (document.flags(s) & kParagraphStart) != 0; }, out.groups);
+      return groups_where(n, [&](int64_t s) { return (document.flags(s) & kParagraphStart) != 0; }, out.groups);
     case Method::kPage:
       return groups_where(
-          n,
-          [&](int64_t s) {
-            return document.page_at(document.begin(s)) != document.page_at(document.begin(s - 1));
-          },
+          n, [&](int64_t s) { return document.page_at(document.begin(s)) != document.page_at(document.begin(s - 1)); },
           out.groups);
     case Method::kFixed:
       return greedy_groups(n, {&document.lengths(plan.unit), plan.size}, plan.overlap, out.groups);

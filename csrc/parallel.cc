@@ -39,8 +39,7 @@ int quota() {
   }
   int64_t budget = 0;
   std::ifstream q("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), p("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (q >> budget && p >> period && budget > 0 && period > 0)
-    return static_cast<int>((budget + period - 1) / period);
+  if (q >> budget && p >> period && budget > 0 && period > 0) return static_cast<int>((budget + period - 1) / period);
   return 0;
 }
 

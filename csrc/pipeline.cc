@@ -25,8 +25,7 @@ std::vector<int64_t> plan_blocks(const Texts& texts) {
   std::vector<int64_t> borders{0};
   for (int64_t i = 0; i < texts.size(); ++i) {
     const int64_t begin = borders.back();
-    if (i > begin &&
-        (texts.offsets[i + 1] - texts.offsets[begin] > kBlockBytes || i - begin >= kBlockDocuments))
+    if (i > begin && (texts.offsets[i + 1] - texts.offsets[begin] > kBlockBytes || i - begin >= kBlockDocuments))
       borders.push_back(i);
   }
   if (texts.size() > 0) borders.push_back(texts.size());
@@ -92,8 +91,7 @@ class Worker {
     std::vector<Group>& groups = grouping_.groups;
     const std::vector<Limit> all = limits();
     const Cosines cosines = [this] { return document_->cosines(); };
-    if (plan_.min_tokens > 0)
-      join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, cosines);
+    if (plan_.min_tokens > 0) join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, cosines);
     for (const Limit& limit : all) cut_long(groups, limit, cosines);
     if (plan_.overlap > 0) {
       const Unit unit = plan_.method == Method::kFixed ? plan_.unit : Unit::kTokens;
@@ -104,8 +102,8 @@ class Worker {
                           return limit.allows(g.first, g.last);
                         });
       if (fits) {
-        spans_.push_back({document_->begin(g.overlap_first), document_->end(g.last - 1), g.overlap_first,
-                          g.last, g.first});
+        spans_.push_back(
+            {document_->begin(g.overlap_first), document_->end(g.last - 1), g.overlap_first, g.last, g.first});
       } else {
         split_inside(g.first);
       }
@@ -165,8 +163,7 @@ class Worker {
     const Trimmed sentence = trim(document_->text(), document_->begin(s), document_->end(s));
     whole = inside.begin <= sentence.begin && sentence.end <= inside.end;
     if (whole) return sentence;
-    return trim(document_->text(), std::max(sentence.begin, inside.begin),
-                std::min(sentence.end, inside.end));
+    return trim(document_->text(), std::max(sentence.begin, inside.begin), std::min(sentence.end, inside.end));
   }
 
   int64_t tokens_of(const Span& span, const Trimmed& inside) {
@@ -197,8 +194,7 @@ class Worker {
   ChunkKind kind_of(const Span& span) {
     if (grouping_.labels.empty() || plan_.method != Method::kPic) return kNoKind;
     const auto first = grouping_.labels.begin() + span.own_first, last = grouping_.labels.begin() + span.last;
-    if (std::all_of(first, last, [&](int8_t label) { return label == *first; }))
-      return static_cast<ChunkKind>(*first);
+    if (std::all_of(first, last, [&](int8_t label) { return label == *first; })) return static_cast<ChunkKind>(*first);
     int64_t balance = 0;
     for (int64_t s = span.own_first; s < span.last; ++s) {
       const int64_t tokens = document_->token_counts()[static_cast<size_t>(s)];
@@ -222,8 +218,7 @@ class Worker {
         vector = part_vector.data();
       }
       if (plan_.sentence_vectors) {
-        out_.sentences.push_back(
-            {document_->characters_before(part.begin), document_->characters_before(part.end)});
+        out_.sentences.push_back({document_->characters_before(part.begin), document_->characters_before(part.end)});
         out_.sentence_vectors.insert(out_.sentence_vectors.end(), vector, vector + dim);
         ++sentences;
       }
@@ -266,8 +261,7 @@ void token_starts(std::string_view text, const WordPiece& tokenizer, std::vector
 
 void Worker::split_by_separators() {
   RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
-  RecursiveInput input{
-      document_->text(), 0, static_cast<int64_t>(document_->text().size()), document_->starts(), {}};
+  RecursiveInput input{document_->text(), 0, static_cast<int64_t>(document_->text().size()), document_->starts(), {}};
   thread_local std::vector<int64_t> tokens;
   if (plan_.unit == Unit::kTokens) {
     token_starts(document_->text(), *inputs_.tokenizer, tokens);
@@ -282,8 +276,7 @@ void Worker::split_by_separators() {
       continue;
     }
     std::vector<int64_t> starts;
-    split_oversize(document_->text(), p.start, p.end, Unit::kTokens, plan_.max_tokens, inputs_.tokenizer,
-                   starts);
+    split_oversize(document_->text(), p.start, p.end, Unit::kTokens, plan_.max_tokens, inputs_.tokenizer, starts);
     for (size_t i = 0; i < starts.size(); ++i) {
       const int64_t end = i + 1 < starts.size() ? starts[i + 1] : p.end;
       const int64_t at = document_->sentence_at(starts[i]);

@@ -40,8 +40,8 @@ struct Plan {
   bool sentence_vectors = false;
 
   bool needs_vectors() const {
-    return method == Method::kSemantic || method == Method::kCluster || method == Method::kPic ||
-           chunk_vectors || sentence_vectors;
+    return method == Method::kSemantic || method == Method::kCluster || method == Method::kPic || chunk_vectors ||
+           sentence_vectors;
   }
   bool has_size() const { return method == Method::kFixed || method == Method::kRecursive; }
   bool needs_tokens() const {

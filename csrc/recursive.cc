@@ -21,13 +21,12 @@ struct Space {
 Space space_at(const uint8_t* text, int64_t i, int64_t end) {
   const uint8_t a = text[i];
   if (a <= 0x20) return {(a >= 0x09 && a <= 0x0D) || a >= 0x1C ? 1 : 0, a >= 0x0A && a <= 0x0D};
-  if (a == 0xC2 && i + 1 < end)
-    return {text[i + 1] == 0x85 || text[i + 1] == 0xA0 ? 2 : 0, text[i + 1] == 0x85};
+  if (a == 0xC2 && i + 1 < end) return {text[i + 1] == 0x85 || text[i + 1] == 0xA0 ? 2 : 0, text[i + 1] == 0x85};
   if (a < 0xE1 || a > 0xE3 || i + 2 >= end) return {0, false};
   const uint32_t three = a << 16 | text[i + 1] << 8 | text[i + 2];
   const bool line_break = three == 0xE280A8 || three == 0xE280A9;
-  const bool space = line_break || three == 0xE19A80 || (three >= 0xE28080 && three <= 0xE2808A) ||
-                     three == 0xE280AF || three == 0xE2819F || three == 0xE38080;
+  const bool space = line_break || three == 0xE19A80 || (three >= 0xE28080 && three <= 0xE2808A) || three == 0xE280AF ||
+                     three == 0xE2819F || three == 0xE38080;
   return {space ? 3 : 0, line_break};
 }
 
@@ -46,8 +45,7 @@ int64_t trim_end(const uint8_t* text, int64_t start, int64_t& end) {
 // Moves both edges of [start, end) inwards over white space; returns how many characters were left out.
 int64_t trim(const uint8_t* text, int64_t& start, int64_t& end) {
   int64_t dropped = 0;
-  for (Space space; start < end && (space = space_at(text, start, end)).length > 0; ++dropped)
-    start += space.length;
+  for (Space space; start < end && (space = space_at(text, start, end)).length > 0; ++dropped) start += space.length;
   return dropped + trim_end(text, start, end);
 }
 
@@ -57,8 +55,8 @@ RecursiveSplitter::RecursiveSplitter(const RecursiveOptions& options)
     : options_(options), own_ladder_(options.separators.empty()) {
   if (options.size < 1) throw std::invalid_argument("size must be >= 1, got " + std::to_string(options.size));
   if (options.overlap < 0 || options.overlap > options.size)
-    throw std::invalid_argument("overlap must be between 0 and size (" + std::to_string(options.size) +
-                                "), got " + std::to_string(options.overlap));
+    throw std::invalid_argument("overlap must be between 0 and size (" + std::to_string(options.size) + "), got " +
+                                std::to_string(options.overlap));
   if (own_ladder_)
     for (const Kind kind : {Kind::kBlankLine, Kind::kLine, Kind::kSentence, Kind::kWord, Kind::kCharacter})
       ladder_.push_back({.kind = kind, .separator = {}, .border = {}, .units = {}});
@@ -131,8 +129,7 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
     }
     refill(level);
   }
-  if (next > first)
-    emit(level.border[first], level.border[next], units_of(level)[next] - units_of(level)[first]);
+  if (next > first) emit(level.border[first], level.border[next], units_of(level)[next] - units_of(level)[first]);
 }
 
 const int64_t* RecursiveSplitter::units_of(const Level& level) const {
@@ -153,9 +150,9 @@ bool RecursiveSplitter::open(Level& level, int64_t begin, int64_t end) {
     level.units[0] = static_cast<int64_t>(level.token);
   }
   // A separator at the very start makes no border there, but it does occur.
-  const bool at_start = level.kind == Kind::kSeparator &&
-                        input_.buffer.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin))
-                            .starts_with(level.separator);
+  const bool at_start =
+      level.kind == Kind::kSeparator &&
+      input_.buffer.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)).starts_with(level.separator);
   if (at_start) level.cursor += static_cast<int64_t>(level.separator.size());
   refill(level);
   return at_start || level.kind == Kind::kCharacter || level.count > 2;
@@ -219,8 +216,7 @@ size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) 
       while (n < room) {
         i += kernels().find_line_break(text + i, static_cast<size_t>(level.end - i));
         int breaks = 0;
-        for (Space space; i < level.end && (space = space_at(text, i, level.end)).length > 0;
-             i += space.length)
+        for (Space space; i < level.end && (space = space_at(text, i, level.end)).length > 0; i += space.length)
           breaks += space.line_break && !(text[i] == '\n' && breaks > 0 && text[i - 1] == '\r');
         if (i >= level.end) break;
         if (breaks >= needed) out[n++] = i;
@@ -271,8 +267,7 @@ void RecursiveSplitter::emit(int64_t start, int64_t end, int64_t units) {
       kernels().count_words_at(text, static_cast<size_t>(start), &end, 1, 0, &units);
       break;
     case Unit::kTokens:
-      if (start != before || end != after)
-        units = static_cast<int64_t>(tokens_before(end) - tokens_before(start));
+      if (start != before || end != after) units = static_cast<int64_t>(tokens_before(end) - tokens_before(start));
   }
   out_->push_back({start, end, units});
 }

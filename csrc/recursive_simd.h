@@ -111,8 +111,8 @@ size_t find_line_break(const uint8_t* text, size_t size) {
 // Counts set bits up to each of n offsets. mask(block, p, left) gives a block's bits; force(bits, bit) may
 // set the bit of an offset once the count up to it is taken.
 template <typename Mask, typename Force>
-inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
-                     int64_t* out, Mask mask, Force force) {
+inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out,
+                     Mask mask, Force force) {
   const uint8_t* p = text + begin;
   const size_t size = static_cast<size_t>(at[n - 1]) - begin;
   size_t k = 0;
@@ -128,14 +128,12 @@ inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_
   for (; k < n; ++k) out[k] = base;
 }
 
-void count_characters_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
-                         int64_t* out) {
+void count_characters_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out) {
   const auto starts = [](const Block& block, const uint8_t*, size_t) { return ~block.range(0x80, 0xBF); };
   count_at(text, begin, at, n, base, out, starts, [](uint64_t&, uint64_t) {});
 }
 
-void count_words_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
-                    int64_t* out) {
+void count_words_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out) {
   SpaceMask spaces;
   uint64_t after_word = 0, solid = 0;
   const auto starts = [&](const Block& block, const uint8_t* p, size_t left) {

@@ -65,8 +65,7 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
   for (int64_t first = 0; first < sentences;) {
     int64_t start = first;
     if (overlap > 0 && size.allows(first, first + 1)) {
-      while (start > previous && (*size.lengths)(start - 1, first) <= overlap &&
-             size.allows(start - 1, first + 1))
+      while (start > previous && (*size.lengths)(start - 1, first) <= overlap && size.allows(start - 1, first + 1))
         --start;
     }
     int64_t last = first + 1;
@@ -76,8 +75,8 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
   }
 }
 
-void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens,
-                std::span<const Limit> limits, const Cosines& cosines) {
+void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
+                const Cosines& cosines) {
   std::vector<Group> done;  // a stack: no group in it can be joined any further
   const auto is_short = [&](const Group& g) { return tokens(g.first, g.last) < min_tokens; };
   size_t next = 0;
@@ -105,9 +104,7 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
 }
 
 void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cosines) {
-  const auto too_long = [&](const Group& g) {
-    return g.last - g.first > 1 && !limit.allows(g.first, g.last);
-  };
+  const auto too_long = [&](const Group& g) { return g.last - g.first > 1 && !limit.allows(g.first, g.last); };
   if (std::none_of(groups.begin(), groups.end(), too_long)) return;
   const std::span<const float> a = cosines();
   std::vector<Group> parts;
@@ -128,8 +125,7 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cos
   groups = std::move(parts);
 }
 
-void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap,
-                 std::span<const Limit> limits) {
+void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits) {
   for (size_t g = 1; g < groups.size(); ++g) {
     Group& current = groups[g];
     const Group& before = groups[g - 1];

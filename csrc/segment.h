@@ -39,8 +39,8 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
 // While a group holds under min_tokens it joins, from the left, across the border with the higher adjacent
 // cosine (without vectors, or on a tie: the group before it), unless the two together break a limit; then the
 // other side.
-void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens,
-                std::span<const Limit> limits, const Cosines& cosines);
+void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
+                const Cosines& cosines);
 
 // Cuts groups that break `limit` at the sentence border with the lowest adjacent cosine, the earliest on a
 // tie, until every part fits or is one sentence; without vectors: at the last border that fits, from the
@@ -50,7 +50,6 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cos
 // overlap_first of every group but the first: as many whole sentences from the end of the group before as
 // measure at most `overlap` and keep the group within the limits. A group of one sentence that breaks a limit
 // is going to be split inside, so nothing is repeated before or after it.
-void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap,
-                 std::span<const Limit> limits);
+void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits);
 
 }  // namespace pychunk

@@ -48,8 +48,7 @@ struct Block {
   }
   uint64_t high() const { return join(v[0], v[1]); }
   uint64_t range(uint8_t lo, uint8_t hi) const {
-    const __m256i base = _mm256_set1_epi8(static_cast<char>(lo)),
-                  top = _mm256_set1_epi8(static_cast<char>(hi - lo));
+    const __m256i base = _mm256_set1_epi8(static_cast<char>(lo)), top = _mm256_set1_epi8(static_cast<char>(hi - lo));
     __m256i r[2];
     for (int i = 0; i < 2; ++i) {
       const __m256i shifted = _mm256_sub_epi8(v[i], base);
@@ -82,8 +81,7 @@ struct Block {
   }
   uint64_t high() const { return join(v); }
   uint64_t range(uint8_t lo, uint8_t hi) const {
-    const __m128i base = _mm_set1_epi8(static_cast<char>(lo)),
-                  top = _mm_set1_epi8(static_cast<char>(hi - lo));
+    const __m128i base = _mm_set1_epi8(static_cast<char>(lo)), top = _mm_set1_epi8(static_cast<char>(hi - lo));
     __m128i r[4];
     for (int i = 0; i < 4; ++i) {
       const __m128i shifted = _mm_sub_epi8(v[i], base);
@@ -95,9 +93,7 @@ struct Block {
 #elif defined(__aarch64__)
 struct Block {
   uint8x16_t v[4];
-  static Block load(const uint8_t* p) {
-    return {{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}};
-  }
+  static Block load(const uint8_t* p) { return {{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}}; }
   void store(uint8_t* p) const {
     for (int i = 0; i < 4; ++i) vst1q_u8(p + 16 * i, v[i]);
   }

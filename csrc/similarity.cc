@@ -74,8 +74,7 @@ void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::v
   const auto dim = static_cast<size_t>(vectors.cols);
   out.resize(static_cast<size_t>(std::max<int64_t>(0, n - 1)));
   if (window == 1) {
-    for (int64_t i = 0; i + 1 < n; ++i)
-      out[static_cast<size_t>(i)] = run.dot(vectors.row(i), vectors.row(i + 1), dim);
+    for (int64_t i = 0; i + 1 < n; ++i) out[static_cast<size_t>(i)] = run.dot(vectors.row(i), vectors.row(i + 1), dim);
     return;
   }
   std::vector<float> left, right;
@@ -119,8 +118,8 @@ void summary_vector(SummarySource source, const Matrix<const float>& vectors, st
       out.resize(static_cast<size_t>(vectors.cols));
       for (float& x : out) {
         const uint64_t bits = next_random(seed);
-        const auto total = static_cast<int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) +
-                                                (bits >> 32 & 0xFFFF) + (bits >> 48));
+        const auto total =
+            static_cast<int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
         x = static_cast<float>(total - 131070);
       }
       break;

@@ -76,8 +76,8 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
     out.tokens_met += block.tokens;
     out.fallback_tokens += block.fallback_tokens;
   }
-  for (Buffer<int64_t>* column : {&out.document, &out.chunk, &out.start, &out.end, &out.start_byte,
-                                  &out.end_byte, &out.tokens, &out.overlap, &out.page, &out.page_end})
+  for (Buffer<int64_t>* column : {&out.document, &out.chunk, &out.start, &out.end, &out.start_byte, &out.end_byte,
+                                  &out.tokens, &out.overlap, &out.page, &out.page_end})
     *column = Buffer<int64_t>(n);
   out.text_offsets = Buffer<int64_t>(n + 1);
   out.text = Buffer<char>(total.text);

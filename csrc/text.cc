@@ -31,8 +31,7 @@ Case case_of(char32_t c) {
   if (c >= 0x3AC && c <= 0x3CE) return Case::kLower;
   if (c >= 0x400 && c <= 0x42F) return Case::kUpper;
   if (c >= 0x430 && c <= 0x45F) return Case::kLower;
-  if ((c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x4BF) || (c >= 0x4D0 && c <= 0x52F))
-    return alternate(true);
+  if ((c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x4BF) || (c >= 0x4D0 && c <= 0x52F)) return alternate(true);
   if (c >= 0x531 && c <= 0x556) return Case::kUpper;
   if (c >= 0x561 && c <= 0x587) return Case::kLower;
   if (c >= 0x1E00 && c <= 0x1EFF) return alternate(true);
@@ -247,8 +246,7 @@ class Splitter {
   void mark_heading(int64_t next = -1) {
     const int64_t end = next < 0 ? size_ : next;
     if (!paragraph_ || end - start_ > 80) return;
-    const std::string_view line =
-        text_.substr(static_cast<size_t>(start_), static_cast<size_t>(end - start_));
+    const std::string_view line = text_.substr(static_cast<size_t>(start_), static_cast<size_t>(end - start_));
     const size_t last = line.find_last_not_of(" \t\r\n\f\v");
     if (last == std::string_view::npos || last > 60) return;
     const Case first = case_of(at(start_));
@@ -348,19 +346,17 @@ class Splitter {
       vowel |= std::string_view("aeiouy").find(byte(begin)) != std::string_view::npos;
     }
     const auto length = static_cast<size_t>(i - begin);
-    if (length < 2 || !vowel || begin == start_ || (byte(begin - 1) != ' ' && byte(begin - 1) != '\''))
-      return false;
+    if (length < 2 || !vowel || begin == start_ || (byte(begin - 1) != ' ' && byte(begin - 1) != '\'')) return false;
     const std::string_view word = text_.substr(static_cast<size_t>(begin), length);
-    return abbreviation(word) == Abbreviation::kNone &&
-           (length >= 4 || byte(i) == '!' || is_short_word(word)) && !ordinals();
+    return abbreviation(word) == Abbreviation::kNone && (length >= 4 || byte(i) == '!' || is_short_word(word)) &&
+           !ordinals();
   }
 
   static bool is_short_word(std::string_view word) {
     static constexpr std::string_view kWords[] = {
-        "it",  "so",  "me",  "us",  "up",  "on",  "in",  "be",  "do",  "go",  "he",  "she",
-        "you", "him", "her", "too", "now", "out", "one", "two", "all", "day", "way", "yet",
-        "ago", "bad", "dog", "cat", "car", "job", "lot", "man", "old", "new", "off", "own",
-        "say", "see", "try", "use", "was", "why", "yes", "is",  "are"};
+        "it",  "so",  "me",  "us",  "up",  "on",  "in",  "be",  "do",  "go",  "he",  "she", "you", "him", "her",
+        "too", "now", "out", "one", "two", "all", "day", "way", "yet", "ago", "bad", "dog", "cat", "car", "job",
+        "lot", "man", "old", "new", "off", "own", "say", "see", "try", "use", "was", "why", "yes", "is",  "are"};
     return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
   }
 
@@ -383,11 +379,10 @@ class Splitter {
       case Abbreviation::kOpen:
         return false;
       case Abbreviation::kNumber:
-        return !is_digit(c) && c != '#' && c != 0x2116 && !is_roman(following) &&
-               (opens || is_ascii_lower(word[0]));
+        return !is_digit(c) && c != '#' && c != 0x2116 && !is_roman(following) && (opens || is_ascii_lower(word[0]));
       case Abbreviation::kTitle:  // of a name, so capitalised: "Wash." is a state, "wash." is not
-        return opens || (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos &&
-                         word != "jr" && word != "sr");
+        return opens ||
+               (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos && word != "jr" && word != "sr");
       case Abbreviation::kMayClose:
         return follows == Case::kUpper && at(i + 2) != '(';
       case Abbreviation::kNone:
@@ -398,13 +393,10 @@ class Splitter {
     const bool one_letter = begin + first_length == i;
     if (one_letter && case_of(first) == Case::kUpper) {
       if (first == 'I' && begin > start_ && !is_name_before(begin)) return true;
-      return opens &&
-             begin >
-                 start_;  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
+      return opens && begin > start_;  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
     }
     if (word.find('.') != std::string_view::npos && is_dotted(word)) return opens;
-    if (std::all_of(word.begin(), word.end(),
-                    [](char d) { return is_digit(static_cast<unsigned char>(d)); })) {
+    if (std::all_of(word.begin(), word.end(), [](char d) { return is_digit(static_cast<unsigned char>(d)); })) {
       if (begin == start_) return false;  // an item's number: "1. Item"
       return word.size() > 3 || opens || !ordinals();
     }
@@ -479,8 +471,8 @@ char32_t decode(std::string_view text, size_t i, int& length) {
 
 bool is_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
+         c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 int space_length(std::string_view text, size_t i) {

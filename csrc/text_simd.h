@@ -53,8 +53,7 @@ int64_t count_characters(const uint8_t* text, size_t size) {
 void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
   uint64_t c2 = 0, d6 = 0, d8 = 0, db = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0, ef = 0;  // of the block before
   for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
-    uint64_t marks =
-        block.eq('.') | block.eq('!') | block.eq('?') | block.range('\n', '\r') | block.range(0x1C, 0x1E);
+    uint64_t marks = block.eq('.') | block.eq('!') | block.eq('?') | block.range('\n', '\r') | block.range(0x1C, 0x1E);
     const auto pair = [&](uint64_t& before, uint8_t lead) {
       const uint64_t now = block.eq(lead), shifted = now << 1 | before >> 63;
       before = now;

@@ -35,8 +35,7 @@ void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>&
     labels[i] = static_cast<double>(fixed_point(scores[i])) * kFixedPointUnit >= threshold;
 }
 
-void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter,
-               std::vector<int8_t>& cut) {
+void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut) {
   const size_t n = scores.size();
   cut.assign(n, 0);
   if (n == 0) return;
@@ -59,8 +58,8 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
   } else if (kind != ThresholdKind::kValue) {
     Moments moments;
     for (const float score : scores) moments.add(score);
-    const double spread = kind == ThresholdKind::kStd ? moments.deviation()
-                                                      : percentile(values, 75.0) - percentile(values, 25.0);
+    const double spread =
+        kind == ThresholdKind::kStd ? moments.deviation() : percentile(values, 75.0) - percentile(values, 25.0);
     threshold = moments.mean() - parameter * spread;
   }
   for (size_t i = 0; i < n; ++i) cut[i] = static_cast<double>(scores[i]) < threshold;

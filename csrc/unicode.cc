@@ -117,8 +117,7 @@ CharacterTable::CharacterTable(const NormaliserOptions& options) : options_(opti
     decompositions().for_each(fill);
     for (size_t i = 0; i < std::size(kClassRuns); i += 3)
       for (uint32_t c = kClassRuns[i]; c <= kClassRuns[i + 1]; ++c) fill(c);
-    std::fill(cells.begin() + kFirstHangul, cells.begin() + kLastHangul + 1,
-              make(CharacterKind::kHangul, 0).bits);
+    std::fill(cells.begin() + kFirstHangul, cells.begin() + kLastHangul + 1, make(CharacterKind::kHangul, 0).bits);
   }
 
   std::unordered_map<std::string_view, uint16_t> known;
@@ -159,8 +158,7 @@ Character CharacterTable::compose(uint32_t code_point) {
   if (becomes.empty()) return make(CharacterKind::kDropped, 0);
   uint8_t encoded[4];
   if (becomes.size() > encode_utf8(code_point, encoded))
-    throw std::logic_error(
-        "a character must not become more characters than it has bytes");  // buffers rely on it
+    throw std::logic_error("a character must not become more characters than it has bytes");  // buffers rely on it
   if (becomes.size() > 1) {
     const uint32_t index = static_cast<uint32_t>(sequences_.size());
     sequences_.push_back(static_cast<uint32_t>(becomes.size()));

@@ -36,10 +36,8 @@ def combining_classes(decompose: normalizers.Normalizer) -> dict[int, int]:
         if len(decompose.normalize_str(chr(c))) == 1
         and chr(c) == decompose.normalize_str(chr(c))
         and (
-            decompose.normalize_str("a" + highest + chr(c)) == "a" + chr(c) + highest
-            and chr(c) != highest
-            or decompose.normalize_str("a" + chr(c) + common) == "a" + common + chr(c)
-            and chr(c) != common
+            (decompose.normalize_str("a" + highest + chr(c)) == "a" + chr(c) + highest and chr(c) != highest)
+            or (decompose.normalize_str("a" + chr(c) + common) == "a" + common + chr(c) and chr(c) != common)
         )
     ]
     # One representative a class, kept in ascending order.

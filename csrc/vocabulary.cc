@@ -66,8 +66,7 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
       }
       if (!piece.empty()) entries.push_back({piece, static_cast<int32_t>(id)});
     }
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.piece < b.piece; });
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.piece < b.piece; });
 
     std::vector<Node> nodes{{0, entries.size(), 0, 0}};
     for (size_t n = 0; n < nodes.size(); ++n) {  // breadth first: the nodes that most words pass lie together

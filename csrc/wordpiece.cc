@@ -147,8 +147,7 @@ class WordBuffer {
 };
 
 // Tokens of text [begin, end), which lies between ASCII white space and punctuation and needs normalising.
-void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_t end, WordBuffer& word,
-                    Output& out) {
+void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_t end, WordBuffer& word, Output& out) {
   const size_t before = out.count;
   for (size_t at = begin; at < end;) {
     const auto [code_point, length] = decode_utf8(text + at);
@@ -244,8 +243,8 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, s
       const size_t at = static_cast<size_t>(bounds[next_break]) - tile;
       breaks[at / 64] |= uint64_t{1} << at % 64;
     }
-    const size_t words = k.scan_words(data + tile, size, breaks.data(), rules.lowercase, rules.clean,
-                                      copy.data(), starts.data(), ends.data());
+    const size_t words = k.scan_words(data + tile, size, breaks.data(), rules.lowercase, rules.clean, copy.data(),
+                                      starts.data(), ends.data());
 
     const Vocabulary::Slot* slots[kAhead];
     WordKey keys[kAhead];

@@ -19,8 +19,8 @@ inline uint32_t* write_positions(uint64_t mask, uint32_t base, uint32_t* out) {
   return end;
 }
 
-size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool lowercase, bool clean,
-                  uint8_t* copy, uint32_t* starts, uint32_t* ends) {
+size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool lowercase, bool clean, uint8_t* copy,
+                  uint32_t* starts, uint32_t* ends) {
   uint32_t *start = starts, *end = ends;
   uint64_t word_before = 0, punctuation_before = 0;  // bit 0: the last byte of the block before is one
   for_each_block(text, size, [&](const Block& block, size_t at, size_t count) {
@@ -38,9 +38,9 @@ size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool
       }
     }
     if (clean) dropped |= block.eq(0x7F);
-    const uint64_t punctuation = (block.range(0x21, 0x2F) | block.range(0x3A, 0x40) |
-                                  block.range(0x5B, 0x60) | block.range(0x7B, 0x7E)) &
-                                 inside;
+    const uint64_t punctuation =
+        (block.range(0x21, 0x2F) | block.range(0x3A, 0x40) | block.range(0x5B, 0x60) | block.range(0x7B, 0x7E)) &
+        inside;
     const uint64_t word = ~(punctuation | space) & inside;
 
     const uint64_t after_word = word << 1 | word_before;

@@ -47,10 +47,8 @@ bool begins_item_or_heading_or_row(std::string_view line) {
   if (s.substr(0, 3) == "\u2022" && space_at(3)) return true;
   size_t digits = 0;
   while (digits < s.size() && digits < 4 && s[digits] >= '0' && s[digits] <= '9') ++digits;
-  if (digits > 0 && digits < s.size() && (s[digits] == '.' || s[digits] == ')') && space_at(digits + 1))
-    return true;
-  return s.size() > 2 && ((s[0] >= 'a' && s[0] <= 'z') || (s[0] >= 'A' && s[0] <= 'Z')) && s[1] == ')' &&
-         space_at(2);
+  if (digits > 0 && digits < s.size() && (s[digits] == '.' || s[digits] == ')') && space_at(digits + 1)) return true;
+  return s.size() > 2 && ((s[0] >= 'a' && s[0] <= 'z') || (s[0] >= 'A' && s[0] <= 'Z')) && s[1] == ')' && space_at(2);
 }
 
 }  // namespace

@@ -46,7 +46,11 @@ class WordPiece:
 
 class Arguments:
     def __init__(
-        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], plan: dict[str, Any], **optional: Any
+        self,
+        text: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        plan: dict[str, Any],
+        **optional: Any,
     ) -> None: ...
 
 def segment(arguments: Arguments) -> dict[str, Any]: ...

@@ -143,7 +143,11 @@ def encode_static(
 
 
 def encode_words(
-    encoder: TokenTable, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], *, byte_spans: bool = False
+    encoder: TokenTable,
+    text: npt.NDArray[np.uint8],
+    bounds: npt.NDArray[np.int64],
+    *,
+    byte_spans: bool = False,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """WordPiece ids of consecutive spans of a text: (ids int32[t], token_offsets int64[n + 1], byte spans)."""
     return _tokenizer(encoder).encode(text, bounds, byte_spans)

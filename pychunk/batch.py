@@ -231,7 +231,11 @@ def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError
         values = values.dictionary_decode()
     if str(values.type) in ("string_view", "binary_view"):
         values = values.cast(pa.large_binary())
-    array = values.cast(pa.large_binary()) if not pa.types.is_null(values.type) else pa.nulls(len(values), pa.large_binary())
+    array = (
+        values.cast(pa.large_binary())
+        if not pa.types.is_null(values.type)
+        else pa.nulls(len(values), pa.large_binary())
+    )
     if array.null_count:
         missing = np.flatnonzero(np.asarray(array.is_null()))
         errors.extend(RowError(first_row + int(row), "the text is null") for row in missing)

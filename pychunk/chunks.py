@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,11 @@ import pyarrow as pa
 from ._arrow import primitive, strings, vectors
 from .batch import RowError
 
-KINDS = pa.array(["irrelevant", "relevant"], pa.string())
+
+@functools.cache
+def _kinds() -> pa.Array:
+    # Not at import: pa.array looks for pandas, which takes half a second to load.
+    return pa.array(["irrelevant", "relevant"], pa.string())
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ def chunk_table(columns: dict[str, Any], ids: pa.Array | None, first_row: int) -
     table["tokens"] = pa.nulls(n, pa.int64()) if counted is None else primitive(counted)
     table["overlap"] = primitive(columns["overlap"])
     kinds = columns["kind"]
-    table["kind"] = pa.DictionaryArray.from_arrays(pa.array(kinds, mask=kinds < 0), KINDS, safe=False)
+    table["kind"] = pa.DictionaryArray.from_arrays(pa.array(kinds, mask=kinds < 0), _kinds(), safe=False)
     scores = columns["score"]
     table["score"] = pa.array(scores, mask=scores != scores)
     for name in ("page", "page_end"):
@@ -154,4 +159,3 @@ def chunk_table(columns: dict[str, Any], ids: pa.Array | None, first_row: int) -
         )
         table["sentences"] = pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
     return pa.table(table)
-

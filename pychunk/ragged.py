@@ -38,7 +38,9 @@ def ragged_spans(spans: Any, documents: int) -> tuple[IntArray, IntArray]:
             raise ValueError(f"sentence_spans of document {row} must be (start, end) pairs; got shape {array.shape}")
         flat = array.reshape(-1)
         if len(flat) and (flat[0] < 0 or (np.diff(flat) < 0).any() or (array[:, 0] >= array[:, 1]).any()):
-            raise ValueError(f"sentence_spans of document {row} must increase, start before end; got {array.tolist()[:5]}")
+            raise ValueError(
+                f"sentence_spans of document {row} must increase, start before end; got {array.tolist()[:5]}"
+            )
         starts.append(np.ascontiguousarray(array[:, 0]))
     return _joined(starts)
 
@@ -53,13 +55,17 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArr
     if isinstance(vectors, np.ndarray) and vectors.ndim == 2:
         matrix, offsets = vectors, sentence_offsets
         if len(matrix) != int(offsets[-1]):
-            raise ValueError(f"sentence_vectors must hold one row for each of {int(offsets[-1])} sentences; got {len(matrix)}")
+            raise ValueError(
+                f"sentence_vectors must hold one row for each of {int(offsets[-1])} sentences; got {len(matrix)}"
+            )
     else:
         rows: Sequence[Any] = list(vectors)
         if documents == 1 and len(rows) and np.ndim(rows[0]) == 1:
             rows = [rows]
         if len(rows) != documents:
-            raise ValueError(f"sentence_vectors must hold one matrix for each of {documents} documents; got {len(rows)}")
+            raise ValueError(
+                f"sentence_vectors must hold one matrix for each of {documents} documents; got {len(rows)}"
+            )
         arrays = [np.asarray(row, dtype=np.float32) for row in rows]
         dims = {array.shape[1] for array in arrays if array.ndim == 2 and len(array)}
         if len(dims) > 1 or any(array.ndim != 2 and array.size for array in arrays):
@@ -75,7 +81,9 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArr
     if not finite.all():
         row = int(np.flatnonzero(~finite)[0])
         document = int(np.searchsorted(offsets, row, side="right")) - 1
-        raise ValueError(f"sentence_vectors must be finite; that of sentence {row - int(offsets[document])} of document {document} is not")
+        raise ValueError(
+            f"sentence_vectors must be finite; that of sentence {row - int(offsets[document])} of document {document} is not"
+        )
     return _native.normalize_rows(matrix), offsets
 
 

@@ -235,7 +235,9 @@ class Segmenter:
     def _sentence_offsets(self, texts: TextBatch) -> npt.NDArray[np.int64]:
         offsets = [np.zeros(1, dtype=np.int64)]
         for _, part in texts.slices(CALL_BYTES):
-            _, doc_offsets, _ = _engine().split_sentences(*flat_text(part), wrap=self.plan.wrap, threads=self._threads())
+            _, doc_offsets, _ = _engine().split_sentences(
+                *flat_text(part), wrap=self.plan.wrap, threads=self._threads()
+            )
             offsets.append(doc_offsets[1:] + offsets[-1][-1])
         return np.concatenate(offsets)
 
@@ -253,7 +255,11 @@ class Segmenter:
                 ids=ids,
                 sentence_starts=_ragged_slice(prepared.get("sentence_starts"), rows),
                 vectors=_ragged_slice(prepared.get("vectors"), rows),
-                summaries=None if given is None else given[rows] if isinstance(given, np.ndarray) else given.slice(row, len(part)),
+                summaries=None
+                if given is None
+                else given[rows]
+                if isinstance(given, np.ndarray)
+                else given.slice(row, len(part)),
                 page_starts=_ragged_slice(prepared.get("page_starts"), rows),
                 first_row=row + first_document,
                 threads=self._threads(),
@@ -269,7 +275,9 @@ class Segmenter:
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
         return _metadata(
-            self.plan, "given" if own_vectors else self.encoder.fingerprint, os.environ.get("PYCHUNK_BACKEND", "native")
+            self.plan,
+            "given" if own_vectors else self.encoder.fingerprint,
+            os.environ.get("PYCHUNK_BACKEND", "native"),
         )
 
 
@@ -381,7 +389,9 @@ def sentences(batch: Any, *, column: str | None = None, wrap: str | bool = "auto
     return found
 
 
-def _ragged_slice(ragged: tuple[Any, npt.NDArray[np.int64]] | None, rows: slice) -> tuple[Any, npt.NDArray[np.int64]] | None:
+def _ragged_slice(
+    ragged: tuple[Any, npt.NDArray[np.int64]] | None, rows: slice
+) -> tuple[Any, npt.NDArray[np.int64]] | None:
     return None if ragged is None else (ragged[0], ragged[1][rows.start : rows.stop + 1])
 
 
@@ -395,7 +405,7 @@ def _load_encoder(encoder: Any) -> static.StaticEncoder:
 
 def _check_wrap(wrap: Any) -> bool:
     if wrap == "auto" or wrap is False:
-        return wrap == "auto"
+        return bool(wrap == "auto")
     raise ValueError(f"wrap must be 'auto' or False; got {wrap!r}")
 
 

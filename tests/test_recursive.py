@@ -35,9 +35,7 @@ SEPARATORS = [
 LENGTHS = {
     "characters": len,
     "words": lambda s: len(s.split()),
-    "tokens": lambda s: sum(
-        not c.isspace() for c in s
-    ),  # a token starts at each character that is no white space
+    "tokens": lambda s: sum(not c.isspace() for c in s),  # a token starts at each character that is no white space
 }
 DATA = Path(os.environ.get("PYCHUNK_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 
@@ -272,9 +270,7 @@ def test_same_result_on_every_instruction_set():
 
 
 def langchain(text, *, size, overlap, separators, unit):
-    splitters = pytest.importorskip(
-        "langchain_text_splitters", reason="langchain-text-splitters is not installed"
-    )
+    splitters = pytest.importorskip("langchain_text_splitters", reason="langchain-text-splitters is not installed")
     splitter = splitters.RecursiveCharacterTextSplitter(
         separators=separators, chunk_size=size, chunk_overlap=overlap, length_function=LENGTHS[unit]
     )

@@ -56,9 +56,7 @@ def split_recursive(
     borders = own_borders if own else matches
     ladder = LADDER if own else separators
     begin, end = (len(text) - len(text.lstrip()), len(text.rstrip())) if own else (0, len(text))
-    raw = _split(
-        begin, end, list(ladder or ()), size, overlap, borders, measure, tail, size + 1 if own else size
-    )
+    raw = _split(begin, end, list(ladder or ()), size, overlap, borders, measure, tail, size + 1 if own else size)
 
     pieces: list[tuple[int, int]] = []
     for begin, end in raw:

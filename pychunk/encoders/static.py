@@ -77,7 +77,9 @@ def _check_file(path: Path, expected: str) -> None:
         raise ValueError(f"{path} is missing; install pychunk again")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != expected:
-        raise ValueError(f"{path} is damaged: its SHA-256 is {found[:16]}..., not {expected[:16]}...; install pychunk again")
+        raise ValueError(
+            f"{path} is damaged: its SHA-256 is {found[:16]}..., not {expected[:16]}...; install pychunk again"
+        )
 
 
 @functools.lru_cache(maxsize=4)

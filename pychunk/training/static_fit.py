@@ -112,7 +112,7 @@ def quantization_step(table: F32, counts: npt.NDArray[np.int64]) -> float:
 
 def quantize(table: F32, step: float) -> npt.NDArray[np.int8]:
     """``table`` in whole steps, clipped to -127 .. 127."""
-    return np.clip(np.rint(table / step), -127, 127).astype(np.int8)
+    return np.asarray(np.clip(np.rint(table / step), -127, 127), dtype=np.int8)
 
 
 def _batches(
@@ -185,7 +185,10 @@ def fit(start: F32, lesson: Lesson, plan: Plan, epochs: int) -> F32:
             optimizer.param_groups[0]["lr"] = rate
             taken = lesson.bags.take(chosen)
             sums = torch.nn.functional.embedding_bag(
-                torch.from_numpy(taken.ids.astype(np.int64)), rows, torch.from_numpy(taken.offsets[:-1]), mode="sum"
+                torch.from_numpy(taken.ids.astype(np.int64)),
+                rows,
+                torch.from_numpy(taken.offsets[:-1]),
+                mode="sum",
             )
             losses = _losses(
                 torch.nn.functional.normalize(sums, dim=1),
@@ -220,9 +223,11 @@ def _losses(mine: Any, theirs: Any, target: Any, pieces: Any) -> Any:
         means = torch.zeros((int(pieces[-1]) + 1, vectors.shape[1])).index_add(0, pieces, vectors)
         return (vectors * torch.nn.functional.normalize(means, dim=1)[pieces]).sum(dim=1)
 
-    return torch.stack([
-        1 - (mine * target).sum(dim=1).mean(),
-        error.sum() / (count * (count - 1)),
-        near,
-        (to_mean(mine) - to_mean(theirs)).square().mean(),
-    ])
+    return torch.stack(
+        [
+            1 - (mine * target).sum(dim=1).mean(),
+            error.sum() / (count * (count - 1)),
+            near,
+            (to_mean(mine) - to_mean(theirs)).square().mean(),
+        ]
+    )

@@ -1,0 +1,107 @@
+"""Imports point one way, and `import pychunk` loads no optional package."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "pychunk"
+
+#: What each part may import of pychunk itself; a part is a file or folder directly below pychunk/.
+ALLOWED = {
+    "_arrow": set(),
+    "_native": {"_core", "_arrow", "plan"},
+    "_reference": {"_native", "_arrow", "plan", "_reference"},
+    "plan": set(),
+    "batch": {"_native", "_arrow"},
+    "ragged": {"_native"},
+    "chunks": {"_arrow", "batch"},
+    "encoders": {"_native", "_arrow", "batch", "encoders"},
+    "methods": {"_native", "plan", "methods"},
+    "summaries": {"_native", "batch"},
+    "segmenter": {
+        "_native",
+        "_arrow",
+        "batch",
+        "chunks",
+        "encoders",
+        "methods",
+        "plan",
+        "ragged",
+        "summaries",
+    },
+    "io": {"batch", "io"},
+    "cli": {"segmenter", "batch", "chunks", "methods", "io", ""},
+    "__init__": {"_native", "batch", "chunks", "segmenter"},
+    "training": None,  # anything, and nothing imports it
+}
+OPTIONAL = {
+    "torch",
+    "sentence_transformers",
+    "tokenizers",
+    "onnxruntime",
+    "faiss",
+    "pandas",
+    "polars",
+    "bm25s",
+    "numba",
+}
+
+
+def part_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(file: Path, *, eager: bool) -> list[str]:
+    """Absolute names of what a file imports; with `eager`, only what runs when the file is imported."""
+    tree = ast.parse(file.read_text())
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        lazy = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and eager
+        typing_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if lazy or typing_only:
+            skipped.update(ast.walk(node))
+    folder = ["pychunk", *file.relative_to(PACKAGE).parts[:-1]]
+    names = []
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(folder[: len(folder) - node.level + 1] if node.level else [])
+            module = ".".join(filter(None, [base, node.module]))
+            names += [f"{module}.{alias.name}" for alias in node.names] if module == "pychunk" else [module]
+    return names
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_imports_point_one_way(file: Path) -> None:
+    part = part_of(file)
+    assert part in ALLOWED, f"say in ALLOWED what {part} may import"
+    if ALLOWED[part] is None:
+        return
+    for name in imports(file, eager=False):
+        if name.split(".")[0] != "pychunk":
+            continue
+        target = [*name.split("."), ""][1]
+        known = target == "" or (PACKAGE / target).exists() or (PACKAGE / f"{target}.py").exists() or target == "_core"
+        target = target if known else ""
+        assert target in ALLOWED[part] or target == part, f"{file.name} must not import pychunk.{target}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_optional_packages_are_imported_lazily(file: Path) -> None:
+    eager = {name.split(".")[0] for name in imports(file, eager=True)}
+    assert not eager & OPTIONAL
+
+
+def test_importing_pychunk_loads_no_optional_package() -> None:
+    code = f"import sys, pychunk; print(sorted({OPTIONAL | {'typer', 'rich'}!r} & set(sys.modules)))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "[]"

@@ -1,0 +1,323 @@
+"""segment(): the contract on arbitrary Unicode, and what goes in and comes out."""
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_text import TEXTS
+
+import pychunk
+from pychunk.methods import METHODS
+
+PLAIN = sorted(METHODS)
+WORDS = st.sampled_from(
+    ["Cats", "purr", "loudly", "the", "sun", "burns", "hydrogen", ".", "!", "\n", "é", "中", "x" * 130]
+)
+PROSE = st.lists(WORDS, max_size=80).map(" ".join)
+DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE), max_size=6)
+
+
+def tokens_in(text: str) -> int:
+    """Tokens of a text as budgets count them: a long run without white space counts a fourth of its characters."""
+    encoder = pychunk.Segmenter().encoder
+    from pychunk import _native
+
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    total = len(_native.encode_words(encoder, data, np.array([0, len(data)]))[0])
+    for run in text.split():
+        if len(run) > 100:
+            own = len(
+                _native.encode_words(
+                    encoder, np.frombuffer(run.encode(), dtype=np.uint8), np.array([0, len(run.encode())])
+                )[0]
+            )
+            total += max(0, -(-len(run) // 4) - own)
+    return total
+
+
+def check_exact(texts: list[str], out: pychunk.ChunkBatch, *, overlap: bool = False) -> None:
+    for text, chunks in zip(texts, out.by_document(), strict=True):
+        covered = np.zeros(len(text), dtype=int)
+        for position, chunk in enumerate(chunks):
+            assert chunk.chunk == position
+            assert text[chunk.start : chunk.end] == chunk.text == chunk.text.strip() != ""
+            assert text.encode()[chunk.start_byte : chunk.end_byte].decode() == chunk.text
+            covered[chunk.start : chunk.end] += 1
+        for before, after in itertools.pairwise(chunks):
+            assert before.start <= after.start  # an overlap may hold all of a short chunk
+            assert before.end <= after.end
+            assert after.overlap == max(0, before.end - after.start)
+        solid = np.array([not c.isspace() for c in text], dtype=bool)
+        assert (covered[solid] >= 1).all()
+        if not overlap:
+            assert (covered <= 1).all()
+
+
+@pytest.mark.parametrize("method", PLAIN)
+@settings(max_examples=60, deadline=None)
+@given(texts=DOCUMENTS, max_tokens=st.sampled_from([None, 3, 20]))
+def test_chunks_are_exact_and_fit(method: str, texts: list[str], max_tokens: int | None) -> None:
+    out = pychunk.segment(texts, method, max_tokens=max_tokens)
+    check_exact(texts, out)
+    if max_tokens:
+        for chunk in out:
+            assert chunk.tokens <= max_tokens or len(chunk.text) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=DOCUMENTS, method=st.sampled_from(PLAIN), overlap=st.integers(1, 15))
+def test_overlap_repeats_whole_sentences_within_the_budget(texts: list[str], method: str, overlap: int) -> None:
+    out = pychunk.segment(texts, method, max_tokens=20, overlap=overlap)
+    check_exact(texts, out, overlap=True)
+    assert all(chunk.tokens <= 20 or len(chunk.text) == 1 for chunk in out)
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=DOCUMENTS, method=st.sampled_from(PLAIN), data=st.data())
+def test_batch_order_and_threads_change_nothing(texts: list[str], method: str, data: st.DataObject) -> None:
+    options = {"max_tokens": 20, "min_tokens": 0 if method == "recursive" else 5, "vectors": "chunk"}
+    whole = pychunk.segment(texts, method, threads=1, **options)
+    assert pychunk.segment(texts, method, threads=2, **options).table.equals(whole.table)
+    order = data.draw(st.permutations(range(len(texts))))
+    shuffled = pychunk.segment([texts[i] for i in order], method, **options).by_document()
+    alone = [pychunk.segment(text, method, **options).by_document()[0] for text in texts]
+    for position, i in enumerate(order):
+        for mine, single in zip(shuffled[position], alone[i], strict=True):
+            assert (mine.text, mine.start, mine.chunk_id, mine.kind, mine.score, mine.vector) == (
+                single.text, single.start, single.chunk_id, single.kind, single.score, single.vector
+            )  # fmt: skip
+
+
+def test_instruction_sets_give_the_same_bits(articles: list[str]) -> None:
+    code = (
+        "import sys, pyarrow as pa, pyarrow.parquet as pq, hashlib, pychunk\n"
+        "texts = sys.stdin.read().split('\\0')\n"
+        "for method in ('pic', 'semantic', 'cluster', 'fixed', 'recursive'):\n"
+        "    table = pychunk.segment(texts, method, vectors='chunk', max_tokens=100).table.combine_chunks()\n"
+        "    sink = pa.BufferOutputStream()\n"
+        "    with pa.ipc.new_stream(sink, table.schema) as writer: writer.write_table(table)\n"
+        "    print(method, hashlib.sha256(sink.getvalue()).hexdigest())\n"
+        "print(pychunk.backend()['isa'], file=sys.stderr)\n"
+    )
+    printed = set()
+    for isa in pychunk.backend()["isas"]:
+        run = subprocess.run(
+            [sys.executable, "-c", code], input="\0".join(articles[:20]), capture_output=True, text=True, check=True,
+            env={**os.environ, "PYCHUNK_ISA": isa},
+        )  # fmt: skip
+        assert run.stderr.strip() == isa
+        printed.add(run.stdout)
+    assert len(printed) == 1
+
+
+def test_an_impossible_instruction_set_raises() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", "import pychunk; pychunk.backend()"], capture_output=True, text=True,
+        env={**os.environ, "PYCHUNK_ISA": "sse9"},
+    )  # fmt: skip
+    assert run.returncode != 0
+    assert "PYCHUNK_ISA must be one of: baseline" in run.stderr
+
+
+def test_articles_are_exact(articles: list[str]) -> None:
+    for method in PLAIN:
+        check_exact(articles[:50], pychunk.segment(articles[:50], method))
+
+
+TEXT = "Cats purr. Dogs bark at night. The sun is a star. Stars burn hydrogen. Both sleep a lot."
+
+
+def test_every_kind_of_input_gives_the_same_chunks() -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    texts = [TEXT, "", "Second document. It is short."]
+    expected = pychunk.segment(texts).table
+    inputs = [
+        tuple(texts),
+        (text for text in texts),
+        pa.array(texts),
+        pa.array(texts, pa.large_string()),
+        pa.array(texts).cast(pa.string_view()),
+        pa.array([text.encode() for text in texts], pa.binary()),
+        pa.array(texts).dictionary_encode(),
+        pa.array(["x", *texts, "y"]).slice(1, 3),
+        pa.chunked_array([texts[:1], texts[1:]]),
+        pa.table({"n": [1, 2, 3], "body": texts}),
+        pa.record_batch({"text": texts, "other": texts}),
+        pd.Series(texts),
+        pd.DataFrame({"text": texts, "n": [1, 2, 3]}),
+        pl.Series(texts),
+        pl.DataFrame({"text": texts}),
+        np.array(texts, dtype=object),
+    ]
+    for value in inputs:
+        assert pychunk.segment(value).table.equals(expected), type(value)
+
+
+def test_ids_come_back_and_make_the_chunk_id() -> None:
+    table = pa.table({"key": [7, 8], "text": [TEXT, TEXT]})
+    out = pychunk.segment(table, ids="key", column="text")
+    assert set(out.table.column("id").to_pylist()) == {7, 8}
+    ids = out.table.column("chunk_id").to_pylist()
+    assert len(set(ids)) == len(ids)
+    assert ids == pychunk.segment([TEXT, TEXT], ids=[7, 8]).table.column("chunk_id").to_pylist()
+    same = pychunk.segment([TEXT, TEXT]).table.column("chunk_id").to_pylist()
+    assert len(set(same)) == len(same) // 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        ([TEXT, None], ValueError, "row 1: the text is null"),
+        ([TEXT, float("nan")], ValueError, "row 1: the text is null"),
+        ([TEXT, 3], TypeError, "row 1: the text must be str, got int"),
+        ([b"x"], TypeError, "row 0: the text must be str, got bytes"),
+        (["ok", "\ud800"], ValueError, "row 1: lone surrogate U\\+D800 at character 0"),
+        (pa.array(["a", None]), ValueError, "row 1: the text is null"),
+        (pa.array([b"a", b"b\xff"], pa.binary()), ValueError, "row 1: invalid UTF-8 at byte 1"),
+        (pa.array([b"a\xe2", b"\x82\xac"], pa.binary()), ValueError, "row 0: invalid UTF-8 at byte 1"),
+        (pa.array([1, 2]), TypeError, "must be strings"),
+        (b"bytes", TypeError, "must be str, got bytes"),
+        (7, TypeError, "documents must be a str"),
+        (pa.table({"a": ["x"], "b": ["y"]}), ValueError, "the string columns are: a, b"),
+    ],
+)  # fmt: skip
+def test_bad_input_names_the_row(bad: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        pychunk.segment(bad)
+
+
+def test_skipped_rows_keep_their_numbers() -> None:
+    out = pychunk.segment(["A cat.", None, "A dog.", 5], "sentence", on_error="skip")
+    assert out.table.column("document").to_pylist() == [0, 2]
+    assert [error.row for error in out.errors] == [1, 3]
+    assert len(out.by_document()) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "pics"}, "unknown method 'pics'; choose one of pic,"),
+        ({"sise": 3}, "has no option 'sise'; its options are summary, k"),
+        ({"encoder": "nope"}, "unknown encoder"),
+        ({"max_tokens": 0}, "max_tokens must be a whole number of at least 1; got 0"),
+        ({"vectors": "all"}, "vectors must be None, 'chunk' or 'sentence'"),
+        ({"device": "cuda"}, "asks for CUDA"),
+        ({"min_tokens": 600}, "min_tokens must be at most max_tokens"),
+        ({"overlap": 512}, "overlap must be less than"),
+        ({"summary": "given"}, "needs summaries="),
+        ({"summary": "best"}, "summary must be one of"),
+        ({"method": "semantic", "threshold": ("percentile", 120)}, "from 0 to 100"),
+    ],
+)  # fmt: skip
+def test_bad_options_name_the_choices(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pychunk.segment(TEXT, **options)
+
+
+def test_hard_documents() -> None:
+    line = "x" * 10_000_000
+    out = pychunk.segment(line, "sentence", max_tokens=512)
+    assert "".join(chunk.text for chunk in out) == line
+    assert max(chunk.tokens for chunk in out) <= 512
+    assert len(pychunk.segment([""] * 100_000)) == 0
+    sentence = "word " * 50_000
+    chunks = list(pychunk.segment(sentence))
+    assert sum(chunk.text.count("word") for chunk in chunks) == 50_000
+    assert max(chunk.tokens for chunk in chunks) <= 512
+    assert pychunk.segment("a\x00b. C\x00.", "sentence").table.column("text").to_pylist() == [
+        "a\x00b.",
+        "C\x00.",
+    ]
+
+
+def test_pic_case_study() -> None:
+    """The paper's table 9: similarities .493 .445 .572 .557 .703, mean between .493 and .557: {1, 2} {3, 4, 5}."""
+    similarities = np.array([0.493, 0.445, 0.572, 0.557, 0.703])
+    vectors = np.stack([similarities, np.sqrt(1 - similarities**2)], axis=1)
+    text = "Ants ate. Bees buzz. Cats purr. Dogs bark. Eels swim."
+    out = pychunk.segment(
+        text,
+        "pic",
+        summary="given",
+        summaries=np.array([[1.0, 0.0]]),
+        sentence_vectors=vectors,
+        max_tokens=None,
+    )
+    assert [chunk.text for chunk in out] == ["Ants ate. Bees buzz.", "Cats purr. Dogs bark. Eels swim."]
+    assert [chunk.kind for chunk in out] == ["irrelevant", "relevant"]
+    assert np.allclose([chunk.score for chunk in out], [0.469, 0.610667])
+
+
+def test_vectors_from_elsewhere() -> None:
+    spans = pychunk.sentences(TEXT)[0]
+    vectors = np.random.default_rng(0).normal(size=(len(spans), 7))
+    ours = pychunk.segment(TEXT, "semantic", sentence_vectors=vectors)
+    given = pychunk.segment([TEXT], "semantic", sentence_vectors=[vectors], sentence_spans=[spans])
+    assert ours.table.equals(given.table)
+    with pytest.raises(ValueError, match="one row for each of 5 sentences; got 4"):
+        pychunk.segment(TEXT, sentence_vectors=vectors[:4])
+    with pytest.raises(ValueError, match="must be finite"):
+        pychunk.segment(TEXT, sentence_vectors=vectors * np.nan)
+    with pytest.raises(ValueError, match="must increase"):
+        pychunk.segment(TEXT, sentence_vectors=vectors[:2], sentence_spans=[(5, 10), (0, 4)])
+
+
+def test_vector_columns() -> None:
+    out = pychunk.segment(TEXT, "fixed", size=8, unit="words", vectors="chunk").table
+    vectors = np.stack(out.column("vector").to_pylist())
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    for chunk in pychunk.segment(TEXT, "fixed", size=8, unit="words", vectors="sentence"):
+        assert "".join(TEXT[s["start"] : s["end"]] for s in chunk.sentences).replace(" ", "") == chunk.text.replace(
+            " ", ""
+        )
+        assert all(len(s["vector"]) == 256 for s in chunk.sentences)
+
+
+def test_pages() -> None:
+    out = pychunk.segment("Page one. More.\fPage two.", "page")
+    assert out.table.column("page").to_pylist() == [1, 2]
+    out = pychunk.segment("Page one runs on here.", "page", page_starts=[0, 9])
+    assert [chunk.text for chunk in out] == ["Page one", "runs on here."]
+
+
+def test_segmenter_pickles_streams_fits_and_is_shared_by_threads() -> None:
+    segmenter = pickle.loads(pickle.dumps(pychunk.Segmenter("semantic", threshold=0.3)))
+    expected = segmenter([TEXT]).table
+    results: list[pa.Table] = []
+    workers = [threading.Thread(target=lambda: results.append(segmenter([TEXT]).table)) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert all(result.equals(expected) for result in results)
+    assert [out.table.column("document").to_pylist()[0] for out in segmenter.stream([[TEXT], [TEXT, TEXT]])] == [0, 1]
+    fitted = pychunk.Segmenter("semantic").fit([TEXT])
+    assert fitted.plan.threshold == "value"
+    assert pickle.loads(pickle.dumps(fitted)).plan == fitted.plan
+    with pytest.raises(ValueError, match="no threshold to fit"):
+        pychunk.Segmenter("pic").fit([TEXT])
+
+
+def test_pool_survives_a_fork() -> None:
+    pychunk.segment([TEXT] * 50, threads=2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if len(pychunk.segment([TEXT * 50] * 300, threads=2)) > 0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_metadata_and_exports() -> None:
+    out = pychunk.segment(TEXT, k=0.5)
+    assert out.metadata["method"] == "pic"
+    assert out.metadata["options"]["k"] == 0.5
+    assert pa.table(out).equals(out.table)
+    assert len(out.to_pandas()) == len(out.to_polars()) == len(out)
+    assert out.metadata["encoder"].startswith("pychunk-static")
