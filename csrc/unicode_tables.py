@@ -122,7 +122,8 @@ def render() -> str:
     parts = [
         f"// Written by unicode_tables.py from tokenizers {tokenizers.__version__}; do not edit.\n",
         array("kFlagRuns", "first, last, flags", runs(flags(decompose))),
-        array("kClassRuns", "first, last, rank of the combining class", runs(sorted(combining_classes(decompose).items()))),
+        array("kClassRuns", "first, last, rank of the combining class",
+              runs(sorted(combining_classes(decompose).items()))),
         array("kLowerRuns", "first, last, step, lower case of the last", one),
         array("kLowerLong", "code point, count, lower case", ((p[0], len(p) - 1, *p[1:]) for p in several)),
         array("kDecompositions", "code point, count, full canonical decomposition (Hangul syllables left out)",

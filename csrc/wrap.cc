@@ -61,10 +61,14 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
   };
   std::vector<Inner> inner;  // lines followed by another of their block
   int64_t begin = 0;
+  bool fenced = false;  // inside a block of code, whose lines nobody filled
   for (const int64_t end : line_breaks) {
     const std::string_view line = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
     const std::string_view next = line_from(text, end + 1);
     begin = end + 1;
+    const bool fence = stripped(line).substr(0, 3) == "```";
+    fenced ^= fence;
+    if (fence || fenced || stripped(line).substr(0, 1) == "|") continue;
     if (blank(line) || blank(next) || begins_item_or_heading_or_row(next)) continue;
     const size_t last = line.find_last_not_of(" \t\r");
     inner.push_back({static_cast<int64_t>(last) + 1, first_word(next)});

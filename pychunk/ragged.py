@@ -82,7 +82,7 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArr
         row = int(np.flatnonzero(~finite)[0])
         document = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ValueError(
-            f"sentence_vectors must be finite; that of sentence {row - int(offsets[document])} of document {document} is not"
+            f"sentence_vectors must be finite; sentence {row - int(offsets[document])} of document {document} is not"
         )
     return _native.normalize_rows(matrix), offsets
 

@@ -43,7 +43,7 @@ class StaticEncoder:
         self.facts: dict[str, Any] = json.loads(facts_file.read_text(encoding="utf-8"))
         if self.facts.get("format") != 1:
             raise ValueError(
-                f"{facts_file} has format {self.facts.get('format')!r}, but this version of pychunk reads 1; upgrade pychunk"
+                f"{facts_file} has format {self.facts.get('format')!r}, but this pychunk reads 1; upgrade it"
             )
         for name in ("table", "vocab"):
             _check_file(self.path / self.facts[name], self.facts[f"{name}_sha256"])

@@ -76,7 +76,7 @@ def read_split(articles: Path, seed: int, held_out: int) -> tuple[list[tuple[str
 
 
 def sample_runs(rows: list[tuple[str, str]], sentences: int, run: int, seed: int) -> list[Document]:
-    """Take runs of at most ``run`` adjacent sentences, one from each article in turn, until ``sentences`` are collected.
+    """Take runs of up to ``run`` adjacent sentences, one from each article in turn, until ``sentences`` are collected.
 
     Runs keep neighbours together, which is what the encoder is used on; taking turns spreads them over all articles
     before any article gives a second one. A sentence that comes twice in one run is kept once. A larger ``sentences``

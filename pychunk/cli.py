@@ -1,0 +1,271 @@
+"""The command line: a thin shell over segment(), the methods and the readers."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pyarrow.compute as pc
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from . import segmenter as engine
+from .chunks import Chunk, ChunkBatch
+from .io import readers, writers
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    help="Cut documents into exact, semantically coherent chunks.",
+)
+
+
+def _fail(error: BaseException) -> None:
+    Console(stderr=True, soft_wrap=True).print(Text(f"error: {error}", style="red"))
+    raise typer.Exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pychunk {engine.backend()['version']}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Cut documents into exact, semantically coherent chunks."""
+
+
+EPILOG = """Examples:
+
+pychunk segment README.md
+
+pychunk segment articles.parquet --id-column id -o chunks.parquet
+
+cat notes.txt | pychunk segment - --method fixed --size 100 --unit words
+
+pychunk segment docs.jsonl.gz --method semantic --threshold percentile:10 -o chunks.jsonl"""
+
+
+@app.command(epilog=EPILOG)
+def segment(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help=f"Files ({', '.join(readers.KNOWN)}), or - for standard input."),
+    ],
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
+    ] = None,
+    method: Annotated[str, typer.Option("-m", "--method", help="How to cut; see `pychunk methods`.")] = "pic",
+    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
+    id_column: Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None,
+    max_tokens: Annotated[str, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = "auto",
+    min_tokens: Annotated[int, typer.Option(help="Shorter chunks join a neighbour.")] = 0,
+    overlap: Annotated[int, typer.Option(help="Tokens repeated from the chunk before.")] = 0,
+    vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None,
+    wrap: Annotated[bool, typer.Option(help="Treat line breaks in hard-wrapped text as spaces.")] = True,
+    on_error: Annotated[str, typer.Option(help="Rows that are not text: raise or skip.")] = "raise",
+    size: Annotated[int | None, typer.Option(help="fixed, recursive: longest chunk, in --unit.")] = None,
+    unit: Annotated[str | None, typer.Option(help="fixed, recursive: tokens, words or characters.")] = None,
+    threshold: Annotated[
+        str | None, typer.Option(help="semantic: a number, or kind:value such as percentile:20, std:1, iqr:1.5.")
+    ] = None,
+    window: Annotated[int | None, typer.Option(help="semantic: sentences compared on either side.")] = None,
+    summary: Annotated[
+        str | None, typer.Option(help="pic: extractive, mean, lead, title, given, sentence, random.")
+    ] = None,
+    summary_column: Annotated[str | None, typer.Option(help="pic: column of summaries, or of titles.")] = None,
+    k: Annotated[float | None, typer.Option(help="pic: threshold = mean + k deviations.")] = None,
+) -> None:
+    """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
+    options: dict[str, Any] = {"size": size, "unit": unit, "window": window, "summary": summary, "k": k}
+    options = {name: value for name, value in options.items() if value is not None}
+    try:
+        if threshold is not None:
+            options["threshold"] = _threshold(threshold)
+        if summary_column is not None and "summary" not in options:
+            options["summary"] = "given"
+        made = engine.Segmenter(
+            method,
+            max_tokens=_tokens(max_tokens),
+            min_tokens=min_tokens,
+            overlap=overlap,
+            vectors=vectors,
+            wrap="auto" if wrap else False,
+            threads=threads,
+            on_error=on_error,
+            **options,
+        )
+        batches = _segmented(made, inputs, column, id_column, summary_column, limit)
+        if output is None:
+            _show(batches)
+        else:
+            _write(batches, output)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted; nothing was written")
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        _fail(error)
+
+
+def _tokens(value: str) -> int | str | None:
+    if value == "auto":
+        return value
+    if value.lower() == "none":
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f"--max-tokens must be a number, none or auto; got {value!r}") from None
+
+
+def _threshold(value: str) -> tuple[str, float] | float:
+    kind, colon, number = value.rpartition(":")
+    try:
+        return (kind, float(number)) if colon else float(number)
+    except ValueError:
+        raise ValueError(f"--threshold must be a number or kind:value such as percentile:20; got {value!r}") from None
+
+
+def _segmented(
+    made: engine.Segmenter,
+    inputs: list[str],
+    column: str | None,
+    id_column: str | None,
+    summary_column: str | None,
+    limit: int | None,
+) -> Iterator[tuple[ChunkBatch, int, int]]:
+    """(chunks, bytes of text, share of the input read in thousandths) batch by batch."""
+    first = 0
+    wanted = [name for name in (column, id_column, summary_column) if name] if column else None
+    total = readers.size_of(inputs)
+    before = 0
+    for path in inputs:
+        size = readers.size_of([path])
+        rows = 0
+        for table in readers.read(path, columns=wanted):
+            if limit is not None:
+                table = table.slice(0, max(0, limit - first))
+                if table.num_rows == 0:
+                    return
+            is_text = path == "-" or readers.kind_of(path) in readers.TEXT
+            arguments: dict[str, Any] = {"first_document": first}
+            if summary_column is not None:
+                by_title = getattr(made.method, "summary", None) == "title"
+                arguments["titles" if by_title else "summaries"] = summary_column
+            ids = id_column if not is_text else "file" if len(inputs) > 1 else None
+            out = made(table, column="text" if is_text else column, ids=ids, **arguments)
+            first += out.documents
+            rows += table.num_rows
+            read = before + min(size, rows * size // max(1, _rows(path, rows)))
+            yield out, _text_bytes(out), 1000 * read // total if total else 0
+        before += size
+
+
+def _rows(path: str, seen: int) -> int:
+    """Rows of a Parquet file; of others, those seen."""
+    if path.lower().endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(path).num_rows)
+    return seen
+
+
+def _text_bytes(out: ChunkBatch) -> int:
+    ends, starts = out.table.column("end_byte"), out.table.column("start_byte")
+    return int(pc.sum(pc.subtract(ends, starts)).as_py() or 0)
+
+
+def _write(batches: Iterator[tuple[ChunkBatch, int, int]], output: str) -> None:
+    errors = Console(stderr=True)
+    documents = chunks = size = left_out = 0
+    begun = time.monotonic()
+    bar = Progress(
+        TextColumn("segment"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=errors,
+        disable=not errors.is_terminal,
+    )
+    with writers.Writer(output) as writer, bar:
+        task = bar.add_task("", total=1000, rate="")
+        for out, bytes_, share in batches:
+            writer.write(out.table)
+            documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
+            left_out += len(out.errors)
+            rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
+            bar.update(task, completed=share, rate=f"{documents:,} documents, {chunks:,} chunks, {rate:.0f} MB/s")
+            for error in out.errors[:20]:
+                bar.console.print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
+    rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
+    skipped = f", {left_out} rows left out" if left_out else ""
+    errors.print(f"{documents:,} documents, {chunks:,} chunks, {rate:.0f} MB/s{skipped}: {output}", highlight=False)
+
+
+def _show(batches: Iterator[tuple[ChunkBatch, int, int]]) -> None:
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    for out, _, _ in batches:
+        for chunk in out:
+            console.print(_header(chunk))
+            console.print(Text(chunk.text))
+            console.print()
+        for error in out.errors:
+            Console(stderr=True).print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
+
+
+def _header(chunk: Chunk) -> Text:
+    name = chunk.document if chunk.id is None else chunk.id
+    header = Text(f"document {name}, chunk {chunk.chunk}", style="bold cyan")
+    header.append(f"  {chunk.start}:{chunk.end}", style="dim")
+    if chunk.tokens is not None:
+        header.append(f"  {chunk.tokens} tokens", style="dim")
+    if chunk.kind is not None:
+        header.append(f"  {chunk.kind}", style="green" if chunk.kind == "relevant" else "dim")
+    if chunk.score is not None:
+        header.append(f"  {chunk.score:.3f}", style="dim")
+    return header
+
+
+@app.command()
+def methods() -> None:
+    """Explain the methods and their options."""
+    console = Console(highlight=False)
+    for name, method in engine.METHODS.items():
+        options = inspect.signature(method).parameters.values()
+        shown = ", ".join(f"{option.name}={option.default!r}" for option in options) or "no options of its own"
+        console.print(Text(name, style="bold cyan").append(f"  {shown}", style="dim"))
+        console.print(Text(inspect.cleandoc(method.__doc__ or "").replace("``", "")))
+        console.print()
+    console.print("All methods take --max-tokens, --min-tokens, --overlap and --vectors.")
+
+
+@app.command()
+def backend() -> None:
+    """Say what runs: version, instruction set, threads, CUDA."""
+    table = Table(show_header=False, box=None)
+    for name, value in engine.backend().items():
+        table.add_row(name, ", ".join(value) if isinstance(value, list) else str(value))
+    Console(highlight=False).print(table)
+
+
+if __name__ == "__main__":
+    app()

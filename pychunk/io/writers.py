@@ -1,0 +1,69 @@
+"""Chunk tables to a file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+KNOWN = (".parquet", ".jsonl", ".arrow")
+
+
+class Writer:
+    """Appends tables to ``path`` (.parquet, .jsonl or .arrow); a context manager.
+
+    Writes beside the path and renames at the end; an exception leaves whatever was there before.
+
+    Raises:
+        ValueError: an unknown kind of file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self.kind = self.path.suffix.lower()
+        if self.kind not in KNOWN:
+            raise ValueError(f"{path}: unknown kind of output; pychunk writes {', '.join(KNOWN)}")
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(f"{self.path.parent}: no such folder")
+        self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        self._sink: Any = None
+        self._file: Any = None
+        self._schema: pa.Schema | None = None
+
+    def __enter__(self) -> Writer:
+        self._file = open(self._part, "wb")
+        return self
+
+    def write(self, table: pa.Table) -> None:
+        """Appends rows; every table must have the first one's columns."""
+        if self.kind == ".jsonl":
+            for row in table.to_pylist():
+                self._file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
+            return
+        if self._sink is None:
+            self._schema = table.schema
+            self._sink = self._open(table.schema)
+        self._sink.write_table(table.cast(self._schema) if table.schema != self._schema else table)
+
+    def _open(self, schema: pa.Schema) -> Any:
+        if self.kind == ".arrow":
+            return pa.ipc.new_file(self._file, schema)
+        import pyarrow.parquet as pq
+
+        return pq.ParquetWriter(self._file, schema, compression="zstd")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._sink is not None:
+                self._sink.close()
+            self._file.close()
+            if kind is None:
+                os.replace(self._part, self.path)
+        finally:
+            self._part.unlink(missing_ok=True)
