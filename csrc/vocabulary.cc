@@ -51,7 +51,7 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
     size_t first, last, depth;
     uint32_t cell;  // whose base is to be set; or the root's number, at depth 0
   };
-  uint32_t next_base = 1, first_free = 1;
+  uint32_t next_base = 1, next_single = 1, first_free = 1;
   std::vector<bool> base_used;
   cells_.assign(1024, Cell{0, -1});
   const auto is_free = [&](uint32_t cell) { return cell >= cells_.size() || cells_[cell].bits == 0; };
@@ -94,11 +94,12 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
         return std::all_of(children.begin(), children.end(),
                            [&](const Child& child) { return is_free(candidate + child.label); });
       };
-      // Long runs of nearly full cells would make this search quadratic: nodes with children of their own to
-      // place begin at the last success.
-      if (children.size() > 1) base = std::max(base, next_base);
+      // Long runs of nearly full cells would make this search quadratic: it begins at the last success, for nodes
+      // with one child (four in five, which fill the gaps) and with several apart.
+      base = std::max(base, children.size() > 1 ? next_base : next_single);
       while (!fits(base)) ++base;
       if (children.size() > 1 && base > next_base + 64) next_base = base - 64;
+      if (children.size() == 1) next_single = base + 1;
       if (base >= 1u << 23) throw std::invalid_argument("vocabulary: too large for the trie");
       if (base_used.size() <= base) base_used.resize(base + 1);
       base_used[base] = true;
