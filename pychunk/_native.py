@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from . import _core
 from ._arrow import flat_text
+
+try:
+    from . import _core
+except ImportError as error:
+    raise ImportError(
+        f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the package: "
+        "run it from another folder, or install with `pip install -e .`"
+    ) from error
 
 if TYPE_CHECKING:
     import numpy.typing as npt
