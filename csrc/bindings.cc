@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <map>
 
 #include "dispatch.h"
@@ -67,9 +68,11 @@ T named(const std::map<std::string, T>& names, const py::dict& options, const ch
   return found->second;
 }
 
-Unit unit_from(const py::dict& options) {
-  return named<Unit>({{"tokens", Unit::kTokens}, {"words", Unit::kWords}, {"characters", Unit::kCharacters}}, options,
-                     "unit");
+Unit unit_from(const std::string& name) {
+  if (name == "characters") return Unit::kCharacters;
+  if (name == "words") return Unit::kWords;
+  PYCHUNK_CHECK(name == "tokens", "unit must be characters, words or tokens; got '", name, "'");
+  return Unit::kTokens;
 }
 
 // From the fields of pychunk.plan.Plan.
@@ -85,7 +88,7 @@ Plan plan_from(const py::dict& options) {
                                {"pic", Method::kPic}},
                               options, "method");
   plan.wrap = options["wrap"].cast<bool>() ? Wrap::kAuto : Wrap::kOff;
-  plan.unit = unit_from(options);
+  plan.unit = unit_from(options["unit"].cast<std::string>());
   plan.size = options["size"].cast<int64_t>();
   plan.separators = options["separators"].cast<std::vector<std::string>>();
   plan.threshold = named<ThresholdKind>({{"value", ThresholdKind::kValue},
@@ -399,23 +402,23 @@ void bind_wordpiece(py::module_& m) {
       .def_property_readonly("unknown_id", &WordPiece::unknown_id);
 }
 
+std::span<const int64_t> rising(const Array<int64_t>& starts, const char* name) {
+  PYCHUNK_CHECK(std::is_sorted(view(starts).begin(), view(starts).end()), name, " must not fall");
+  return view(starts);
+}
+
 py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offsets, int64_t size, int64_t overlap,
                           const std::optional<std::vector<std::string>>& separators, const std::string& unit,
                           const Optional<int64_t>& sentence_starts, const Optional<int64_t>& token_starts) {
   check_offsets(view(offsets), text.size(), "offsets");
   PYCHUNK_CHECK(!separators || !separators->empty(), "separators must be None or hold 1 or more");
-  py::dict named_unit;
-  named_unit["unit"] = unit;
-  RecursiveOptions options{.size = size, .overlap = overlap, .unit = unit_from(named_unit), .separators = {}};
+  RecursiveOptions options{.size = size, .overlap = overlap, .unit = unit_from(unit), .separators = {}};
   if (separators) options.separators = *separators;
   PYCHUNK_CHECK(options.unit != Unit::kTokens || token_starts, "unit 'tokens' needs token_starts");
   RecursiveInput input{
       .buffer = {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, .begin = 0, .end = 0};
-  if (sentence_starts) {
-    check_offsets(view(*sentence_starts), text.size(), "sentence_starts");
-    input.sentence_starts = view(*sentence_starts);
-  }
-  if (token_starts) input.token_starts = view(*token_starts);
+  if (sentence_starts) input.sentence_starts = rising(*sentence_starts, "sentence_starts");
+  if (token_starts) input.token_starts = rising(*token_starts, "token_starts");
   RecursiveSplitter splitter(options);
   std::vector<Piece> pieces;
   std::vector<int64_t> piece_offsets{0}, spans, sizes;

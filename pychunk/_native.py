@@ -18,8 +18,8 @@ try:
     from . import _core
 except ImportError as error:
     raise ImportError(
-        f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the package: "
-        "run it from another folder, or install with `pip install -e .`"
+        f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the "
+        "package: run it elsewhere, or install with `pip install -e .`"
     ) from error
 
 if TYPE_CHECKING:

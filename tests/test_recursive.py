@@ -258,6 +258,7 @@ def test_same_result_on_every_instruction_set():
             [sys.executable, "-c", code],
             env={**os.environ, "PYCHUNK_ISA": isa},
             capture_output=True,
+            cwd=os.sep,
             check=True,
         )
         ran, digest = done.stdout.decode().split()

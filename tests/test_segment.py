@@ -111,6 +111,7 @@ def test_instruction_sets_give_the_same_bits(articles: list[str]) -> None:
     for isa in pychunk.backend()["isas"]:
         run = subprocess.run(
             [sys.executable, "-c", code], input="\0".join(articles[:20]), capture_output=True, text=True, check=True,
+            cwd=os.sep,
             env={**os.environ, "PYCHUNK_ISA": isa},
         )  # fmt: skip
         assert run.stderr.strip() == isa
@@ -120,7 +121,7 @@ def test_instruction_sets_give_the_same_bits(articles: list[str]) -> None:
 
 def test_an_impossible_instruction_set_raises() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", "import pychunk; pychunk.backend()"], capture_output=True, text=True,
+        [sys.executable, "-c", "import pychunk; pychunk.backend()"], capture_output=True, cwd=os.sep, text=True,
         env={**os.environ, "PYCHUNK_ISA": "sse9"},
     )  # fmt: skip
     assert run.returncode != 0
