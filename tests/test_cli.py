@@ -1,0 +1,110 @@
+"""The command line: formats in and out, errors, and what a pipe sees."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from pychunk.cli import app
+
+TEXTS = ["Cats purr. Dogs [bold]bark[/bold] at night. The sun is a star.", "Second document. It is short."]
+RUNNER = CliRunner()
+
+
+def inputs(folder: Path) -> dict[str, Path]:
+    """The same documents in every format with columns."""
+    table = pa.table({"id": ["a", "b"], "text": TEXTS})
+    pq.write_table(table, folder / "in.parquet")
+    with pa.ipc.new_file(folder / "in.arrow", table.schema) as sink:
+        sink.write_table(table)
+    lines = "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in zip("ab", TEXTS)).encode()
+    (folder / "in.jsonl").write_bytes(lines)
+    (folder / "in.jsonl.gz").write_bytes(gzip.compress(lines))
+    with pa.CompressedOutputStream(str(folder / "in.jsonl.zst"), "zstd") as stream:
+        stream.write(lines)
+    return {path.name: path for path in folder.iterdir()}
+
+
+def rows_of(path: Path) -> list[dict]:
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all().to_pylist()
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.arrow", "in.jsonl", "in.jsonl.gz", "in.jsonl.zst"])
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".arrow"])
+def test_every_format_round_trips(tmp_path: Path, name: str, ending: str) -> None:
+    source = inputs(tmp_path)[name]
+    output = tmp_path / f"out{ending}"
+    arguments = ["segment", str(source), "--column", "text", "--id-column", "id", "-m", "sentence", "-o", str(output)]
+    result = RUNNER.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    rows = rows_of(output)
+    assert [row["id"] for row in rows] == ["a", "a", "a", "b", "b"]
+    for row in rows:
+        assert TEXTS["ab".index(row["id"])][row["start"] : row["end"]] == row["text"]
+
+
+def test_text_files_and_standard_input_are_listed_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXTS[0])
+    listed = RUNNER.invoke(app, ["segment", str(tmp_path / "a.txt"), "-m", "sentence"]).output
+    assert "Dogs [bold]bark[/bold] at night." in listed
+    assert "\x1b" not in listed
+    assert RUNNER.invoke(app, ["segment", "-", "-m", "sentence"], input=TEXTS[0]).output == listed
+
+
+def test_limit(tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    source = str(inputs(tmp_path)["in.parquet"])
+    assert RUNNER.invoke(app, ["segment", source, "--column", "text", "--limit", "1", "-o", str(output)]).exit_code == 0
+    assert {row["document"] for row in rows_of(output)} == {0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope.parquet"], "no such file"),
+        (["x.doc"], "unknown kind of file"),
+        (["in.parquet", "-m", "best"], "unknown method 'best'"),
+        (["in.parquet"], "the string columns are: id, text"),
+        (["in.parquet", "--column", "text", "-o", "x.csv"], "unknown kind of output"),
+        (["in.parquet", "--column", "text", "-m", "semantic", "--threshold", "a:b"], "--threshold must be a number"),
+        (["in.parquet", "--column", "text", "--max-tokens", "many"], "--max-tokens must be a number"),
+    ],
+)
+def test_errors_say_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    found = inputs(tmp_path)
+    table = pa.table({"id": ["a", "b"], "text": TEXTS, "other": TEXTS}).rename_columns(["id", "text", "other"])
+    if message.startswith("the string"):
+        pq.write_table(table.rename_columns(["id", "body", "other"]).drop_columns("other"), found["in.parquet"])
+        message = "the string columns are: id, body"
+    monkeypatch.chdir(tmp_path)
+    result = RUNNER.invoke(app, ["segment", *arguments])
+    assert result.exit_code == 2
+    assert message in result.output.replace("\n", "") or message in result.stderr.replace("\n", "")
+
+
+def test_a_failed_run_leaves_what_was_there(tmp_path: Path) -> None:
+    table = pa.table({"text": ["fine.", None]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    output = tmp_path / "out.jsonl"
+    output.write_text("before")
+    result = RUNNER.invoke(app, ["segment", str(tmp_path / "in.parquet"), "-o", str(output)])
+    assert result.exit_code == 2
+    assert output.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.jsonl"]
+
+
+def test_methods_and_version() -> None:
+    listed = RUNNER.invoke(app, ["methods"]).output
+    assert all(name in listed for name in ("pic", "semantic", "cluster", "recursive"))
+    assert RUNNER.invoke(app, ["--version"]).output.startswith("pychunk 0.")
