@@ -138,7 +138,7 @@ def nanotoken_ids() -> Callable[[str], object]:
 
     from pychunk.encoders.static import SHIPPED
 
-    return nanotoken.WordPiece.from_file(str(SHIPPED / "vocab.txt")).encode
+    return nanotoken.WordPieceTokenizer(str(SHIPPED / "vocab.txt")).encode
 
 
 def split_only(texts: list[str]) -> Run:
