@@ -73,8 +73,11 @@ def static_model() -> str:
 
 def chonkie_semantic() -> Callable[[str], object]:
     from chonkie import SemanticChunker
+    from chonkie.embeddings import Model2VecEmbeddings
+    from model2vec import StaticModel
 
-    return SemanticChunker(embedding_model=static_model(), chunk_size=512).chunk
+    model = Model2VecEmbeddings(StaticModel.from_pretrained(static_model()))
+    return SemanticChunker(embedding_model=model, chunk_size=512).chunk
 
 
 def chonkie_recursive() -> Callable[[str], object]:
@@ -136,9 +139,8 @@ def hugging_face_ids() -> Callable[[str], object]:
 def nanotoken_ids() -> Callable[[str], object]:
     import nanotoken
 
-    from pychunk.encoders.static import SHIPPED
-
-    return nanotoken.WordPieceTokenizer(str(SHIPPED / "vocab.txt")).encode
+    encoder = nanotoken.WordPieceTokenizer.from_json(tokenizer().to_str())
+    return encoder.encode
 
 
 def split_only(texts: list[str]) -> Run:

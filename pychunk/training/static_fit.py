@@ -32,10 +32,10 @@ class Plan:
     batch: int = _setting(1024, "sentences in one step")
     piece: int = _setting(16, "adjacent sentences kept together, so that the loss sees a document's inside")
     rate: float = _setting(0.003, "Adam's learning rate at its height; a rare token's row is about 1 long")
-    pull: float = _setting(2.0, "pull of every row towards its start, in multiples of the learning rate")
-    gram: float = _setting(2.0, "weight of the squared error of all similarities in a batch")
-    near: float = _setting(2.0, "weight of the squared error of similarities of sentences kept together")
-    centre: float = _setting(2.0, "weight of the squared error of similarities to the mean of those sentences")
+    pull: float = _setting(0.7, "pull of every row towards its start, in multiples of the learning rate")
+    gram: float = _setting(1.0, "weight of the squared error of all similarities in a batch")
+    near: float = _setting(1.0, "weight of the squared error of similarities of sentences kept together")
+    centre: float = _setting(1.0, "weight of the squared error of similarities to the mean of those sentences")
     seed: int = _setting(0, "seed of the held-out split, of the sample and of the order of the sentences")
 
 
