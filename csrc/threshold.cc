@@ -6,8 +6,8 @@
 namespace pychunk {
 
 double Moments::deviation() const {
-  const double n = static_cast<double>(count), m = static_cast<double>(sum) / n * kFixedPointUnit;
-  return std::sqrt(std::max(0.0, static_cast<double>(squares) / n * kFixedPointUnit - m * m));
+  const __int128 scaled = squares * count - static_cast<__int128>(sum) * sum;  // under 2^127 up to 2^31 scores
+  return std::sqrt(static_cast<double>(scaled)) / static_cast<double>(count) * kFixedPointUnit;
 }
 
 double percentile(std::vector<double>& values, double percent) {
@@ -39,14 +39,16 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
   const size_t n = scores.size();
   cut.assign(n, 0);
   if (n == 0) return;
-  std::vector<double> values(scores.begin(), scores.end());
+  std::vector<double> wide(n);
+  for (size_t i = 0; i < n; ++i) wide[i] = static_cast<double>(fixed_point(scores[i])) * kFixedPointUnit;
+  std::vector<double> values = wide;
   if (kind == ThresholdKind::kGradient) {
     if (n < 2) return;
     std::vector<double> slope(n);
-    const auto distance = [&](size_t i) { return 1.0 - static_cast<double>(scores[i]); };
-    for (size_t i = 1; i + 1 < n; ++i) slope[i] = (distance(i + 1) - distance(i - 1)) / 2.0;
-    slope[0] = distance(1) - distance(0);
-    slope[n - 1] = distance(n - 1) - distance(n - 2);
+    const auto rise = [&](size_t from, size_t to) { return (1.0 - wide[to]) - (1.0 - wide[from]); };
+    for (size_t i = 1; i + 1 < n; ++i) slope[i] = rise(i - 1, i + 1) / 2.0;
+    slope[0] = rise(0, 1);
+    slope[n - 1] = rise(n - 2, n - 1);
     values = slope;
     const double threshold = percentile(values, parameter);
     for (size_t i = 0; i < n; ++i) cut[i] = slope[i] > threshold;
@@ -62,7 +64,7 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
         kind == ThresholdKind::kStd ? moments.deviation() : percentile(values, 75.0) - percentile(values, 25.0);
     threshold = moments.mean() - parameter * spread;
   }
-  for (size_t i = 0; i < n; ++i) cut[i] = static_cast<double>(scores[i]) < threshold;
+  for (size_t i = 0; i < n; ++i) cut[i] = wide[i] < threshold;
 }
 
 }  // namespace pychunk

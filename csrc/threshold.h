@@ -16,10 +16,12 @@ inline int64_t fixed_point(float score) {
 constexpr double kFixedPointUnit = 1.0 / 4294967296.0;
 
 struct Moments {
-  int64_t sum = 0, squares = 0, count = 0;  // of fixed-point scores; squares are rounded to 2^-32 one by one
+  int64_t sum = 0, count = 0;  // of fixed-point scores
+  __int128 squares = 0;        // in units of 2^-64: exact, so that equal scores have no deviation at all
   void add(float score) {
-    sum += fixed_point(score);
-    squares += fixed_point(score * score);
+    const int64_t value = fixed_point(score);
+    sum += value;
+    squares += static_cast<__int128>(value) * value;
     ++count;
   }
   double mean() const { return static_cast<double>(sum) / static_cast<double>(count) * kFixedPointUnit; }

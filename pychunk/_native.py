@@ -31,9 +31,11 @@ __all__ = [
     "adjacent_sums",
     "available_isas",
     "default_threads",
+    "dot",
     "encode_static",
     "encode_words",
     "find_invalid_utf8",
+    "hash128",
     "isa",
     "normalize_rows",
     "segment",
@@ -42,6 +44,8 @@ __all__ = [
 ]
 
 version: str = _core.__version__
+hash128 = _core.hash128
+dot = _core.dot
 isa = _core.isa
 available_isas = _core.available_isas
 default_threads = _core.default_threads

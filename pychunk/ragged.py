@@ -28,7 +28,8 @@ def ragged_spans(spans: Any, documents: int) -> tuple[IntArray, IntArray]:
     Raises:
         ValueError: the wrong number of documents, or spans that overlap or run backwards.
     """
-    rows = [spans] if documents == 1 and _depth(spans) == 2 else list(spans)
+    alone = documents == 1 and (len(spans) == 0 or (_depth(spans) == 2 and len(spans[0]) > 0))
+    rows = [spans] if alone else list(spans)
     if len(rows) != documents:
         raise ValueError(f"sentence_spans must hold one list for each of {documents} documents; got {len(rows)}")
     starts = []

@@ -1,0 +1,101 @@
+"""Sentence vectors and their cosines, in float32 and in the order of operations that the engine promises."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from .hashing import hash128, random_words
+
+F32 = npt.NDArray[np.float32]
+
+
+def _f32(values: npt.ArrayLike) -> F32:
+    return np.asarray(values, dtype=np.float32)
+
+
+def dot(a: F32, b: F32) -> float:
+    """Lane k of 32 adds products k, k + 32, ... in order; then the upper half of the lanes goes to the lower."""
+    size = -(-len(a) // 32) * 32
+    products = np.zeros(size, np.float32)
+    products[: len(a)] = a.astype(np.float32) * b.astype(np.float32)
+    lanes = _f32(np.zeros(32))
+    for row in products.reshape(-1, 32):
+        lanes = lanes + row
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = lanes[:half] + lanes[half:]
+    return float(lanes[0])
+
+
+def normalize(x: F32) -> F32:
+    """x / |x|; zero stays zero."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = dot(x, x)
+    if not float(np.float32(1e-30)) < squares < float(np.float32(1e30)):
+        largest = float(np.abs(x).max()) if len(x) else 0.0
+        if largest == 0.0:
+            return x
+        x = np.ldexp(x, -math.frexp(largest)[1] + 1).astype(np.float32)
+        squares = dot(x, x)
+    return _f32(x * np.float32(1.0 / math.sqrt(squares)))
+
+
+def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
+    """Unit-length sum of a table's rows: exact integers, then one scale in float32."""
+    sums = table[ids].astype(np.int64).sum(axis=0) if ids else np.zeros(table.shape[1], np.int64)
+    squares = int((sums * sums).sum())
+    if squares == 0:
+        return np.zeros(table.shape[1], np.float32)
+    return _f32(sums.astype(np.float32) * np.float32(1.0 / math.sqrt(float(squares))))
+
+
+def total(vectors: F32) -> F32:
+    """Sum of rows, one after the other."""
+    out = np.zeros(vectors.shape[1], np.float32)
+    for row in vectors:
+        out = out + row
+    return out
+
+
+def adjacent(vectors: F32, window: int = 1) -> F32:
+    """Cosine across each border; with a window, of the sums of so many vectors on either side."""
+    n = len(vectors)
+    if window == 1:
+        return np.array([dot(vectors[i], vectors[i + 1]) for i in range(n - 1)], np.float32)
+    cosines = []
+    for i in range(n - 1):
+        left, right = vectors[max(0, i + 1 - window) : i + 1], vectors[i + 1 : i + 1 + window]
+        cosines.append(dot(normalize(total(left)), normalize(total(right))))
+    return np.array(cosines, np.float32)
+
+
+def summary_vector(source: str, vectors: F32, paragraph_starts: list[bool], text: str) -> F32:
+    """The vector of a summary that is made from the document's own sentences."""
+    n = len(vectors)
+    seed = hash128(text.encode())[0]
+    if source == "mean":
+        return normalize(total(vectors))
+    if source == "lead":
+        end = next((i for i in range(1, n) if paragraph_starts[i]), n)
+        return normalize(total(vectors[:end]))
+    if source == "sentence":
+        return _f32(vectors[next(random_words(seed)) % n])
+    if source == "random":
+        drawn = islice(random_words(seed), vectors.shape[1])
+        sums = [sum(word >> shift & 0xFFFF for shift in (0, 16, 32, 48)) - 131070 for word in drawn]
+        return normalize(np.array(sums, np.float32))
+    mean = normalize(total(vectors))
+    chosen: list[int] = []
+    for _ in range(min(5, 1 + n // 20)):
+        scores = {}
+        for i in set(range(n)) - set(chosen):
+            score = np.float32(dot(vectors[i], mean))
+            if chosen:
+                score -= np.float32(0.5 * max(dot(vectors[i], vectors[c]) for c in chosen))
+            scores[i] = score
+        chosen.append(min(scores, key=lambda i: (-scores[i], i)))
+    return normalize(total(vectors[chosen]))

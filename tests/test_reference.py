@@ -1,0 +1,151 @@
+"""The native engine equals the NumPy reference, bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pychunk
+from pychunk import _native
+from pychunk._reference import engine, hashing, vectors
+from pychunk.batch import TextBatch
+
+WORDS = st.sampled_from(
+    [
+        *("Cats", "purr", "loudly", "Dr.", "the", "sun", "burns", "hydrogen", "café", "naïve", "中国", "3.14", "U.S."),
+        *(".", ".", "!", "?", "\n", "\n\n", "\f", "—", "👍", "x" * 130, "é" * 40, "Ukraine's", "(so", "said)", "[6]"),
+    ]
+)
+TEXTS = st.lists(st.lists(WORDS, max_size=45).map(" ".join), max_size=3)
+
+OPTIONS = st.one_of(
+    st.fixed_dictionaries({"method": st.sampled_from(["sentence", "paragraph", "page", "cluster"])}),
+    st.fixed_dictionaries(
+        {
+            "method": st.just("fixed"),
+            "size": st.integers(2, 40),
+            "unit": st.sampled_from(["tokens", "words", "characters"]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "method": st.just("semantic"),
+            "threshold": st.sampled_from([("percentile", 20), ("std", 1), ("iqr", 1.5), ("gradient", 80), 0.2]),
+            "window": st.integers(1, 3),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "method": st.just("pic"),
+            "summary": st.sampled_from(["extractive", "mean", "lead", "sentence", "random"]),
+            "k": st.sampled_from([0.0, 0.5, -1.0]),
+        }
+    ),
+)
+BUDGETS = st.fixed_dictionaries(
+    {
+        "max_tokens": st.sampled_from([None, 8, 30]),
+        "min_tokens": st.sampled_from([0, 5]),
+        "overlap": st.sampled_from([0, 0, 1, 6]),
+        "vectors": st.sampled_from([None, "chunk", "sentence"]),
+        "wrap": st.sampled_from(["auto", False]),
+    }
+)
+
+
+def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: object) -> None:
+    batch = TextBatch.of(texts)
+    names = ("summaries", "titles", "sentence_vectors", "sentence_spans", "page_starts")
+    prepared = segmenter._prepare(batch, *(given_values.get(name) for name in names))
+    for request in segmenter._requests(batch, prepared, 0):
+        native, reference = _native.segment(request), engine.segment(request)
+        for name in ("tokens_met", "fallback_tokens"):
+            native.pop(name), reference.pop(name)
+        assert native.keys() == reference.keys()
+        for name, column in native.items():
+            mine = column.view(np.uint8) if name in ("text", "chunk_id") else column
+            np.testing.assert_array_equal(mine, reference[name], err_msg=name)
+            assert mine.dtype == reference[name].dtype
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts=TEXTS, options=OPTIONS, budget=BUDGETS)
+def test_every_method_equals_the_reference(texts: list[str], options: dict, budget: dict) -> None:
+    if options["method"] == "fixed" and budget["overlap"] >= options["size"]:
+        budget = {**budget, "overlap": 0}
+    check_equal(pychunk.Segmenter(**options, **budget), texts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    texts=TEXTS,
+    size=st.integers(3, 40),
+    unit=st.sampled_from(["tokens", "words", "characters"]),
+    overlap=st.integers(0, 2),
+    max_tokens=st.sampled_from([None, 8]),
+    vectors=st.sampled_from([None, "chunk", "sentence"]),
+)
+def test_recursive_equals_the_reference(
+    texts: list[str], size: int, unit: str, overlap: int, max_tokens: int | None, vectors: str | None
+) -> None:
+    options = {"size": size, "unit": unit, "overlap": overlap, "max_tokens": max_tokens, "vectors": vectors}
+    check_equal(pychunk.Segmenter("recursive", **options), texts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=TEXTS, options=OPTIONS, dim=st.sampled_from([1, 7, 32, 33]), seed=st.integers(0, 99), data=st.data())
+def test_vectors_from_elsewhere_equal_the_reference(
+    texts: list[str], options: dict, dim: int, seed: int, data: st.DataObject
+) -> None:
+    spans = [[(a, max(a + 1, b - 1)) for a, b in row] for row in pychunk.sentences(texts)]
+    random = np.random.default_rng(seed)
+    matrices = [random.normal(size=(len(row), dim)) for row in spans]
+    budget = data.draw(BUDGETS)
+    if options["method"] == "fixed":
+        budget["overlap"] = 0
+    given_values: dict[str, object] = {"sentence_vectors": matrices, "sentence_spans": spans}
+    if options["method"] == "pic":
+        options = {**options, "summary": "given"}
+        given_values["summaries"] = random.normal(size=(len(texts), dim))
+    check_equal(pychunk.Segmenter(**options, **budget), texts, **given_values)
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts=TEXTS, data=st.data())
+def test_given_summaries_and_pages_equal_the_reference(texts: list[str], data: st.DataObject) -> None:
+    summaries = [data.draw(st.lists(WORDS, max_size=8).map(" ".join)) for _ in texts]
+    pages = [sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=3))) for text in texts]
+    segmenter = pychunk.Segmenter("pic", summary="given", max_tokens=20)
+    check_equal(segmenter, texts, summaries=summaries, page_starts=pages)
+
+
+def test_articles_equal_the_reference(articles: list[str]) -> None:
+    for method in ("pic", "semantic", "fixed"):
+        check_equal(pychunk.Segmenter(method, max_tokens=100, min_tokens=10), [text[:3000] for text in articles[:6]])
+
+
+@given(st.binary(max_size=70))
+def test_hash_equals_the_reference(data: bytes) -> None:
+    low, high = hashing.hash128(data)
+    assert _native.hash128(data) == f"{high:016x}{low:016x}"
+
+
+@pytest.mark.parametrize("dim", [1, 31, 32, 33, 64, 256, 1000])
+def test_dot_and_norm_equal_the_reference(dim: int) -> None:
+    random = np.random.default_rng(dim)
+    for scale in (1.0, 1e-25, 1e18, 1e25):
+        a, b = (random.normal(size=(2, dim)) * scale).astype(np.float32)
+        if scale < 1e20:  # beyond, products are infinite; only the norm mends that
+            assert _native.dot(a, b) == vectors.dot(a, b)
+        np.testing.assert_array_equal(_native.normalize_rows(a[None])[0], vectors.normalize(a))
+
+
+def test_the_reference_runs_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = pychunk.segment("Cats purr. Dogs bark. The sun is a star.").table
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    out = pychunk.segment("Cats purr. Dogs bark. The sun is a star.")
+    assert out.table.equals(expected)
+    assert out.metadata["backend"] == "reference"
+    monkeypatch.setenv("PYCHUNK_BACKEND", "fortran")
+    with pytest.raises(ValueError, match="PYCHUNK_BACKEND must be"):
+        pychunk.segment("x")
