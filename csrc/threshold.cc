@@ -43,7 +43,10 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
   for (size_t i = 0; i < n; ++i) wide[i] = static_cast<double>(fixed_point(scores[i])) * kFixedPointUnit;
   std::vector<double> values = wide;
   if (kind == ThresholdKind::kGradient) {
-    if (n < 2) return;
+    if (n < 2) {  // two sentences have no gradient; LangChain keeps them apart
+      cut[0] = 1;
+      return;
+    }
     std::vector<double> slope(n);
     const auto rise = [&](size_t from, size_t to) { return (1.0 - wide[to]) - (1.0 - wide[from]); };
     for (size_t i = 1; i + 1 < n; ++i) slope[i] = rise(i - 1, i + 1) / 2.0;

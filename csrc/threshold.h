@@ -37,7 +37,7 @@ void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>&
 
 // cut[i] = 1 where adjacent score a_i falls under the threshold of `kind`:
 //   value: t;  percentile: numpy.percentile(a, p);  std: mean - p std;  iqr: mean - p (q75 - q25);
-//   gradient: where numpy.gradient(1 - a) is above its own percentile p (needs two scores).
+//   gradient: where numpy.gradient(1 - a) is above its own percentile p (a single score is cut).
 void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut);
 
 }  // namespace pychunk

@@ -43,7 +43,7 @@ def cuts(scores: F32, kind: str, parameter: float) -> list[bool]:
     wide = np.array([fixed_point(score) * UNIT for score in scores])
     if kind == "gradient":
         if len(wide) < 2:
-            return [False]
+            return [True]
         slope = np.gradient(1.0 - wide)
         return [bool(x) for x in slope > np.percentile(slope, parameter)]
     if kind == "percentile":
