@@ -4,6 +4,7 @@ An end is the last character of a sentence that is not white space; the document
 only ends that are not at a line break. Splitters that are not installed are listed as such.
 
     python bench/sentences.py --data ../shared/data
+    python bench/sentences.py --conllu de_gsd-ud-test.conllu      any treebank of Universal Dependencies
 """
 
 from __future__ import annotations
@@ -84,6 +85,29 @@ def others() -> dict[str, Callable[[str], set[int]] | str]:
     return found
 
 
+def read_conllu(file: Path) -> list[dict]:
+    """Documents of a treebank in CoNLL-U: a paragraph break is a line break; without real documents, ten sentences each."""
+    whole = file.read_text()
+    marked = 2 <= 2 * whole.count("\n# newdoc") < whole.count("\n# sent_id")
+    documents: list[dict] = []
+    text, spans, gap = "", [], ""
+    for number, block in enumerate(whole.split("\n\n")):
+        lines = block.splitlines()
+        sentence = next((line[len("# text = ") :].strip() for line in lines if line.startswith("# text = ")), "")
+        if not sentence:
+            continue
+        if any(line.startswith("# newdoc") for line in lines) if marked else number % 10 == 0:
+            documents.append({"text": text, "sentences": spans})
+            text, spans, gap = "", [], ""
+        elif any(line.startswith("# newpar") for line in lines):
+            gap = "\n"
+        text += gap if spans else ""
+        spans.append([len(text), len(text) + len(sentence)])
+        text += sentence
+        gap = "" if "SpaceAfter=No" in lines[-1] else " "
+    return [document for document in [*documents, {"text": text, "sentences": spans}] if document["sentences"]]
+
+
 def f1(documents: list[dict], ends: Callable[[str], set[int]], inside: bool) -> float:
     right = found = wanted = 0
     for document in documents:
@@ -101,19 +125,25 @@ def f1(documents: list[dict], ends: Callable[[str], set[int]], inside: bool) -> 
         right += len(gold & mine)
         found += len(mine)
         wanted += len(gold)
-    return 200 * right / (found + wanted)
+    return 200 * right / max(1, found + wanted)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds sentences/*.jsonl")
+    parser.add_argument("--conllu", type=Path, nargs="+", metavar="FILE", help="treebanks to measure on instead")
     parser.add_argument("--no-peers", action="store_true", help="only pychunk and the regex baseline")
     options = parser.parse_args()
-    files = sorted((options.data / "sentences").glob("*.jsonl"))
+    files = options.conllu or sorted((options.data / "sentences").glob("*.jsonl"))
     if not files:
         raise SystemExit(f"no sentences/*.jsonl under {options.data}: pass --data or set PYCHUNK_DATA")
-    corpora = {file.stem: [json.loads(line) for line in file.read_text().splitlines()] for file in files}
+    corpora = {
+        file.stem: read_conllu(file)
+        if file.suffix == ".conllu"
+        else [json.loads(line) for line in file.read_text().splitlines()]
+        for file in files
+    }
     rows: dict[str, Callable[[str], set[int]] | str] = {"pychunk": pychunk_ends, "regex": regex_ends}
     if not options.no_peers:
         rows.update(others())

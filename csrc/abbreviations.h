@@ -19,7 +19,11 @@ Abbreviation abbreviation(std::string_view word);
 // Words that commonly open a sentence and seldom follow an abbreviation inside one ("The", "However").
 bool is_opener(std::string_view word);
 
-// Whether the text looks German or of another language whose ordinals end in a stop ("3. Oktober").
-bool writes_ordinals_with_stop(std::string_view text);
+// What follows an ordinal in a German date or century: "9. September", "16. Jahrhunderts".
+bool is_german_month(std::string_view word);
+
+// Whether the text looks German, where a capital after a number and a stop says nothing ("3. Oktober", "2. Liga").
+// In other languages that write ordinals so, a small letter follows.
+bool capitalises_after_ordinals(std::string_view text);
 
 }  // namespace pychunk

@@ -68,7 +68,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArr
                 f"sentence_vectors must hold one matrix for each of {documents} documents; got {len(rows)}"
             )
         arrays = [np.asarray(row, dtype=np.float32) for row in rows]
-        dims = {array.shape[1] for array in arrays if array.ndim == 2 and len(array)}
+        matrices = [array for array in arrays if array.ndim == 2]
+        dims = {array.shape[1] for array in matrices if len(array)} or {array.shape[1] for array in matrices}
         if len(dims) > 1 or any(array.ndim != 2 and array.size for array in arrays):
             raise ValueError("sentence_vectors must be float[n, d] with one d for all documents")
         dim = dims.pop() if dims else 1

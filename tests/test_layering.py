@@ -35,6 +35,7 @@ ALLOWED = {
     },
     "io": {"batch", "io"},
     "cli": {"segmenter", "batch", "chunks", "methods", "io", ""},
+    "__main__": {"cli"},
     "__init__": {"_native", "batch", "chunks", "segmenter"},
     "training": None,  # anything, and nothing imports it
 }

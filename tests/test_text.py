@@ -37,6 +37,14 @@ def split(text: str, wrap: str | bool = False) -> list[str]:
             "Am 3. Oktober ist ein Feiertag und der Tag ist frei.",
             "Das 19. Jahrhundert war die Zeit der Industrie.",
         ],
+        ["Am 9. September wurde er 35.", "Danach zog er z. B. nach Wien und blieb dort."],
+        ["Zápas se hraje od 20. 4. 2001 do května.", "Kralj Aleksandar I. je umro."],
+        ["Result: 1. Adams 149 points, 2. Brown 145, 3. Clark 100.", "The rest gave up."],
+        ["Stephen (lat. Stephanus) left.", "He spoke at noon (in Latin).", "Nobody came."],
+        ["It was a great service.", "They even called.", "Try Node.js or mail Jo.Doe@example.org."],
+        ["So good! :)", "Thanks a lot.", "\" Nii! \"", "Aplaus."],
+        ["No.", "I did not say it.", "It was No. 5 of BP.", "The end."],
+        ["Було хліба, солі і т. п.", "Потім прийшла п. Марія."],
         ["Byron remained until 1805. [6]", "An undistinguished student."],
         ["Just text without any stop at all"],
     ],
@@ -44,6 +52,13 @@ def split(text: str, wrap: str | bool = False) -> list[str]:
 def test_literal_cases(sentences: list[str]) -> None:
     joiner = "\n" if sentences[0].startswith("1.") else "" if "。" in sentences[0] else " "
     assert split(joiner.join(sentences)) == sentences
+
+
+def test_a_missing_space_after_the_stop_is_forgiven() -> None:
+    assert split("It was great service.They even called.") == ["It was great service.", "They even called."]
+    assert split("Was it good?what do you say") == ["Was it good?", "what do you say"]
+    for whole in ("See docs.Python.org today", "See https://a.org/q?what=that now", "Use Node.js or www.Site.com"):
+        assert split(whole) == [whole]
 
 
 def test_wrapped_text_joins_lines_and_keeps_blocks() -> None:

@@ -1,0 +1,128 @@
+// What single characters mean to the sentence splitter. Scripts without case have Case::kNone.
+#pragma once
+#include <cstdint>
+
+namespace pychunk {
+
+enum class Case : uint8_t { kNone, kLower, kUpper };
+
+inline Case case_of(char32_t c) {
+  const auto alternate = [&](bool even_is_upper) {
+    return ((c & 1) == 0) == even_is_upper ? Case::kUpper : Case::kLower;
+  };
+  if (c < 0x80) {
+    if (c >= 'a' && c <= 'z') return Case::kLower;
+    return c >= 'A' && c <= 'Z' ? Case::kUpper : Case::kNone;
+  }
+  if (c < 0xC0) return c == 0xB5 ? Case::kLower : Case::kNone;
+  if (c < 0x100) return c == 0xD7 || c == 0xF7 ? Case::kNone : c < 0xDF ? Case::kUpper : Case::kLower;
+  if (c < 0x180) {
+    if (c == 0x138 || c == 0x149 || c == 0x17F) return Case::kLower;
+    if (c == 0x178) return Case::kUpper;
+    return alternate(!((c >= 0x139 && c <= 0x148) || c >= 0x179));
+  }
+  if (c >= 0x386 && c <= 0x3AB) return c == 0x390 ? Case::kLower : Case::kUpper;
+  if (c >= 0x3AC && c <= 0x3CE) return Case::kLower;
+  if (c >= 0x400 && c <= 0x42F) return Case::kUpper;
+  if (c >= 0x430 && c <= 0x45F) return Case::kLower;
+  if ((c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x4BF) || (c >= 0x4D0 && c <= 0x52F)) return alternate(true);
+  if (c >= 0x531 && c <= 0x556) return Case::kUpper;
+  if (c >= 0x561 && c <= 0x587) return Case::kLower;
+  if (c >= 0x1E00 && c <= 0x1EFF) return alternate(true);
+  return Case::kNone;
+}
+
+inline bool is_line_break(char32_t c) {
+  return (c >= '\n' && c <= '\r') || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+inline bool is_ascii_lower(char c) { return c >= 'a' && c <= 'z'; }
+inline bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
+inline bool is_letter(char32_t c) { return case_of(c) != Case::kNone || (c >= 0x5D0 && c < 0x2000) || c >= 0x2C00; }
+
+// Stops after which a sentence may end only before white space, and those that need none.
+inline bool is_spaced_stop(char32_t c) {
+  switch (c) {
+    case '.':
+    case '!':
+    case '?':
+    case 0x2026:
+    case 0x203C:
+    case 0x203D:
+    case 0x2047:
+    case 0x2048:
+    case 0x2049:
+    case 0x61F:
+    case 0x6D4:
+    case 0x589:
+    case 0x964:
+    case 0x965:
+    case 0x1362:
+    case 0x1367:
+    case 0x17D4:
+    case 0x17D5:
+    case 0x104A:
+    case 0x104B:
+      return true;
+    default:
+      return false;
+  }
+}
+inline bool is_joined_stop(char32_t c) { return c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0xFF61; }
+inline bool is_stop(char32_t c) { return is_spaced_stop(c) || is_joined_stop(c); }
+
+inline bool is_closer(char32_t c) {
+  switch (c) {
+    case '"':
+    case '\'':
+    case ')':
+    case ']':
+    case '}':
+    case 0xBB:
+    case 0xAB:
+    case 0x2019:
+    case 0x201D:
+    case 0x201C:
+    case 0x203A:
+    case 0x300D:
+    case 0x300F:
+    case 0x3011:
+    case 0x3015:
+    case 0x3009:
+    case 0x300B:
+    case 0xFF09:
+    case 0xFF3D:
+      return true;
+    default:
+      return false;
+  }
+}
+inline bool is_opener_mark(char32_t c) {
+  switch (c) {
+    case '"':
+    case '\'':
+    case '(':
+    case '[':
+    case '{':
+    case '*':
+    case '_':
+    case 0xAB:
+    case 0xBB:
+    case 0x2018:
+    case 0x2019:
+    case 0x201C:
+    case 0x201D:
+    case 0x201E:
+    case 0x201A:
+    case 0x2039:
+    case 0xBF:
+    case 0xA1:
+      return true;
+    default:
+      return false;
+  }
+}
+
+inline bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+}  // namespace pychunk

@@ -1,0 +1,230 @@
+#include "sentence_rules.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "abbreviations.h"
+
+namespace pychunk {
+namespace {
+
+bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
+
+// Letters between stops: "U.S", "e.g", "p.m".
+bool is_dotted(std::string_view word) {
+  size_t run = 0, stops = 0;
+  for (const char c : word) {
+    if (c == '.') {
+      if (run == 0) return false;
+      run = 0, ++stops;
+    } else if (is_digit_byte(c) || ((static_cast<unsigned char>(c) & 0xC0) != 0x80 && ++run > 2)) {
+      return false;
+    }
+  }
+  return stops > 0;
+}
+
+bool is_roman(std::string_view word) {
+  return !word.empty() && word.size() <= 6 && word.find_first_not_of("IVXLCM") == std::string_view::npos;
+}
+
+// Digits with stops between them: "3", "18.35", "1.2.1".
+bool is_number(std::string_view word) {
+  return is_digit_byte(word[0]) && is_digit_byte(word.back()) && word.find_first_not_of("0123456789.") == word.npos;
+}
+
+// Two capitals that are no abbreviation, though the same letters in lower case may be one: "BP", "EG".
+bool is_acronym(std::string_view word) {
+  static constexpr std::string_view kTitles[] = {"MR", "MS", "DR", "ST", "NO", "VS", "LT", "MT", "FT", "JR", "SR"};
+  const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  return word.size() == 2 && std::all_of(word.begin(), word.end(), upper) &&
+         std::find(std::begin(kTitles), std::end(kTitles), word) == std::end(kTitles);
+}
+
+// Words of two or three letters that end sentences in hasty writing, where other short ones are abbreviations.
+bool is_short_word(std::string_view word) {
+  static constexpr std::string_view kWords[] = {
+      "it",  "so",  "me",  "us",  "up",  "on",  "in",  "be",  "do",  "go",  "he",  "she", "you", "him", "her",
+      "too", "now", "out", "one", "two", "all", "day", "way", "yet", "ago", "bad", "dog", "cat", "car", "job",
+      "lot", "man", "old", "new", "off", "own", "say", "see", "try", "use", "was", "why", "yes", "is",  "are"};
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
+
+}  // namespace
+
+bool SentenceRules::ends(int64_t start, int64_t i, int64_t stops, int64_t end, int64_t next) {
+  int length = 0;
+  int64_t inside = next;  // first letter or digit of what follows, past opening marks
+  char32_t c = text_.at(inside, length);
+  bool dash = false;
+  const auto low_quote = [&] { return c == ',' && text_.is_byte(inside + 1, ','); };  // ",,Wij weten"
+  while (inside < text_.size && (is_opener_mark(c) || low_quote() || c == '-' || c == 0x2013 || c == 0x2014)) {
+    const bool quote = low_quote();
+    dash |= quote || !is_opener_mark(c);
+    inside += quote ? 2 : length;
+    inside = dash ? text_.skip_space(inside) : inside;
+    if (inside >= text_.size) return true;
+    c = text_.at(inside, length);
+  }
+  if (c == ',' || c == ';' || c == ':' || c == ')' || c == ']' || c == '.') return false;
+  const Case follows = case_of(c);
+  if (follows == Case::kLower) return inside == next && end == stops && ends_before_lower(start, i, stops);
+  const bool full_stop = stops - i == 1 && text_.byte(i) == '.';
+  if (!full_stop) {
+    const char32_t stop = text_.at(i);
+    if (stop == '.' || stop == 0x2026) return follows == Case::kUpper || is_digit(c) || inside > next || is_letter(c);
+    return true;
+  }
+  if (end > stops) return true;  // a quote or bracket closes after the stop
+  return full_stop_ends(start, i, inside, follows);
+}
+
+bool SentenceRules::ends_glued(int64_t start, int64_t i, int64_t stops) const {
+  const char stop = text_.byte(i);
+  if ((stop != '.' && stop != '!' && stop != '?') || stops >= text_.size) return false;
+  int length = 0;
+  const bool upper = case_of(text_.at(stops, length)) == Case::kUpper;
+  const bool question = stop == '?' && stops - i == 1 && is_ascii_lower(text_.byte(stops));
+  if (!upper && !question) return false;
+  // A word of three lower-case letters before, and after it one of two that ends like a word of a sentence.
+  int64_t begin = i, letters = 0;
+  for (; begin > start && case_of(text_.at(text_.before(begin))) == Case::kLower; ++letters)
+    begin = text_.before(begin);
+  if (letters < 3 || begin == start || text_.space_before(begin) == 0) return false;
+  int64_t after = stops;
+  for (letters = 0; after < text_.size; after += length, ++letters) {
+    const Case kind = case_of(text_.at(after, length));
+    if (kind != Case::kLower && (kind != Case::kUpper || letters > 0)) break;
+  }
+  const auto ends_word = [&] {
+    if (after == text_.size || text_.space_at(after) > 0) return true;
+    return text_.byte(after) == '\'' || text_.byte(after) == ',';
+  };
+  const bool pronoun = letters == 1 && (text_.byte(stops) == 'I' || text_.byte(stops) == 'A');
+  return (letters >= 2 || pronoun) && ends_word() && abbreviation(text_.slice(begin, i)) == Abbreviation::kNone;
+}
+
+// Before a lower-case letter: after a question mark, a run of marks, a detached stop, or a plain lower-case word
+// that can hardly be an abbreviation.
+bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) const {
+  const char stop = text_.byte(i);
+  if (stop == '?') return true;
+  if (stop != '.' && stop != '!') return false;
+  if (stops - i > 1) return stop == '!';
+  if (text_.is_byte(i - 1, ' ') && i - 1 > start) return true;
+  int64_t begin = i;
+  bool vowel = false;
+  while (begin > start && is_ascii_lower(text_.byte(begin - 1))) {
+    --begin;
+    vowel |= std::string_view("aeiouy").find(text_.byte(begin)) != std::string_view::npos;
+  }
+  const auto length = static_cast<size_t>(i - begin);
+  if (length < 2 || !vowel || begin == start || (text_.byte(begin - 1) != ' ' && text_.byte(begin - 1) != '\''))
+    return false;
+  const std::string_view word = text_.slice(begin, i);
+  return abbreviation(word) == Abbreviation::kNone && (length >= 4 || stop == '!' || is_short_word(word));
+}
+
+// Whether the single full stop at i ends a sentence before a capital, a digit or a letter without case.
+bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Case follows) {
+  const int64_t begin = word_before(start, i);
+  std::string_view word = text_.slice(begin, i);
+  while (!word.empty() && is_opener_mark(static_cast<unsigned char>(word[0]))) word.remove_prefix(1);
+  if (word.empty()) return true;
+  int first_length = 0;
+  const char32_t first = text_.at(begin, first_length);
+  // "(lat. Iohannes": no sentence is one small word in brackets.
+  const bool in_bracket = text_.is_byte(begin - 1, '(') && word.find(')') == std::string_view::npos;
+  if (in_bracket && case_of(first) == Case::kLower && word.size() <= 12) return false;
+  const std::string_view following = word_at(inside);
+  const bool opens = is_opener(following);
+  const char32_t c = text_.at(inside);
+  switch (is_acronym(word) ? Abbreviation::kNone : abbreviation(word)) {
+    case Abbreviation::kOpen:
+      // "і т. п.", "и т. д." close as "etc." does, though "п." alone is a paragraph's number.
+      return (word == "п" || word == "д") && follows == Case::kUpper && begin - start >= 4 &&
+             text_.slice(begin - 4, begin) == "т. ";
+    case Abbreviation::kNumber:
+      if (begin == start && (word == "No" || word == "no")) return !is_digit(c) && c != '#';  // an answer
+      return !is_digit(c) && c != '#' && c != 0x2116 && !is_roman(following) && (opens || is_ascii_lower(word[0]));
+    case Abbreviation::kTitle:  // of a name, so capitalised: "Wash." is a state, "wash." is not
+      return opens ||
+             (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos && word != "jr" && word != "sr");
+    case Abbreviation::kMayClose:
+      return follows == Case::kUpper && text_.at(i + 2) != '(';
+    case Abbreviation::kNone:
+      break;
+  }
+  const bool one_letter = begin + first_length == i;
+  if (one_letter && case_of(first) == Case::kUpper) {
+    if (first == 'I' && begin > start && !is_name_before(start, begin)) return true;
+    return opens && begin > start;  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
+  }
+  if (is_dotted(word)) return opens;
+  if (one_letter && (following.size() == 1 || following == "Chr" || is_digit(c))) return opens;  // "z. B.", "l. 633"
+  if (is_number(word)) return number_ends(start, begin, inside, word, opens);
+  if (begin == start && word.size() <= 5 && (is_roman(word) || one_letter)) return false;  // "IV. Results", "a. Item"
+  if (is_roman(word) && word.size() > 1) return opens || !nouns_are_capitalised();
+  return true;
+}
+
+bool SentenceRules::number_ends(int64_t start, int64_t begin, int64_t inside, std::string_view number, bool opens) {
+  if (begin == start) return false;  // an item's number: "1. Item", "2.3.1. Item"
+  int64_t digits = inside;
+  while (digits < text_.size && is_digit_byte(text_.byte(digits))) ++digits;
+  if (number.size() <= 2 && digits > inside)  // a date: "20. 4. 2001"
+    return !(digits - inside == 4 || (digits - inside <= 2 && text_.is_byte(digits, '.')));
+  if (number.size() <= 2 && continues_list(start, begin, number)) return false;
+  const size_t dot = number.find('.');
+  const bool ordinal = dot == std::string_view::npos ? number.size() <= 3 : dot <= 2 && number.size() - dot <= 3;
+  if (ordinal && is_german_month(word_at(inside))) return false;
+  return !ordinal || opens || !nouns_are_capitalised();  // "am 3. Oktober", "vom 5.3. Dienstag"
+}
+
+// Whether a number counts items inside the sentence: "Results: 1. Adams 149, 2. Brown 145".
+bool SentenceRules::continues_list(int64_t start, int64_t begin, std::string_view number) const {
+  int value = 0;
+  for (const char c : number) value = 10 * value + (c - '0');
+  const std::string_view head = text_.slice(start, begin);
+  if (value == 1) return head.size() > 1 && head[head.size() - 2] == ':';
+  const std::string before = std::to_string(value - 1) + ". ";
+  const size_t at = head.rfind(before);
+  return at != std::string_view::npos && (at == 0 || head[at - 1] == ' ');
+}
+
+std::string_view SentenceRules::word_at(int64_t begin) const {
+  int64_t end = begin;
+  for (int length = 0; end < text_.size && end - begin < 40; end += length) {
+    const char32_t c = text_.at(end, length);
+    if (!is_letter(c) && c != '\'') break;
+  }
+  return text_.slice(begin, end);
+}
+
+// Where the word before i begins: after white space, an opening mark, a slash or a dash.
+int64_t SentenceRules::word_before(int64_t start, int64_t i) const {
+  for (int steps = 0; i > start && steps < 40; ++steps) {
+    const int64_t b = text_.before(i);
+    const char32_t c = text_.at(b);
+    if (is_space(c) || is_opener_mark(c) || c == '/' || c == 0x2013 || c == 0x2014) break;
+    i = b;
+  }
+  return i;
+}
+
+// Whether a capitalised word ends right before the space before `begin`: "Henry I. Smith".
+bool SentenceRules::is_name_before(int64_t start, int64_t begin) const {
+  int64_t i = begin;
+  while (i > start && text_.space_before(i) > 0) i -= text_.space_before(i);
+  int64_t word = i;
+  while (word > start && is_letter(text_.at(text_.before(word)))) word = text_.before(word);
+  return word < i && case_of(text_.at(word)) == Case::kUpper;
+}
+
+bool SentenceRules::nouns_are_capitalised() {
+  if (german_ < 0) german_ = capitalises_after_ordinals(text_.text);
+  return german_ == 1;
+}
+
+}  // namespace pychunk
