@@ -86,7 +86,7 @@ def others() -> dict[str, Callable[[str], set[int]] | str]:
 
 
 def read_conllu(file: Path) -> list[dict]:
-    """Documents of a treebank in CoNLL-U: a paragraph break is a line break; without real documents, ten sentences each."""
+    """Documents of a treebank in CoNLL-U: a paragraph break is a line break; ten sentences each where unmarked."""
     whole = file.read_text()
     marked = 2 <= 2 * whole.count("\n# newdoc") < whole.count("\n# sent_id")
     documents: list[dict] = []

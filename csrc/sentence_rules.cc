@@ -67,9 +67,12 @@ bool SentenceRules::ends(int64_t start, int64_t i, int64_t stops, int64_t end, i
     if (inside >= text_.size) return true;
     c = text_.at(inside, length);
   }
+  const bool bracketed = inside > next && (text_.byte(inside - 1) == '(' || text_.byte(inside - 1) == '[');
+  if (c == '.' && bracketed) return true;  // "(...)" stands for sentences left out
   if (c == ',' || c == ';' || c == ':' || c == ')' || c == ']' || c == '.') return false;
   const Case follows = case_of(c);
-  if (follows == Case::kLower) return inside == next && end == stops && ends_before_lower(start, i, stops);
+  if (follows == Case::kLower)
+    return (inside == next || bracketed) && end == stops && ends_before_lower(start, i, stops);
   const bool full_stop = stops - i == 1 && text_.byte(i) == '.';
   if (!full_stop) {
     const char32_t stop = text_.at(i);
@@ -113,17 +116,22 @@ bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) c
   if (stop != '.' && stop != '!') return false;
   if (stops - i > 1) return stop == '!';
   if (text_.is_byte(i - 1, ' ') && i - 1 > start) return true;
-  int64_t begin = i;
-  bool vowel = false;
-  while (begin > start && is_ascii_lower(text_.byte(begin - 1))) {
-    --begin;
-    vowel |= std::string_view("aeiouy").find(text_.byte(begin)) != std::string_view::npos;
+  int64_t begin = i, letters = 0;
+  bool vowel = false, capital = false;
+  while (begin > start && !capital) {
+    const int64_t b = text_.before(begin);
+    const char32_t c = text_.at(b);
+    if (case_of(c) == Case::kNone) break;
+    capital = case_of(c) == Case::kUpper;
+    vowel |= c >= 0x80 || std::string_view("aeiouy").find(static_cast<char>(c)) != std::string_view::npos;
+    begin = b;
+    ++letters;
   }
-  const auto length = static_cast<size_t>(i - begin);
-  if (length < 2 || !vowel || begin == start || (text_.byte(begin - 1) != ' ' && text_.byte(begin - 1) != '\''))
-    return false;
+  if (letters < 2 || !vowel || begin == start) return false;
+  if (text_.space_before(begin) == 0 && text_.byte(begin - 1) != '\'') return false;
   const std::string_view word = text_.slice(begin, i);
-  return abbreviation(word) == Abbreviation::kNone && (length >= 4 || stop == '!' || is_short_word(word));
+  return abbreviation(word) == Abbreviation::kNone &&
+         (letters >= (capital ? 6 : 4) || (!capital && stop == '!') || is_short_word(word));
 }
 
 // Whether the single full stop at i ends a sentence before a capital, a digit or a letter without case.

@@ -42,7 +42,7 @@ def split(text: str, wrap: str | bool = False) -> list[str]:
         ["Result: 1. Adams 149 points, 2. Brown 145, 3. Clark 100.", "The rest gave up."],
         ["Stephen (lat. Stephanus) left.", "He spoke at noon (in Latin).", "Nobody came."],
         ["It was a great service.", "They even called.", "Try Node.js or mail Jo.Doe@example.org."],
-        ["So good! :)", "Thanks a lot.", "\" Nii! \"", "Aplaus."],
+        ["So good! :)", "Thanks a lot.", '" Nii! "', "Aplaus."],
         ["No.", "I did not say it.", "It was No. 5 of BP.", "The end."],
         ["Було хліба, солі і т. п.", "Потім прийшла п. Марія."],
         ["Byron remained until 1805. [6]", "An undistinguished student."],
