@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "characters.h"
+#include "text.h"
+
 namespace pychunk {
 namespace {
 
@@ -31,6 +34,12 @@ int64_t first_word(std::string_view line) {
   return static_cast<int64_t>(std::min(inside.find(' '), inside.size()));
 }
 
+bool begins_with_capital(std::string_view line) {
+  const std::string_view inside = stripped(line);
+  int length = 0;
+  return !inside.empty() && case_of(decode(inside, 0, length)) == Case::kUpper;
+}
+
 bool full(std::string_view line, std::string_view next, int64_t width) {
   const size_t end = line.find_last_not_of(" \t\r");
   return static_cast<int64_t>(end == std::string_view::npos ? 0 : end + 1) + 1 + first_word(next) > width;
@@ -58,6 +67,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
   if (line_breaks.size() < 3 || size / static_cast<int64_t>(line_breaks.size() + 1) > kWidest) return 0;
   struct Inner {
     int64_t length, next_word;
+    bool capital;  // the next line begins with one
   };
   std::vector<Inner> inner;  // lines followed by another of their block
   int64_t begin = 0;
@@ -71,15 +81,24 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
     if (fence || fenced || stripped(line).substr(0, 1) == "|") continue;
     if (blank(line) || blank(next) || begins_item_or_heading_or_row(next)) continue;
     const size_t last = line.find_last_not_of(" \t\r");
-    inner.push_back({static_cast<int64_t>(last) + 1, first_word(next)});
+    inner.push_back({static_cast<int64_t>(last) + 1, first_word(next), begins_with_capital(next)});
   }
   if (inner.size() < 3) return 0;
-  int64_t width = 0;
-  for (const Inner& line : inner) width = std::max(width, line.length);
+  // Nine of ten lines keep to the width; a link or a formula that no line could hold does not set it.
+  std::vector<int64_t> lengths;
+  for (const Inner& line : inner) lengths.push_back(line.length);
+  const auto tenth = lengths.end() - 1 - static_cast<int64_t>(lengths.size() / 10);
+  std::nth_element(lengths.begin(), tenth, lengths.end());
+  const int64_t width = *tenth;
   if (width < kNarrowest || width > kWidest) return 0;
-  int64_t filled = 0;
-  for (const Inner& line : inner) filled += line.length + 1 + line.next_word > width;
-  return 4 * filled >= 3 * static_cast<int64_t>(inner.size()) ? width : 0;
+  // Edited text is filled loosely: a fifth of the width may be free. Verse is, too, but each line has a capital.
+  int64_t filled = 0, capitals = 0;
+  for (const Inner& line : inner) {
+    filled += line.length + 1 + line.next_word > width - width / 5;
+    capitals += line.capital;
+  }
+  const auto lines = static_cast<int64_t>(inner.size());
+  return 4 * filled >= 3 * lines && 5 * capitals <= 3 * lines ? width : 0;
 }
 
 bool line_break_separates(std::string_view text, int64_t at, int64_t width) {
