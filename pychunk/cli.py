@@ -70,6 +70,9 @@ def segment(
         str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
     ] = None,
     method: Annotated[str, typer.Option("-m", "--method", help="How to cut; see `pychunk methods`.")] = "pic",
+    encoder: Annotated[
+        str, typer.Option(help="Encoder of the sentences: static, or a folder that holds such a table.")
+    ] = "static",
     column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
@@ -102,6 +105,7 @@ def segment(
             options["summary"] = "given"
         made = engine.Segmenter(
             method,
+            encoder=encoder,
             max_tokens=_tokens(max_tokens),
             min_tokens=min_tokens,
             overlap=overlap,
@@ -177,6 +181,8 @@ def _segmented(
             read = before + min(size, rows * size // max(1, _rows(path, rows)))
             yield out, _text_bytes(out), 1000 * read // total if total else 0
         before += size
+    if first == 0:  # a file without documents becomes a table without rows
+        yield made([], ids=[] if id_column else None), 0, 1000
 
 
 def _rows(path: str, seen: int) -> int:

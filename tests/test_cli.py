@@ -76,6 +76,7 @@ def test_limit(tmp_path: Path) -> None:
         (["in.parquet"], "the string columns are: id, text"),
         (["in.parquet", "--column", "text", "-o", "x.csv"], "unknown kind of output"),
         (["in.parquet", "--column", "text", "-m", "semantic", "--threshold", "a:b"], "--threshold must be a number"),
+        (["in.parquet", "--column", "text", "--encoder", "best"], "unknown encoder 'best'"),
         (["in.parquet", "--column", "text", "--max-tokens", "many"], "--max-tokens must be a number"),
     ],
 )
@@ -102,6 +103,27 @@ def test_a_failed_run_leaves_what_was_there(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert output.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.jsonl"]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_no_documents_make_a_table_without_rows(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "in.jsonl").write_text("")
+    result = RUNNER.invoke(app, ["segment", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / f"out{ending}")])
+    assert result.exit_code == 0, result.output
+    assert rows_of(tmp_path / f"out{ending}") == []
+
+
+def test_titles_and_summaries_come_from_a_column(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"title": ["Stars", "Cats"], "text": TEXTS}), tmp_path / "in.parquet")
+    found = {}
+    for summary in ("title", "given"):
+        output = tmp_path / f"{summary}.jsonl"
+        arguments = ["--column", "text", "--summary", summary, "--summary-column", "title", "-o", str(output)]
+        result = RUNNER.invoke(app, ["segment", str(tmp_path / "in.parquet"), *arguments])
+        assert result.exit_code == 0, result.output
+        found[summary] = rows_of(output)
+    assert found["title"] == found["given"]  # a title is a summary that the reader of a file already has
+    assert next(row for row in found["title"] if "star" in row["text"])["kind"] == "relevant"
 
 
 def test_methods_and_version() -> None:
