@@ -16,10 +16,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-Run = Callable[[], int]
+from peer_rows import ROWS
 
 
 def load(data: Path, megabytes: float) -> list[str]:
@@ -29,175 +28,11 @@ def load(data: Path, megabytes: float) -> list[str]:
     size = 0
     for batch in pq.ParquetFile(data / "wiki" / "articles.parquet").iter_batches(batch_size=64, columns=["text"]):
         for text in batch.column("text").to_pylist():
-            texts.append(text)
-            size += len(text.encode())
+            texts.append(text[: int(megabytes * 1e6) - size])
+            size += len(texts[-1].encode())
             if size >= megabytes * 1e6:
                 return texts
     return texts
-
-
-def pychunk_row(method: str, threads: int, **options: object) -> Callable[[list[str]], Run]:
-    def prepare(texts: list[str]) -> Run:
-        import pyarrow as pa
-
-        import pychunk
-
-        segmenter = pychunk.Segmenter(method, threads=threads, **options)
-        array = pa.array(texts, pa.large_string())
-        segmenter(array[:2])
-        return lambda: len(segmenter(array))
-
-    return prepare
-
-
-def each(make: Callable[[], Callable[[str], object]]) -> Callable[[list[str]], Run]:
-    def prepare(texts: list[str]) -> Run:
-        split = make()
-        split(texts[0])
-        return lambda: sum(len(split(text)) for text in texts)
-
-    return prepare
-
-
-def static_model() -> str:
-    """A model2vec model distilled from MiniLM on the spot, kept for the run's other rows."""
-    folder = Path(os.environ["PYCHUNK_BENCH_MODELS"]) / "model2vec"
-    if not folder.is_dir():
-        from model2vec.distill import distill
-
-        from pychunk.training.teacher import default_teacher
-
-        distill(model_name=default_teacher(), pca_dims=256).save_pretrained(str(folder))
-    return str(folder)
-
-
-def chonkie_semantic() -> Callable[[str], object]:
-    from chonkie import SemanticChunker
-    from chonkie.embeddings import Model2VecEmbeddings
-    from model2vec import StaticModel
-
-    model = Model2VecEmbeddings(StaticModel.from_pretrained(static_model()))
-    return SemanticChunker(embedding_model=model, chunk_size=512).chunk
-
-
-def chonkie_recursive() -> Callable[[str], object]:
-    from chonkie import RecursiveChunker
-
-    return RecursiveChunker(tokenizer=tokenizer(), chunk_size=200).chunk
-
-
-def langchain_recursive() -> Callable[[str], object]:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-    return RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=0).split_text
-
-
-def tokenizer() -> object:
-    import tokenizers
-
-    from pychunk.encoders.static import SHIPPED
-
-    made = tokenizers.BertWordPieceTokenizer(str(SHIPPED / "vocab.txt"), lowercase=True)
-    return made._tokenizer
-
-
-def text_splitter(tokens: bool) -> Callable[[], Callable[[str], object]]:
-    def make() -> Callable[[str], object]:
-        from semantic_text_splitter import TextSplitter
-
-        if tokens:
-            return TextSplitter.from_huggingface_tokenizer(tokenizer(), 200).chunks
-        return TextSplitter(1000).chunks
-
-    return make
-
-
-def semchunk_tokens() -> Callable[[str], object]:
-    import semchunk
-
-    hugging_face = tokenizer()
-    return semchunk.chunkerify(lambda text: len(hugging_face.encode(text, add_special_tokens=False).ids), 200)
-
-
-def sentencex_split() -> Callable[[str], object]:
-    import sentencex
-
-    return lambda text: list(sentencex.segment("en", text))
-
-
-def blingfire_split() -> Callable[[str], object]:
-    import blingfire
-
-    return lambda text: blingfire.text_to_sentences(text).split("\n")
-
-
-def hugging_face_ids() -> Callable[[str], object]:
-    encoder = tokenizer()
-    return lambda text: encoder.encode(text, add_special_tokens=False).ids
-
-
-def nanotoken_ids() -> Callable[[str], object]:
-    import nanotoken
-
-    encoder = nanotoken.WordPieceTokenizer.from_json(tokenizer().to_str())
-    return encoder.encode
-
-
-def split_only(texts: list[str]) -> Run:
-    import pyarrow as pa
-
-    from pychunk import _native
-    from pychunk._arrow import flat_text
-
-    text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    return lambda: len(_native.split_sentences(text, offsets, wrap=True, threads=1)[2])
-
-
-def wordpiece_only(texts: list[str]) -> Run:
-    import pyarrow as pa
-
-    from pychunk import _native
-    from pychunk._arrow import flat_text
-    from pychunk.encoders import static
-
-    text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    encoder = static.load()
-    _native.encode_words(encoder, text[:10], offsets[:1])
-    return lambda: len(_native.encode_words(encoder, text, offsets, byte_spans=True)[0])
-
-
-#: group -> name -> (MB of text, how to prepare it); the first row of a group is pychunk.
-ROWS: dict[str, dict[str, tuple[float, Callable[[list[str]], Run]]]] = {
-    "by meaning": {
-        "pychunk pic, 1 thread": (60, pychunk_row("pic", 1)),
-        "pychunk pic, 2 threads": (60, pychunk_row("pic", 2)),
-        "pychunk semantic, 1 thread": (60, pychunk_row("semantic", 1)),
-        "chonkie semantic, model2vec": (2, each(chonkie_semantic)),
-    },
-    "by tokens": {
-        "pychunk recursive, 1 thread": (60, pychunk_row("recursive", 1)),
-        "pychunk fixed, 1 thread": (60, pychunk_row("fixed", 1)),
-        "chonkie recursive": (4, each(chonkie_recursive)),
-        "semantic-text-splitter": (2, each(text_splitter(True))),
-        "semchunk": (1, each(semchunk_tokens)),
-    },
-    "by characters": {
-        "pychunk recursive, 1 thread": (60, pychunk_row("recursive", 1, size=1000, unit="characters")),
-        "pychunk recursive, 2 threads": (60, pychunk_row("recursive", 2, size=1000, unit="characters")),
-        "semantic-text-splitter": (60, each(text_splitter(False))),
-        "LangChain recursive": (20, each(langchain_recursive)),
-    },
-    "sentences": {
-        "pychunk split, 1 thread": (60, split_only),
-        "sentencex": (10, each(sentencex_split)),
-        "blingfire": (10, each(blingfire_split)),
-    },
-    "WordPiece, cold": {
-        "pychunk, with offsets, 1 thread": (60, wordpiece_only),
-        "nanotoken": (60, each(nanotoken_ids)),
-        "tokenizers": (4, each(hugging_face_ids)),
-    },
-}
 
 
 def child(group: str, name: str, data: Path) -> None:
