@@ -45,6 +45,8 @@ int quota() {
 
 // One parallel_for: a counter of items handed out, a count of helpers still inside.
 struct Job {
+  Job(const std::function<void(int64_t)>& work, int64_t count) : body(work), items(count) {}
+
   const std::function<void(int64_t)>& body;
   const int64_t items;
   std::atomic<int64_t> next{0};
