@@ -83,6 +83,18 @@ constexpr std::string_view kOpenerWords =
     "Він Вона Воно Вони Це Цей Ця Ці Той Але Та Також Якщо Коли Проте Однак Тому У В На За До Від Після Для Як Що "
     "Он Она Оно Они Это Этот Но Также Если Когда Однако После По ";
 
+constexpr std::string_view kShortWords =
+    "it so me us up on in be do go he she you him her too now out one two all day way yet ago bad dog cat car job lot "
+    "man old new off own say see try use was why yes is are ";
+constexpr std::string_view kGermanMonths =
+    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert "
+    "Jahrhunderts ";
+constexpr std::string_view kGermanWords =
+    "und der das die den dem des ein eine einer ist im am vom zum zur mit von auf für sich nicht wurde war auch als "
+    "nach bei aus hat ";
+constexpr std::string_view kOtherWords =
+    "the of to and that for with de het een van en la le les et og det er at til que el un ";
+
 using Words = std::unordered_set<std::string_view>;
 
 Words words_of(std::string_view list) {
@@ -128,19 +140,18 @@ bool is_opener(std::string_view word) {
   return openers.contains(word);
 }
 
+bool is_short_word(std::string_view word) {
+  static const Words words = words_of(kShortWords);
+  return words.contains(word);
+}
+
 bool is_german_month(std::string_view word) {
-  static const Words months = words_of(
-      "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert "
-      "Jahrhunderts");
+  static const Words months = words_of(kGermanMonths);
   return months.contains(word);
 }
 
 bool capitalises_after_ordinals(std::string_view text) {
-  static const Words german = words_of(
-      "und der das die den dem des ein eine einer ist im am vom zum zur mit von auf für sich nicht wurde war auch als "
-      "nach bei aus hat");
-  static const Words others =
-      words_of("the of to and that for with de het een van en la le les et og det er at til que el un");
+  static const Words german = words_of(kGermanWords), others = words_of(kOtherWords);
   // One pass over the beginning: enough to tell, and cheap beside the splitting itself.
   text = text.substr(0, 4096);
   int balance = 0;
@@ -153,6 +164,12 @@ bool capitalises_after_ordinals(std::string_view text) {
     begin = end + 1;
   }
   return balance > 0;
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> word_lists() {
+  return {{"title", kTitleWords},   {"may close", kMayCloseWords}, {"number", kNumberWords},
+          {"open", kOpenWords},     {"opener", kOpenerWords},      {"short", kShortWords},
+          {"month", kGermanMonths}, {"german", kGermanWords},      {"other", kOtherWords}};
 }
 
 }  // namespace pychunk

@@ -1,7 +1,9 @@
-// Words before a full stop that do not, or need not, end a sentence, for a dozen European languages.
+// The words that sentence rules ask about, for some thirty languages: abbreviations, openers, months.
 #pragma once
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace pychunk {
 
@@ -19,11 +21,18 @@ Abbreviation abbreviation(std::string_view word);
 // Words that commonly open a sentence and seldom follow an abbreviation inside one ("The", "However").
 bool is_opener(std::string_view word);
 
+// Words of two or three letters that end sentences in hasty writing, where other short ones are abbreviations.
+bool is_short_word(std::string_view word);
+
 // What follows an ordinal in a German date or century: "9. September", "16. Jahrhunderts".
 bool is_german_month(std::string_view word);
 
 // Whether the text looks German, where a capital after a number and a stop says nothing ("3. Oktober", "2. Liga").
 // In other languages that write ordinals so, a small letter follows.
 bool capitalises_after_ordinals(std::string_view text);
+
+// Name and words, parted by spaces, of every list above, for the reference; a word's first list of the first four
+// is its kind.
+std::vector<std::pair<std::string_view, std::string_view>> word_lists();
 
 }  // namespace pychunk

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "abbreviations.h"
 #include "dispatch.h"
 #include "hash.h"
 #include "parallel.h"
@@ -338,6 +339,11 @@ void bind_text(py::module_& m) {
         return kernels().count_characters(text.data(), static_cast<size_t>(text.size()));
       },
       py::arg("text").noconvert(), "Characters of valid UTF-8.");
+  m.def("word_lists", [] {
+    py::dict lists;
+    for (const auto& [name, words] : word_lists()) lists[py::str(name)] = py::str(words);
+    return lists;
+  });
   m.def(
       "hash128",
       [](const py::bytes& data) {

@@ -21,14 +21,25 @@ inline Case case_of(char32_t c) {
     if (c == 0x178) return Case::kUpper;
     return alternate(!((c >= 0x139 && c <= 0x148) || c >= 0x179));
   }
-  if (c >= 0x386 && c <= 0x3AB) return c == 0x390 ? Case::kLower : Case::kUpper;
-  if (c >= 0x3AC && c <= 0x3CE) return Case::kLower;
-  if (c >= 0x400 && c <= 0x42F) return Case::kUpper;
-  if (c >= 0x430 && c <= 0x45F) return Case::kLower;
-  if ((c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x4BF) || (c >= 0x4D0 && c <= 0x52F)) return alternate(true);
+  if (c < 0x250) {  // Latin of Romanian, Pinyin, Livonian and others; African letters without a pattern are left out
+    if (c >= 0x1CD && c <= 0x1DC) return alternate(false);
+    const bool pairs = (c >= 0x1DE && c <= 0x1EF) || (c >= 0x1F8 && c <= 0x21F) || (c >= 0x222 && c <= 0x233) ||
+                       (c >= 0x246 && c <= 0x24F);
+    return pairs ? alternate(true) : Case::kNone;
+  }
+  if (c >= 0x386 && c <= 0x3CE) {
+    if (c == 0x387 || c == 0x38B || c == 0x38D || c == 0x3A2) return Case::kNone;
+    return c >= 0x3AC || c == 0x390 ? Case::kLower : Case::kUpper;
+  }
+  if (c >= 0x400 && c <= 0x52F) {
+    if (c < 0x460) return c < 0x430 ? Case::kUpper : Case::kLower;
+    if (c >= 0x482 && c <= 0x489) return Case::kNone;
+    if (c == 0x4CF) return Case::kLower;
+    return alternate(!(c > 0x4C0 && c < 0x4CF));
+  }
   if (c >= 0x531 && c <= 0x556) return Case::kUpper;
   if (c >= 0x561 && c <= 0x587) return Case::kLower;
-  if (c >= 0x1E00 && c <= 0x1EFF) return alternate(true);
+  if (c >= 0x1E00 && c <= 0x1EFF) return c >= 0x1E96 && c <= 0x1E9D ? Case::kLower : alternate(true);
   return Case::kNone;
 }
 

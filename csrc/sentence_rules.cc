@@ -42,15 +42,6 @@ bool is_acronym(std::string_view word) {
          std::find(std::begin(kTitles), std::end(kTitles), word) == std::end(kTitles);
 }
 
-// Words of two or three letters that end sentences in hasty writing, where other short ones are abbreviations.
-bool is_short_word(std::string_view word) {
-  static constexpr std::string_view kWords[] = {
-      "it",  "so",  "me",  "us",  "up",  "on",  "in",  "be",  "do",  "go",  "he",  "she", "you", "him", "her",
-      "too", "now", "out", "one", "two", "all", "day", "way", "yet", "ago", "bad", "dog", "cat", "car", "job",
-      "lot", "man", "old", "new", "off", "own", "say", "see", "try", "use", "was", "why", "yes", "is",  "are"};
-  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
-}
-
 }  // namespace
 
 bool SentenceRules::ends(int64_t start, int64_t i, int64_t stops, int64_t end, int64_t next) {
@@ -194,7 +185,7 @@ bool SentenceRules::number_ends(int64_t start, int64_t begin, int64_t inside, st
 bool SentenceRules::continues_list(int64_t start, int64_t begin, std::string_view number) const {
   int value = 0;
   for (const char c : number) value = 10 * value + (c - '0');
-  const std::string_view head = text_.slice(start, begin);
+  const std::string_view head = text_.slice(std::max(start, begin - 1000), begin);
   if (value == 1) return head.size() > 1 && head[head.size() - 2] == ':';
   const std::string before = std::to_string(value - 1) + ". ";
   const size_t at = head.rfind(before);

@@ -94,7 +94,7 @@ class Splitter {
     out_.flags.push_back(flags);
     start_ = next;
     paragraph_ = (flags & kParagraphStart) != 0;
-    if (paragraph_) paragraph_start_ = next;
+    if (paragraph_) quotes_to_ = next, quotes_ = 0;
   }
 
   // A short line of its own that begins its paragraph and is all of it is a heading: "Biography.", "1.
@@ -160,7 +160,7 @@ class Splitter {
 
   // Past a closing quote that stands between spaces: "it has to." '' "the teams" in tokenised writing. A straight
   // quote closes if an odd number of them came before it in the paragraph.
-  int64_t past_detached_quote(int64_t end) const {
+  int64_t past_detached_quote(int64_t end) {
     const int64_t quote = end + text_.space_at(end);
     int length = 0;
     const char32_t c = quote > end ? text_.at(quote) : 0;
@@ -169,9 +169,16 @@ class Splitter {
     const bool doubled = c == '\'' && text_.is_byte(quote + 1, '\'');
     if (c != '"' && c != 0x201D && c != 0xBB && !doubled) return end;
     if (quote + length < text_.size && text_.space_at(quote + length) == 0) return end;
-    const std::string_view paragraph = text_.slice(paragraph_start_, quote);
-    if (c == '"' && std::count(paragraph.begin(), paragraph.end(), '"') % 2 == 0) return end;
+    if (c == '"' && quotes_before(quote) % 2 == 0) return end;
     return has_line_break(end, quote) ? end : quote + length;
+  }
+
+  // Straight quotes in the paragraph before i, which only grows: each byte is looked at once.
+  int64_t quotes_before(int64_t i) {
+    const std::string_view more = text_.slice(quotes_to_, std::max(quotes_to_, i));
+    quotes_ += std::count(more.begin(), more.end(), '"');
+    quotes_to_ = std::max(quotes_to_, i);
+    return quotes_;
   }
 
   // A danda or an Arabic, Armenian or Ethiopic stop ends a sentence without a space, too.
@@ -193,11 +200,11 @@ class Splitter {
   Utf8Text text_;
   SentenceRules rules_;
   SentenceList& out_;
-  int64_t start_ = 0;  // of the current sentence, without leading white space
-  int64_t next_ = 0;   // candidates before this have been dealt with
-  int64_t width_ = 0;  // of a hard-wrapped document
-  int64_t paragraph_start_ = 0;
-  bool paragraph_ = true;  // the current sentence begins a paragraph
+  int64_t start_ = 0;                   // of the current sentence, without leading white space
+  int64_t next_ = 0;                    // candidates before this have been dealt with
+  int64_t width_ = 0;                   // of a hard-wrapped document
+  int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes of the paragraph, counted so far
+  bool paragraph_ = true;               // the current sentence begins a paragraph
 };
 
 }  // namespace

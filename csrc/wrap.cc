@@ -29,9 +29,20 @@ std::string_view stripped(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
+// Characters, not bytes: a line of Cyrillic is as wide as one of Latin.
+int64_t columns(std::string_view s) {
+  return std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+// Columns up to the white space at the line's end.
+int64_t line_columns(std::string_view line) {
+  const size_t last = line.find_last_not_of(" \t\r");
+  return last == std::string_view::npos ? 0 : columns(line.substr(0, last + 1));
+}
+
 int64_t first_word(std::string_view line) {
   const std::string_view inside = stripped(line);
-  return static_cast<int64_t>(std::min(inside.find(' '), inside.size()));
+  return columns(inside.substr(0, std::min(inside.find(' '), inside.size())));
 }
 
 bool begins_with_capital(std::string_view line) {
@@ -41,8 +52,7 @@ bool begins_with_capital(std::string_view line) {
 }
 
 bool full(std::string_view line, std::string_view next, int64_t width) {
-  const size_t end = line.find_last_not_of(" \t\r");
-  return static_cast<int64_t>(end == std::string_view::npos ? 0 : end + 1) + 1 + first_word(next) > width;
+  return line_columns(line) + 1 + first_word(next) > width;
 }
 
 bool begins_item_or_heading_or_row(std::string_view line) {
@@ -63,8 +73,9 @@ bool begins_item_or_heading_or_row(std::string_view line) {
 }  // namespace
 
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks) {
+  // Four bytes a column at most: what cannot be narrow enough on average is not looked at.
   const auto size = static_cast<int64_t>(text.size());
-  if (line_breaks.size() < 3 || size / static_cast<int64_t>(line_breaks.size() + 1) > kWidest) return 0;
+  if (line_breaks.size() < 3 || size / static_cast<int64_t>(line_breaks.size() + 1) > 4 * kWidest) return 0;
   struct Inner {
     int64_t length, next_word;
     bool capital;  // the next line begins with one
@@ -80,8 +91,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
     fenced ^= fence;
     if (fence || fenced || stripped(line).substr(0, 1) == "|") continue;
     if (blank(line) || blank(next) || begins_item_or_heading_or_row(next)) continue;
-    const size_t last = line.find_last_not_of(" \t\r");
-    inner.push_back({static_cast<int64_t>(last) + 1, first_word(next), begins_with_capital(next)});
+    inner.push_back({line_columns(line), first_word(next), begins_with_capital(next)});
   }
   if (inner.size() < 3) return 0;
   // Nine of ten lines keep to the width; a link or a formula that no line could hold does not set it.

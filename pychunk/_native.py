@@ -41,10 +41,12 @@ __all__ = [
     "segment",
     "split_sentences",
     "version",
+    "word_lists",
 ]
 
 version: str = _core.__version__
 hash128 = _core.hash128
+word_lists = _core.word_lists
 dot = _core.dot
 isa = _core.isa
 available_isas = _core.available_isas

@@ -1,5 +1,7 @@
 """The native engine equals the NumPy reference, bit for bit."""
 
+import textwrap
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,6 +124,68 @@ def test_given_summaries_and_pages_equal_the_reference(texts: list[str], data: s
 def test_articles_equal_the_reference(articles: list[str]) -> None:
     for method in ("pic", "semantic", "fixed"):
         check_equal(pychunk.Segmenter(method, max_tokens=100, min_tokens=10), [text[:3000] for text in articles[:6]])
+
+
+STOPS = st.sampled_from(
+    [*".!?…。।", ". ", ".. ", "! ", "? ", '." ', ".) ", ". (", '. "', ". '' ", ".[3] ", " .", ":) ", " » "]
+)
+MARKS = st.sampled_from(
+    [*" \"'(),;:-–—[]*_/#№\n\r\f\x85\u2028\u00a0", "\n\n", "\r\n", " ,,", "``", "- ", "> ", "| ", "[...] "]
+)
+LISTED = st.sampled_from(
+    [
+        *("Mr", "No", "no", "e.g", "etc", "Inc", "U.S", "п", "т", "д", "Fig", "BP", "GEN", "lat", "z", "B", "Chr", "I"),
+        *("The", "Der", "und", "of", "3", "12", "20", "1990", "2.3.1", "18.35", "XIV", "Oktober", "it", "ago", "word"),
+        *(
+            "Word",
+            "Слово",
+            "слово",
+            "Ännu",
+            "ännu",
+            "ș",
+            "ẖ",
+            "Ӏ",
+            "漢字",
+            "हिन्दी",
+            "x" * 90,
+            "ab " * 12,
+            "Chapter one",
+        ),
+    ]
+)
+SNIPPETS = st.lists(st.one_of(LISTED, LISTED, STOPS, STOPS, MARKS, st.just(" "), st.characters()), max_size=60)
+
+
+@settings(max_examples=500, deadline=None)
+@given(pieces=SNIPPETS, wrap=st.booleans())
+def test_sentences_equal_the_reference(pieces: list[str], wrap: bool) -> None:
+    check_sentences("".join(pieces), wrap)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    words=st.lists(st.one_of(LISTED, st.text("abcdéж", min_size=1, max_size=9)), max_size=150),
+    width=st.integers(20, 90),
+)
+def test_wrapped_sentences_equal_the_reference(words: list[str], width: int) -> None:
+    check_sentences("\n".join(textwrap.wrap(". ".join(map(" ".join, batched(words, 7))), width)), True)
+
+
+def check_sentences(text: str, wrap: bool) -> None:
+    data = text.encode(errors="replace")
+    array, offsets = np.frombuffer(data, np.uint8), np.array([0, len(data)])
+    native = _native.split_sentences(array, offsets, wrap=wrap, threads=1)
+    for mine, expected in zip(native, engine.split_sentences(array, offsets, wrap=wrap, threads=1)):
+        np.testing.assert_array_equal(mine, expected)
+
+
+def batched(items: list[str], size: int) -> list[list[str]]:
+    return [items[i : i + size] for i in range(0, len(items), size)]
+
+
+def test_sentences_of_real_text_equal_the_reference(articles: list[str]) -> None:
+    for text in articles[:20]:
+        check_sentences(text[:20000], True)
 
 
 @given(st.binary(max_size=70))

@@ -1,7 +1,7 @@
 """The functions of `pychunk._native` that segment() needs, one document after the other, in Python and NumPy.
 
-Chosen by PYCHUNK_BACKEND=reference; never a substitute on its own. Sentences come from the native splitter, which has
-no twin yet: its contract is tested by itself (tests/test_text.py).
+Chosen by PYCHUNK_BACKEND=reference; never a substitute on its own. From the native core come only the word lists of the
+sentence rules, and WordPiece spans for recursive splitting by tokens.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from . import vectors as linear
 from .cluster import optimal_partition
 from .hashing import chunk_id
 from .recursive import split_recursive
+from .sentences import PARAGRAPH, sentence_starts
 from .vectors import F32
 
-split_sentences = _native.split_sentences
 Trimmed = tuple[int, int]
 
 
@@ -58,11 +58,8 @@ class Document:
     def _sentences(self) -> tuple[list[int], list[bool]]:
         given = self.request.sentence_starts
         if given is None:
-            whole = np.array([0, len(self.data)])
-            spans, _, flags = _native.split_sentences(
-                np.frombuffer(self.data, np.uint8), whole, wrap=self.plan.wrap, threads=1
-            )
-            return [len(self.data[:a].decode()) for a, _ in spans], [bool(flag & 1) for flag in flags]
+            found, flags = sentence_starts(self.text, self.plan.wrap)
+            return found, [bool(flag & PARAGRAPH) for flag in flags]
         values, offsets = given
         starts = [int(value) for value in values[offsets[self.row] : offsets[self.row + 1]]]
         name = self.request.first_row + self.row
@@ -498,6 +495,24 @@ def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], e
     texts = [bytes(text[a:b]).decode() for a, b in pairwise(offsets)]
     rows = [linear.bag(encoder.table, wordpiece.encode(t, ids, options)) for t in texts]
     return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
+
+
+def split_sentences(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents."""
+    spans: list[Trimmed] = []
+    flags: list[int] = []
+    counts = [0]
+    for first, last in pairwise(offsets.tolist()):
+        document = bytes(text[first:last]).decode()
+        starts, own = sentence_starts(document, wrap)
+        bytes_at = [first + len(document[:start].encode()) for start in starts]
+        spans += list(pairwise([*bytes_at, last] if starts else []))
+        flags += own
+        counts.append(len(starts))
+    pairs = np.array(spans, np.int64).reshape(-1, 2)
+    return pairs, np.cumsum(counts).astype(np.int64), np.array(flags, np.uint8)
 
 
 __all__ = ["adjacent_sums", "encode_static", "segment", "split_sentences"]

@@ -1,0 +1,36 @@
+"""What single characters mean to the sentence splitter."""
+
+from __future__ import annotations
+
+#: Blocks whose case matters; letters elsewhere have none here.
+_CASED = [
+    *((0x41, 0x5A), (0x61, 0x7A), (0xB5, 0xB5), (0xC0, 0x17F), (0x1CD, 0x1DC), (0x1DE, 0x1EF), (0x1F8, 0x21F)),
+    *((0x222, 0x233), (0x246, 0x24F), (0x386, 0x3CE), (0x400, 0x52F), (0x531, 0x556), (0x561, 0x587)),
+    (0x1E00, 0x1EFF),
+]
+LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
+JOINED_STOPS = "。！？｡"
+STRONG_STOPS = "\u0964\u0965\u061f\u06d4\u1362\u17d4\u104b"
+STOPS = ".!?…‼‽⁇⁈⁉\u0589\u1367\u17d5\u104a" + STRONG_STOPS + JOINED_STOPS
+CLOSERS = "\"')]}»«’”“›」』】〕〉》）］"
+OPENERS = "\"'([{*_«»‘’“”„‚‹¿¡"
+
+
+def _cased(c: str) -> bool:
+    return any(low <= ord(c) <= high for low, high in _CASED)
+
+
+def is_upper(c: str) -> bool:
+    return _cased(c) and c.isupper()
+
+
+def is_lower(c: str) -> bool:
+    return _cased(c) and c.islower()
+
+
+def is_digit(c: str) -> bool:
+    return "0" <= c <= "9"
+
+
+def is_letter(c: str) -> bool:
+    return is_upper(c) or is_lower(c) or 0x5D0 <= ord(c) < 0x2000 or ord(c) >= 0x2C00
