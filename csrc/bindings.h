@@ -1,0 +1,70 @@
+// What the files of the Python module share: NumPy arrays as views, and buffers handed to NumPy without a copy.
+#pragma once
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan.h"
+#include "table.h"
+#include "view.h"
+
+namespace pychunk {
+
+namespace py = pybind11;
+
+// C-contiguous and of exactly this type: pychunk/_native.py sees to it; anything else is a TypeError.
+template <typename T>
+using Array = py::array_t<T, py::array::c_style>;
+template <typename T>
+using Optional = std::optional<Array<T>>;
+
+template <typename T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), static_cast<size_t>(array.size())};
+}
+
+template <typename T>
+Matrix<const T> matrix(const Array<T>& array, const char* name) {
+  PYCHUNK_CHECK(array.ndim() == 2, name, " must have two dimensions, got ", array.ndim());
+  return {array.data(), array.shape(0), array.shape(1)};
+}
+
+inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+  check_offsets(view(offsets), text.size(), "offsets");
+  return {reinterpret_cast<const char*>(text.data()), view(offsets)};
+}
+
+// Hands a buffer to NumPy without a copy.
+template <typename T>
+Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
+  if (shape.empty()) shape = {buffer.size};
+  T* data = buffer.data.release();
+  const py::capsule owner(data, [](void* p) { delete[] static_cast<T*>(p); });
+  return Array<T>(std::move(shape), data, owner);
+}
+
+template <typename T>
+Array<T> array(std::vector<T>&& values, std::vector<py::ssize_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<py::ssize_t>(values.size())};
+  auto* kept = new std::vector<T>(std::move(values));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  return Array<T>(std::move(shape), kept->data(), owner);
+}
+
+inline Unit unit_from(const std::string& name) {
+  if (name == "characters") return Unit::kCharacters;
+  if (name == "words") return Unit::kWords;
+  PYCHUNK_CHECK(name == "tokens", "unit must be characters, words or tokens; got '", name, "'");
+  return Unit::kTokens;
+}
+
+// The files that bind the parts of the module.
+void bind_segment(py::module_& m);
+
+}  // namespace pychunk
