@@ -4,6 +4,7 @@ pytest bench --benchmark-only
 """
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +42,32 @@ def measure(benchmark, texts, call):
     return benchmark.pedantic(call, rounds=5, warmup_rounds=1)
 
 
+def tokenizer_of(encoder):
+    """Hugging Face's tokenizer with the vocabulary of a pychunk encoder."""
+    import tokenizers
+
+    model = tokenizers.models.WordPiece({t: i for i, t in enumerate(encoder.vocabulary)}, unk_token="[UNK]")
+    made = tokenizers.Tokenizer(model)
+    made.normalizer = tokenizers.normalizers.BertNormalizer()
+    made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    return made
+
+
 @pytest.mark.benchmark(group="split")
 def test_split(benchmark, texts) -> None:
     text, offsets = flat_text(texts)
     spans, _, flags = measure(benchmark, texts, lambda: _native.split_sentences(text, offsets, wrap=True, threads=1))
     assert (spans[1:, 0] >= spans[:-1, 1][: len(spans) - 1]).mean() > 0.9
     assert len(flags) == len(spans)
+
+
+@pytest.mark.benchmark(group="split")
+def test_split_by_regex(benchmark, texts) -> None:
+    few = texts.slice(0, 50).to_pylist()
+    end = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
+    found = benchmark.pedantic(lambda: [end.split(text) for text in few], rounds=5, warmup_rounds=1)
+    ours = sum(map(len, pychunk.sentences(few)))
+    assert 0.8 < sum(sum(map(bool, pieces)) for pieces in found) / ours < 1.25
 
 
 @pytest.mark.benchmark(group="WordPiece")
@@ -61,12 +82,9 @@ def test_wordpiece(benchmark, texts) -> None:
 
 @pytest.mark.benchmark(group="WordPiece")
 def test_wordpiece_by_tokenizers(benchmark, texts) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
+    pytest.importorskip("tokenizers")
     encoder = pychunk.Segmenter().encoder
-    model = tokenizers.models.WordPiece({t: i for i, t in enumerate(encoder.vocabulary)}, unk_token="[UNK]")
-    baseline = tokenizers.Tokenizer(model)
-    baseline.normalizer = tokenizers.normalizers.BertNormalizer()
-    baseline.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    baseline = tokenizer_of(encoder)
     few = texts.slice(0, 50)
     found = measure(benchmark, few, lambda: baseline.encode_batch(few.to_pylist(), add_special_tokens=False))
     text, offsets = flat_text(few)
@@ -101,6 +119,71 @@ def test_segment(benchmark, texts, method: str, threads: int) -> None:
     out = measure(benchmark, texts, lambda: pychunk.segment(texts, method, threads=threads))
     lengths = out.table.column("end_byte").to_numpy() - out.table.column("start_byte").to_numpy()
     assert 0.95 < lengths.sum() / flat_text(texts)[0].size <= 1.0
+
+
+def numpy_pic(few: list[str]) -> list[bool]:
+    """The obvious PIC with the mean as summary: a loop over documents, tokens from `tokenizers`, NumPy for the rest."""
+    encoder = pychunk.Segmenter().encoder
+    baseline = tokenizer_of(encoder)
+    kinds: list[bool] = []
+    for text, spans in zip(few, pychunk.sentences(few)):
+        encodings = baseline.encode_batch([text[a:b] for a, b in spans], add_special_tokens=False)
+        sums = np.stack([encoder.table[encoding.ids].astype(np.float32).sum(axis=0) for encoding in encodings])
+        vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+        summary = vectors.sum(axis=0)
+        scores = vectors @ (summary / np.linalg.norm(summary))
+        labels = scores >= scores.mean()
+        kinds += labels[np.flatnonzero(np.diff(labels, prepend=~labels[:1]))].tolist()
+    return kinds
+
+
+@pytest.mark.benchmark(group="pipeline")
+def test_pic_by_numpy(benchmark, texts) -> None:
+    pytest.importorskip("tokenizers")
+    few = texts.slice(0, 20)
+    found = measure(benchmark, few, lambda: numpy_pic(few.to_pylist()))
+    ours = pychunk.segment(few, "pic", summary="mean", max_tokens=None).table.column("kind").to_pylist()
+    assert abs(len(found) - len(ours)) <= 0.01 * len(ours)  # a score may round to the other side of the mean
+
+
+@pytest.fixture(scope="module")
+def scored() -> tuple[list[str], list[np.ndarray], list[list[tuple[int, int]]]]:
+    """400 documents of 5 to 200 sentences with vectors of 384 dimensions from elsewhere."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(5, 200, size=400)
+    documents = [". ".join("Sentence" for _ in range(n)) + "." for n in lengths]
+    vectors = [random.normal(size=(n, 384)).astype(np.float32) + 0.3 for n in lengths]
+    return documents, vectors, pychunk.sentences(documents)
+
+
+def runs_of(given: np.ndarray) -> int:
+    """Chunks of one document; vectors from elsewhere may have any length, so rows are scaled first, as pychunk does."""
+    vectors = given / np.sqrt((given * given).sum(axis=1)).reshape(-1, 1)
+    summary = vectors.sum(axis=0)
+    scores = vectors @ (summary / np.sqrt((summary * summary).sum()))
+    labels = scores >= scores.mean()
+    return 1 + int((labels[1:] != labels[:-1]).sum())
+
+
+@pytest.mark.benchmark(group="score and cut, vectors given")
+def test_score(benchmark, scored) -> None:
+    documents, vectors, spans = scored
+    segmenter = pychunk.Segmenter("pic", summary="mean", max_tokens=None, threads=1)
+    joined = np.concatenate(vectors)
+    out = benchmark(lambda: segmenter(documents, sentence_vectors=joined, sentence_spans=spans))
+    assert abs(len(out) - sum(map(runs_of, vectors))) <= 0.01 * len(out)
+
+
+@pytest.mark.benchmark(group="score and cut, vectors given")
+def test_score_by_numpy(benchmark, scored) -> None:
+    assert benchmark(lambda: sum(map(runs_of, scored[1]))) > len(scored[0])
+
+
+@pytest.mark.benchmark(group="score and cut, vectors given")
+def test_score_by_numba(benchmark, scored) -> None:
+    compiled = pytest.importorskip("numba").njit(fastmath=False)(runs_of)
+    found = benchmark(lambda: sum(compiled(vectors) for vectors in scored[1]))
+    assert abs(found - sum(map(runs_of, scored[1]))) <= 0.01 * found
 
 
 @pytest.mark.benchmark(group="one document")

@@ -45,14 +45,20 @@ void bind_text(py::module_& m) {
 
 void bind_vectors(py::module_& m) {
   m.def(
-      "normalize_rows",
-      [](Array<float>& vectors) {
-        float* data = vectors.mutable_data();
-        const int64_t rows = vectors.shape(0), dim = vectors.shape(1);
-        const py::gil_scoped_release unlocked;
-        for (int64_t i = 0; i < rows; ++i) normalize(data + i * dim, dim);
+      "normalized_rows",
+      [](const Array<float>& vectors) {
+        const auto rows = matrix(vectors, "vectors");
+        Array<float> out({rows.rows, rows.cols});
+        float* data = out.mutable_data();
+        int64_t bad = -1;
+        {
+          const py::gil_scoped_release unlocked;
+          bad = normalized(rows, data);
+        }
+        return py::make_tuple(out, bad);
       },
-      py::arg("vectors").noconvert(), "Scales each row of float32[n, d] to unit length, in place; zero stays zero.");
+      py::arg("vectors").noconvert(),
+      "(float32[n, d] with rows of unit length, first row that is not finite or -1); a zero row stays zero.");
   m.def(
       "dot",
       [](const Array<float>& a, const Array<float>& b) {

@@ -68,6 +68,19 @@ void normalize(float* x, int64_t dim) {
   for (size_t j = 0; j < size; ++j) x[j] *= scale;
 }
 
+int64_t normalized(const Matrix<const float>& vectors, float* out) {
+  const auto dim = static_cast<size_t>(vectors.cols);
+  for (int64_t i = 0; i < vectors.rows; ++i, out += dim) {
+    const float* row = vectors.row(i);
+    // A sum of squares that is not finite has a part that is not, or only overflows.
+    const bool suspect = !std::isfinite(kernels().dot(row, row, dim));
+    if (suspect && !std::all_of(row, row + dim, [](float x) { return std::isfinite(x); })) return i;
+    std::copy_n(row, dim, out);
+    normalize(out, vectors.cols);
+  }
+  return -1;
+}
+
 void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::vector<float>& out) {
   const Kernels& run = kernels();
   const int64_t n = vectors.rows;

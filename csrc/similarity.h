@@ -14,6 +14,10 @@ namespace pychunk {
 // x / |x| in place; a zero vector stays zero. Finite values of any magnitude.
 void normalize(float* x, int64_t dim);
 
+// The rows of `vectors`, each scaled to unit length, into `out`; returns the first row that holds infinity or NaN,
+// -1 if there is none.
+int64_t normalized(const Matrix<const float>& vectors, float* out);
+
 // a[i] = e_i . e_{i+1}, n - 1 of them. With window w > 1: the cosine between the sums of (up to) w vectors on
 // either side of the border.
 void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::vector<float>& out);

@@ -37,7 +37,7 @@ __all__ = [
     "find_invalid_utf8",
     "hash128",
     "isa",
-    "normalize_rows",
+    "normalized_rows",
     "segment",
     "split_sentences",
     "version",
@@ -141,11 +141,9 @@ def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:
     return _core.find_invalid_utf8(text)
 
 
-def normalize_rows(vectors: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """A float32 copy with rows of unit length; a zero row stays zero."""
-    copy = np.array(vectors, dtype=np.float32, order="C", copy=True)
-    _core.normalize_rows(copy)
-    return copy
+def normalized_rows(vectors: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32], int]:
+    """(float32 copy with rows of unit length, first row that is not finite or -1); a zero row stays zero."""
+    return _core.normalized_rows(np.ascontiguousarray(vectors, dtype=np.float32))
 
 
 def encode_static(

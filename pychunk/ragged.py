@@ -79,14 +79,13 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArr
                 raise ValueError(f"document {row} has {wanted} sentences but {len(array)} sentence vectors")
         matrix = np.concatenate([array.reshape(-1, dim) for array in arrays]) if arrays else np.empty((0, dim))
         offsets = sentence_offsets
-    finite = np.isfinite(np.asarray(matrix, dtype=np.float32)).all(axis=1)
-    if not finite.all():
-        row = int(np.flatnonzero(~finite)[0])
+    unit, row = _native.normalized_rows(matrix)
+    if row >= 0:
         document = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ValueError(
             f"sentence_vectors must be finite; sentence {row - int(offsets[document])} of document {document} is not"
         )
-    return _native.normalize_rows(matrix), offsets
+    return unit, offsets
 
 
 def _joined(arrays: list[IntArray]) -> tuple[IntArray, IntArray]:

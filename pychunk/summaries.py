@@ -37,17 +37,12 @@ def given_summaries(
     if isinstance(wanted, np.ndarray) and wanted.ndim == 2:
         if len(wanted) != len(batch):
             raise ValueError(f"{name} must hold one vector for each of {len(batch)} documents; got {len(wanted)}")
-        return _native.normalize_rows(_finite(wanted, name))
+        unit, row = _native.normalized_rows(wanted)
+        if row >= 0:
+            raise ValueError(f"{name} must be finite; row {row} is not")
+        return unit
     if not has_encoder:
         raise ValueError(f"{name} must be vectors, as the sentence vectors come from elsewhere: pass float[k, d]")
     values = column_of(wanted, len(batch), batch.source, name)
     assert values is not None
     return values.cast(pa.large_string())
-
-
-def _finite(values: Any, name: str) -> npt.NDArray[np.float32]:
-    array = np.asarray(values, dtype=np.float32)
-    bad = np.flatnonzero(~np.isfinite(array).all(axis=-1))
-    if len(bad):
-        raise ValueError(f"{name} must be finite; row {int(bad[0])} is not")
-    return array

@@ -201,7 +201,16 @@ def test_dot_and_norm_equal_the_reference(dim: int) -> None:
         a, b = (random.normal(size=(2, dim)) * scale).astype(np.float32)
         if scale < 1e20:  # beyond, products are infinite; only the norm mends that
             assert _native.dot(a, b) == vectors.dot(a, b)
-        np.testing.assert_array_equal(_native.normalize_rows(a[None])[0], vectors.normalize(a))
+        rows, bad = _native.normalized_rows(np.stack([a, b]))
+        assert bad == -1
+        np.testing.assert_array_equal(rows, [vectors.normalize(a), vectors.normalize(b)])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite_are_named(bad: float) -> None:
+    rows = np.full((5, 40), 1e25, np.float32)  # whose squares overflow all the same
+    rows[3, 17] = bad
+    assert _native.normalized_rows(rows)[1] == 3
 
 
 def test_the_reference_runs_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
