@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,18 +33,48 @@ def ragged_spans(spans: Any, documents: int) -> tuple[IntArray, IntArray]:
     rows = [spans] if alone else list(spans)
     if len(rows) != documents:
         raise ValueError(f"sentence_spans must hold one list for each of {documents} documents; got {len(rows)}")
-    starts = []
+    pairs, offsets = _pairs(rows)
+    rising = np.ones(len(pairs), dtype=bool)  # starts at or after the end of the span before, in its document
+    rising[1:] = pairs[1:, 0] >= pairs[:-1, 1]
+    rising[offsets[:-1][np.diff(offsets) > 0]] = True
+    good = rising & (pairs[:, 0] >= 0) & (pairs[:, 0] < pairs[:, 1])
+    if not good.all():
+        bad = int(np.flatnonzero(~good)[0])
+        row = int(np.searchsorted(offsets, bad, side="right")) - 1
+        raise ValueError(
+            f"sentence_spans of document {row} must increase, start before end; "
+            f"got {pairs[max(bad - 1, int(offsets[row])) : bad + 1].tolist()}"
+        )
+    return np.ascontiguousarray(pairs[:, 0]), offsets
+
+
+def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
+    """All (start, end) pairs int64[n, 2] and the offsets of each document's."""
+    if _all_pairs(rows):
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        # One pass over all documents: an array a document took three times as long on 40,000 spans.
+        numbers = chain.from_iterable(chain.from_iterable(rows))
+        return np.fromiter(numbers, dtype=np.int64, count=2 * int(offsets[-1])).reshape(-1, 2), offsets
+    arrays = []
     for row, pairs in enumerate(rows):
-        array = np.asarray(pairs if len(pairs) else np.empty((0, 2)), dtype=np.int64)
+        try:
+            array = np.asarray(pairs if len(pairs) else np.empty((0, 2)), dtype=np.int64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
         if array.ndim != 2 or array.shape[1] != 2:
-            raise ValueError(f"sentence_spans of document {row} must be (start, end) pairs; got shape {array.shape}")
-        flat = array.reshape(-1)
-        if len(flat) and (flat[0] < 0 or (np.diff(flat) < 0).any() or (array[:, 0] >= array[:, 1]).any()):
-            raise ValueError(
-                f"sentence_spans of document {row} must increase, start before end; got {array.tolist()[:5]}"
-            )
-        starts.append(np.ascontiguousarray(array[:, 0]))
-    return _joined(starts)
+            raise ValueError(f"sentence_spans of document {row} must be (start, end) pairs; got {str(pairs)[:60]}")
+        arrays.append(array)
+    flat, offsets = _joined([array.reshape(-1) for array in arrays])
+    return flat.reshape(-1, 2), offsets // 2
+
+
+def _all_pairs(rows: Sequence[Any]) -> bool:
+    """Whether these are lists of pairs and nothing else."""
+    if not all(isinstance(row, list) for row in rows):
+        return False
+    kinds = set(map(type, chain.from_iterable(rows)))
+    return kinds <= {tuple, list} and set(map(len, chain.from_iterable(rows))) <= {2}
 
 
 def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArray[np.float32], IntArray]:

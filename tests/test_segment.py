@@ -269,6 +269,13 @@ def test_vectors_from_elsewhere() -> None:
         pychunk.segment(TEXT, sentence_vectors=vectors * np.nan)
     with pytest.raises(ValueError, match="must increase"):
         pychunk.segment(TEXT, sentence_vectors=vectors[:2], sentence_spans=[(5, 10), (0, 4)])
+    with pytest.raises(ValueError, match="must increase"):
+        pychunk.segment(TEXT, sentence_vectors=vectors[:1], sentence_spans=[(4, 4)])
+    for wrong in ([(1, 2, 3), (4,)], [[1, 2, 3]], np.zeros((2, 3))):
+        with pytest.raises(ValueError, match=r"document 0 must be \(start, end\) pairs"):
+            pychunk.segment([TEXT], sentence_vectors=[vectors[:2]], sentence_spans=[wrong])
+    with pytest.raises(ValueError, match="of document 1 must increase"):
+        pychunk.segment([TEXT, TEXT], sentence_vectors=vectors[:3], sentence_spans=[[(0, 9)], [(0, 9), (3, 20)]])
 
 
 def test_vector_columns() -> None:

@@ -229,7 +229,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="where teacher vectors are kept between runs (default: the user's cache)",
     )
-    add("--sentences", type=int, default=720_000, help="sentences to learn from (default: %(default)s)")
+    add("--sentences", type=int, default=1_000_000, help="sentences to learn from, at most (default: %(default)s)")
     add(
         "--run",
         type=int,
