@@ -61,7 +61,7 @@ def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
         try:
             array = np.asarray(pairs if len(pairs) else np.empty((0, 2)), dtype=np.int64)
         except (TypeError, ValueError):
-            array = np.empty(0)
+            array = np.empty(0, dtype=np.int64)
         if array.ndim != 2 or array.shape[1] != 2:
             raise ValueError(f"sentence_spans of document {row} must be (start, end) pairs; got {str(pairs)[:60]}")
         arrays.append(array)
