@@ -1,6 +1,7 @@
 #include "abbreviations.h"
 
 #include <algorithm>
+#include <bitset>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -107,11 +108,27 @@ Words words_of(std::string_view list) {
   return found;
 }
 
-const std::unordered_map<std::string_view, Abbreviation>& table() {
+constexpr size_t kLongest = 24;
+
+// Length and both ends of a word: enough to turn down most words that are no abbreviation without hashing them.
+size_t outline(std::string_view word) {
+  const auto first = static_cast<unsigned char>(word.front()), last = static_cast<unsigned char>(word.back());
+  return (word.size() * 1024 + (first & 31) * 32 + (last & 31)) % (kLongest * 1024 + 1024);
+}
+
+struct Abbreviations {
+  std::unordered_map<std::string_view, Abbreviation> kinds;
+  std::bitset<(kLongest + 1) * 1024> outlines;
+};
+
+const Abbreviations& table() {
   static const auto made = [] {
-    std::unordered_map<std::string_view, Abbreviation> map;
+    Abbreviations map;
     const auto add = [&](std::string_view list, Abbreviation kind) {
-      for (const std::string_view word : words_of(list)) map.emplace(word, kind);
+      for (const std::string_view word : words_of(list)) {
+        map.kinds.emplace(word, kind);
+        map.outlines.set(outline(word));
+      }
     };
     // The first list that holds a word wins.
     add(kTitleWords, Abbreviation::kTitle);
@@ -126,13 +143,12 @@ const std::unordered_map<std::string_view, Abbreviation>& table() {
 }  // namespace
 
 Abbreviation abbreviation(std::string_view word) {
-  constexpr size_t kLongest = 24;
-  if (word.empty() || word.size() > kLongest) return Abbreviation::kNone;
+  if (word.empty() || word.size() > kLongest || !table().outlines[outline(word)]) return Abbreviation::kNone;
   char lowered[kLongest];
   std::transform(word.begin(), word.end(), lowered,
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const auto found = table().find({lowered, word.size()});
-  return found == table().end() ? Abbreviation::kNone : found->second;
+  const auto found = table().kinds.find({lowered, word.size()});
+  return found == table().kinds.end() ? Abbreviation::kNone : found->second;
 }
 
 bool is_opener(std::string_view word) {

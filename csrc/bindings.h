@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "buffer.h"
 #include "plan.h"
-#include "table.h"
 #include "view.h"
 
 namespace pychunk {
@@ -45,7 +45,7 @@ template <typename T>
 Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
   if (shape.empty()) shape = {buffer.size};
   T* data = buffer.data.release();
-  const py::capsule owner(data, [](void* p) { delete[] static_cast<T*>(p); });
+  const py::capsule owner(data, [](void* p) { std::free(p); });
   return Array<T>(std::move(shape), data, owner);
 }
 

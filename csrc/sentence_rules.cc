@@ -136,8 +136,9 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   // "(lat. Iohannes": no sentence is one small word in brackets.
   const bool in_bracket = text_.is_byte(begin - 1, '(') && word.find(')') == std::string_view::npos;
   if (in_bracket && case_of(first) == Case::kLower && word.size() <= 12) return false;
-  const std::string_view following = word_at(inside);
-  const bool opens = is_opener(following);
+  // Looked at only where the word leaves it open.
+  const auto following = [&] { return word_at(inside); };
+  const auto opens = [&] { return is_opener(following()); };
   const char32_t c = text_.at(inside);
   switch (is_acronym(word) ? Abbreviation::kNone : abbreviation(word)) {
     case Abbreviation::kOpen:
@@ -146,9 +147,9 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
              text_.slice(begin - 4, begin) == "т. ";
     case Abbreviation::kNumber:
       if (begin == start && (word == "No" || word == "no")) return !is_digit(c) && c != '#';  // an answer
-      return !is_digit(c) && c != '#' && c != 0x2116 && !is_roman(following) && (opens || is_ascii_lower(word[0]));
+      return !is_digit(c) && c != '#' && c != 0x2116 && !is_roman(following()) && (is_ascii_lower(word[0]) || opens());
     case Abbreviation::kTitle:  // of a name, so capitalised: "Wash." is a state, "wash." is not
-      return opens ||
+      return opens() ||
              (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos && word != "jr" && word != "sr");
     case Abbreviation::kMayClose:
       return follows == Case::kUpper && text_.at(i + 2) != '(';
@@ -158,13 +159,14 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   const bool one_letter = begin + first_length == i;
   if (one_letter && case_of(first) == Case::kUpper) {
     if (first == 'I' && begin > start && !is_name_before(start, begin)) return true;
-    return opens && begin > start;  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
+    return begin > start && opens();  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
   }
-  if (is_dotted(word)) return opens;
-  if (one_letter && (following.size() == 1 || following == "Chr" || is_digit(c))) return opens;  // "z. B.", "l. 633"
-  if (is_number(word)) return number_ends(start, begin, inside, word, opens);
+  if (is_dotted(word)) return opens();
+  if (one_letter && (following().size() == 1 || following() == "Chr" || is_digit(c)))
+    return opens();  // "z. B.", "l. 633"
+  if (is_number(word)) return number_ends(start, begin, inside, word, opens());
   if (begin == start && word.size() <= 5 && (is_roman(word) || one_letter)) return false;  // "IV. Results", "a. Item"
-  if (is_roman(word) && word.size() > 1) return opens || !nouns_are_capitalised();
+  if (is_roman(word) && word.size() > 1) return opens() || !nouns_are_capitalised();
   return true;
 }
 

@@ -1,24 +1,14 @@
 // The columns of a chunk table, built from the chunks that worker threads found.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "buffer.h"
 #include "hash.h"
 #include "view.h"
 
 namespace pychunk {
-
-// A flat array whose memory is not cleared first; it is handed to Python without a copy.
-template <typename T>
-struct Buffer {
-  std::unique_ptr<T[]> data;
-  int64_t size = 0;
-  Buffer() = default;
-  explicit Buffer(int64_t n) : data(new T[static_cast<size_t>(n)]), size(n) {}
-  T& operator[](int64_t i) { return data[static_cast<size_t>(i)]; }
-};
 
 enum ChunkKind : int8_t { kIrrelevant = 0, kRelevant = 1, kNoKind = -1 };
 

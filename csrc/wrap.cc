@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "characters.h"
+#include "dispatch.h"
 #include "text.h"
 
 namespace pychunk {
@@ -73,9 +74,11 @@ bool begins_item_or_heading_or_row(std::string_view line) {
 }  // namespace
 
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks) {
-  // Four bytes a column at most: what cannot be narrow enough on average is not looked at.
-  const auto size = static_cast<int64_t>(text.size());
-  if (line_breaks.size() < 3 || size / static_cast<int64_t>(line_breaks.size() + 1) > 4 * kWidest) return 0;
+  // Paragraphs of a line each, as in most text, are too long on average: they are not looked at one by one.
+  if (line_breaks.size() < 3) return 0;
+  const size_t widest = static_cast<size_t>(kWidest) * (line_breaks.size() + 1);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  if (text.size() > widest && static_cast<size_t>(kernels().count_characters(bytes, text.size())) > widest) return 0;
   struct Inner {
     int64_t length, next_word;
     bool capital;  // the next line begins with one

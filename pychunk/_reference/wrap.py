@@ -36,7 +36,7 @@ def _begins_block(line: str) -> bool:
 def wrap_width(text: str) -> int:
     """The width to which lines are filled, in characters; 0 for text that is not wrapped."""
     lines = text.split("\n")
-    if len(lines) < 4 or len(text.encode()) // len(lines) > 4 * WIDEST:
+    if len(lines) < 4 or len(text) > WIDEST * len(lines):
         return 0
     inner: list[tuple[int, int, bool]] = []
     fenced = False

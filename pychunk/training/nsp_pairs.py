@@ -1,0 +1,113 @@
+"""Pairs of sentences to learn and measure next-sentence prediction on: neighbours against two kinds of strangers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .. import _native
+from .._arrow import flat_text
+from ..encoders import static
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+#: What the second sentence of a pair is.
+NEXT, SAME_DOCUMENT, OTHER_DOCUMENT = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """WordPiece ids of all sentences laid end to end, and the documents as runs of sentences."""
+
+    ids: I32
+    offsets: I64
+    documents: I64
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def of(self, sentence: int) -> I32:
+        return self.ids[self.offsets[sentence] : self.offsets[sentence + 1]]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentence numbers ``first`` and ``second``, and what the second is to the first."""
+
+    first: I64
+    second: I64
+    kind: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def take(self, rows: npt.NDArray[np.bool_] | I64) -> Pairs:
+        return Pairs(self.first[rows], self.second[rows], self.kind[rows])
+
+
+def tokenize(texts: Sequence[str]) -> Sentences:
+    """Split and tokenise documents as pychunk does when it chunks; BERT's uncased vocabulary."""
+    text, offsets = flat_text(pa.array(texts, pa.large_string()))
+    spans, documents, _ = _native.split_sentences(text, offsets, wrap=True, threads=1)
+    bounds = np.append(spans[:, 0], spans[-1:, 1]) if len(spans) else np.zeros(1, np.int64)
+    ids, token_offsets, _ = _native.encode_words(static.load(), text, np.ascontiguousarray(bounds))
+    return Sentences(ids, token_offsets, documents)
+
+
+def draw(sentences: Sentences, count: int, same_share: float, seed: int) -> Pairs:
+    """``count`` pairs, every second one of neighbours; of the strangers, ``same_share`` from the same document.
+
+    A stranger is any sentence but the first and the one that follows it. Documents of fewer than four sentences
+    are left out.
+    """
+    random = np.random.default_rng(seed)
+    sizes = np.diff(sentences.documents)
+    document_of = np.repeat(np.arange(len(sizes)), sizes)
+    position = np.arange(len(sentences)) - sentences.documents[:-1][document_of]
+    able = np.flatnonzero((sizes[document_of] >= 4) & (position + 1 < sizes[document_of]))
+    first = random.permutation(able) if count // 2 <= len(able) else random.choice(able, count // 2)
+    first = np.repeat(first[: count // 2], 2)
+    kind = np.where(random.random(len(first)) < same_share, SAME_DOCUMENT, OTHER_DOCUMENT).astype(np.int8)
+    kind[::2] = NEXT
+    start, size = sentences.documents[:-1][document_of[first]], sizes[document_of[first]]
+    # One of the size - 2 sentences of the document that are neither the first nor the next.
+    near = (random.random(len(first)) * (size - 2)).astype(np.int64)
+    same = start + near + 2 * (near >= first - start)
+    # One of the sentences outside the document.
+    far = (random.random(len(first)) * (len(sentences) - size)).astype(np.int64)
+    other = far + size * (far >= start)
+    second = np.select([kind == NEXT, kind == SAME_DOCUMENT], [first + 1, same], other)
+    return Pairs(first, second, kind)
+
+
+def fill(
+    sentences: Sentences, pairs: Pairs, max_length: int, cls: int, sep: int
+) -> tuple[list[I64], list[tuple[int, int]]]:
+    """``[CLS] a [SEP] b [SEP]`` of every pair, cut longest first to ``max_length``; and the lengths of both parts."""
+    rows, lengths = [], []
+    for first, second in zip(pairs.first, pairs.second, strict=True):
+        a, b = sentences.of(first), sentences.of(second)
+        room = max_length - 3
+        keep_a, keep_b = len(a), len(b)
+        if keep_a + keep_b > room:
+            keep_a = min(keep_a, max(room - keep_b, room - room // 2))
+            keep_b = min(keep_b, room - keep_a)
+        rows.append(np.concatenate([[cls], a[:keep_a], [sep], b[:keep_b], [sep]]).astype(np.int64))
+        lengths.append((keep_a + 2, keep_b + 1))
+    return rows, lengths
+
+
+def batches(lengths: I64, tokens: int, seed: int) -> list[I64]:
+    """Row numbers of pairs of one length, up to ``tokens`` in a batch, in random order: nothing is padded."""
+    random = np.random.default_rng(seed)
+    order = np.lexsort((random.random(len(lengths)), lengths))
+    found = []
+    for run in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        size = max(1, tokens // int(lengths[run[0]]))
+        found += [run[i : i + size] for i in range(0, len(run), size)]
+    return [found[i] for i in random.permutation(len(found))]
