@@ -71,8 +71,9 @@ void bind_vectors(py::module_& m) {
 py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
                        bool byte_spans) {
   check_offsets(view(bounds), text.size(), "bounds");
-  std::vector<int32_t> ids;
-  std::vector<int64_t> offsets, spans;
+  Values<int32_t> ids;
+  std::vector<int64_t> offsets;
+  Values<int64_t> spans;
   {
     const py::gil_scoped_release unlocked;
     tokenizer.encode({reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, bounds.data(),

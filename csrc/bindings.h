@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,16 +45,16 @@ inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
 template <typename T>
 Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
   if (shape.empty()) shape = {buffer.size};
-  T* data = buffer.data.release();
-  const py::capsule owner(data, [](void* p) { std::free(p); });
-  return Array<T>(std::move(shape), data, owner);
+  auto* kept = new std::shared_ptr<void>(std::move(buffer.memory));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); });
+  return Array<T>(std::move(shape), buffer.data, owner);
 }
 
-template <typename T>
-Array<T> array(std::vector<T>&& values, std::vector<py::ssize_t> shape = {}) {
+template <typename T, typename Allocator>
+Array<T> array(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shape = {}) {
   if (shape.empty()) shape = {static_cast<py::ssize_t>(values.size())};
-  auto* kept = new std::vector<T>(std::move(values));
-  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  auto* kept = new std::vector<T, Allocator>(std::move(values));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T, Allocator>*>(p); });
   return Array<T>(std::move(shape), kept->data(), owner);
 }
 

@@ -32,10 +32,10 @@ uint8_t flags_of_gap(std::string_view gap) {
   return flags;
 }
 
-template <typename T>
-void forget_if_huge(std::vector<T>& values) {
+template <typename Vector>
+void forget_if_huge(Vector& values) {
   // One huge document must not pin its memory to the thread for good.
-  if (values.capacity() * sizeof(T) > (size_t{64} << 20)) std::vector<T>().swap(values);
+  if (values.capacity() * sizeof(values[0]) > (size_t{64} << 20)) Vector().swap(values);
 }
 
 }  // namespace
@@ -230,7 +230,8 @@ std::span<const float> Document::cosines() {
 }
 
 void Document::encode(std::string_view piece, float* out) const {
-  thread_local std::vector<int32_t> ids, sums;
+  thread_local Values<int32_t> ids;
+  thread_local std::vector<int32_t> sums;
   thread_local std::vector<int64_t> offsets;
   const int64_t bounds[] = {0, static_cast<int64_t>(piece.size())};
   const auto dim = static_cast<size_t>(inputs_->table.cols);

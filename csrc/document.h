@@ -60,7 +60,7 @@ class Document {
   int64_t row_ = 0;
   std::string_view text_;
   SentenceList sentences_;
-  std::vector<int32_t> ids_;
+  Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_, characters_;
   Lengths lengths_[3];
   std::vector<float> vectors_, cosines_;

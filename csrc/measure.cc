@@ -32,7 +32,7 @@ void for_each_word(std::string_view text, Body body) {
 // ids.
 template <typename Body>
 void for_each_surplus(const WordPiece& tokenizer, std::string_view text, Body body) {
-  std::vector<int32_t> ids;
+  Values<int32_t> ids;
   std::vector<int64_t> offsets;
   for_each_word(text, [&](size_t begin, size_t end) {
     if (end - begin <= static_cast<size_t>(kLongRun)) return;
@@ -87,7 +87,7 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
 }  // namespace
 
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts) {
+                      Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts) {
   ids.clear(), token_offsets.clear();
   tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr);
   counts.resize(n);
@@ -128,7 +128,7 @@ int64_t measure(std::string_view text, Unit unit, const WordPiece* tokenizer) {
     case Unit::kTokens:
       break;
   }
-  thread_local std::vector<int32_t> ids;
+  thread_local Values<int32_t> ids;
   thread_local std::vector<int64_t> offsets, counts;
   const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
   encode_and_count(*tokenizer, text, bounds, 1, ids, offsets, counts);
@@ -163,7 +163,7 @@ void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit
   // What word j adds to a piece that it is not the first of, and its own length.
   std::vector<int64_t> added(n, 1), own(n, 1);
   if (unit == Unit::kTokens) {
-    std::vector<int32_t> ids;
+    Values<int32_t> ids;
     std::vector<int64_t> offsets, bounds(from);
     bounds.push_back(end - begin);
     encode_and_count(*tokenizer, sentence, bounds.data(), n, ids, offsets, own);

@@ -19,7 +19,7 @@ constexpr int64_t kCharactersPerToken = 4;
 // Tokenises n consecutive spans [bounds[i], bounds[i + 1]) of text: ids and token_offsets as
 // WordPiece::encode gives them, counts[i] = tokens of span i in budgets. All three are overwritten.
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      std::vector<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts);
+                      Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts);
 
 // Appends a byte of text for each token that its long runs count as beyond their ids; false if there is none.
 bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts);

@@ -250,8 +250,9 @@ class Worker {
 // Where the tokens of a document begin. A long run without white space gets more starts than it has tokens,
 // so that it counts as measure.h says.
 void token_starts(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {
-  std::vector<int32_t> ids;
-  std::vector<int64_t> offsets, spans;
+  Values<int32_t> ids;
+  std::vector<int64_t> offsets;
+  Values<int64_t> spans;
   const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
   tokenizer.encode(text, bounds, 1, ids, offsets, &spans);
   starts.clear();
@@ -335,8 +336,8 @@ SentenceTable split(const Texts& texts, Wrap wrap, int threads) {
   int64_t sentence = 0, document = 0;
   out.doc_offsets[0] = 0;
   for (const Part& part : parts) {
-    std::copy(part.spans.begin(), part.spans.end(), out.spans.data.get() + 2 * sentence);
-    std::copy(part.flags.begin(), part.flags.end(), out.flags.data.get() + sentence);
+    std::copy(part.spans.begin(), part.spans.end(), out.spans.data + 2 * sentence);
+    std::copy(part.flags.begin(), part.flags.end(), out.flags.data + sentence);
     sentence += static_cast<int64_t>(part.flags.size());
     for (const int64_t count : part.counts) {
       out.doc_offsets[document + 1] = out.doc_offsets[document] + count;
@@ -352,7 +353,8 @@ Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, cons
   const std::vector<int64_t> borders = plan_blocks(texts);
   const auto dim = static_cast<size_t>(table.cols);
   parallel_for(static_cast<int64_t>(borders.size()) - 1, threads, [&](int64_t b) {
-    std::vector<int32_t> ids, sums(dim);
+    Values<int32_t> ids;
+    std::vector<int32_t> sums(dim);
     std::vector<int64_t> offsets;
     for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
       const std::string_view text = texts[i];

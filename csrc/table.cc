@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "parallel.h"
 
@@ -76,16 +77,19 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
     out.tokens_met += block.tokens;
     out.fallback_tokens += block.fallback_tokens;
   }
-  for (Buffer<int64_t>* column : {&out.document, &out.chunk, &out.start, &out.end, &out.start_byte, &out.end_byte,
-                                  &out.tokens, &out.overlap, &out.page, &out.page_end})
-    *column = Buffer<int64_t>(n);
-  out.text_offsets = Buffer<int64_t>(n + 1);
+  Buffer<int64_t>* const columns[] = {&out.document, &out.chunk,  &out.start,   &out.end,  &out.start_byte,
+                                      &out.end_byte, &out.tokens, &out.overlap, &out.page, &out.page_end};
+  // Text and vectors have memory of their own: who keeps the spans alone does not keep those.
+  Arena arena(std::size(columns) * Arena::bytes<int64_t>(n) + 2 * Arena::bytes<int64_t>(n + 1) +
+              Arena::bytes<char>(32 * n) + Arena::bytes<int8_t>(n) + Arena::bytes<float>(n));
+  for (Buffer<int64_t>* column : columns) arena.take(n, *column);
+  arena.take(n + 1, out.text_offsets);
+  arena.take(n + 1, out.sentence_offsets);
+  arena.take(32 * n, out.chunk_id);
+  arena.take(n, out.kind);
+  arena.take(n, out.score);
   out.text = Buffer<char>(total.text);
-  out.chunk_id = Buffer<char>(32 * n);
-  out.kind = Buffer<int8_t>(n);
-  out.score = Buffer<float>(n);
   out.chunk_vectors = Buffer<float>(total.chunk_values);
-  out.sentence_offsets = Buffer<int64_t>(n + 1);
   out.sentence_start = Buffer<int64_t>(total.sentence);
   out.sentence_end = Buffer<int64_t>(total.sentence);
   out.sentence_vectors = Buffer<float>(total.sentence_values);

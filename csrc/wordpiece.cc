@@ -211,8 +211,8 @@ WordPiece::WordPiece(WordPiece&&) noexcept = default;
 int32_t WordPiece::vocabulary_size() const { return impl_->rules.size; }
 int32_t WordPiece::unknown_id() const { return impl_->rules.unknown; }
 
-void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, std::vector<int32_t>& ids,
-                       std::vector<int64_t>& token_offsets, std::vector<int64_t>* byte_spans) const {
+void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
+                       std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) const {
   const Rules& rules = impl_->rules;
   const Kernels& k = kernels();
   const uint8_t* const data = reinterpret_cast<const uint8_t*>(text.data());

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "buffer.h"
+
 namespace pychunk {
 
 struct WordPieceOptions {
@@ -31,8 +33,8 @@ class WordPiece {
   // appends the ids (no special tokens). token_offsets gets n + 1 entries appended: token_offsets[i] is the
   // index into ids where span i begins. byte_spans, unless null, gets two entries a token appended: its
   // [start, end) bytes in text.
-  void encode(std::string_view text, const int64_t* bounds, size_t n, std::vector<int32_t>& ids,
-              std::vector<int64_t>& token_offsets, std::vector<int64_t>* byte_spans) const;
+  void encode(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
+              std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) const;
 
   int32_t vocabulary_size() const;
   int32_t unknown_id() const;
