@@ -2,9 +2,9 @@
 
 Each row runs in a process of its own, so that no row warms another's caches and peak memory is its own. It runs first
 on other articles, as in a service that has been up for a second (a process meets its memory for the first time only
-once, and how long that takes is the machine's affair), then on the text that is timed; the tokenizers alone are timed at
-their first text. Peers that are not installed are listed as such. A slow peer gets a smaller share of the text (its MB
-are printed).
+once, and how long that takes is the machine's affair), then on the text that is timed; tokenizers are timed at their
+first text. Peers that are not installed are listed as such. A slow peer gets a smaller share of the text (its MB are
+printed).
 
     pip install ".[bench]" && python bench/peers.py --data ../shared/data
 """

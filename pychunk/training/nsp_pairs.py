@@ -54,8 +54,8 @@ def tokenize(texts: Sequence[str]) -> Sentences:
     """Split and tokenise documents as pychunk does when it chunks; BERT's uncased vocabulary."""
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
     spans, documents, _ = _native.split_sentences(text, offsets, wrap=True, threads=1)
-    bounds = np.append(spans[:, 0], spans[-1:, 1]) if len(spans) else np.zeros(1, np.int64)
-    ids, token_offsets, _ = _native.encode_words(static.load(), text, np.ascontiguousarray(bounds))
+    starts = spans[:, 0] + np.repeat(offsets[:-1], np.diff(documents))
+    ids, token_offsets, _ = _native.encode_words(static.load(), text, np.append(starts, offsets[-1]))
     return Sentences(ids, token_offsets, documents)
 
 
