@@ -213,7 +213,8 @@ Matrix<const float> Document::vectors() {
     for (int64_t s = 0; s < sentences(); ++s) {
       const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
       const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
-      run.embedding_bag(inputs_->table.data, static_cast<size_t>(dim), ids_.data() + from, to - from, sums_.data());
+      run.embedding_bag(inputs_->table.data, static_cast<size_t>(dim), ids_.data() + from, to - from,
+                        ids_.size() - from, sums_.data());
       run.unit_from_sums(sums_.data(), static_cast<size_t>(dim), vectors_.data() + s * dim);
     }
   }
@@ -237,7 +238,7 @@ void Document::encode(std::string_view piece, float* out) const {
   const auto dim = static_cast<size_t>(inputs_->table.cols);
   ids.clear(), offsets.clear(), sums.resize(dim);
   inputs_->tokenizer->encode(piece, bounds, 1, ids, offsets, nullptr);
-  kernels().embedding_bag(inputs_->table.data, dim, ids.data(), ids.size(), sums.data());
+  kernels().embedding_bag(inputs_->table.data, dim, ids.data(), ids.size(), ids.size(), sums.data());
   kernels().unit_from_sums(sums.data(), dim, out);
 }
 

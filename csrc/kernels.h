@@ -43,8 +43,8 @@ struct Kernels {
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
   // ---- vectors (embed_simd.h, similarity_simd.h) ----
-  // sums[j] = sum over t of table[ids[t], j], exactly.
-  void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, int32_t* sums);
+  // sums[j] = sum over t < n of table[ids[t], j], exactly; `known` >= n ids are readable, the later ones prefetched.
+  void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
   // out = sums / |sums|; zero stays zero.
   void (*unit_from_sums)(const int32_t* sums, size_t dim, float* out);
   // a . b as a fixed tree of partial sums.

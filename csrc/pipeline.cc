@@ -361,7 +361,7 @@ Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, cons
       const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
       ids.clear(), offsets.clear();
       tokenizer.encode(text, bounds, 1, ids, offsets, nullptr);
-      kernels().embedding_bag(table.data, dim, ids.data(), ids.size(), sums.data());
+      kernels().embedding_bag(table.data, dim, ids.data(), ids.size(), ids.size(), sums.data());
       kernels().unit_from_sums(sums.data(), dim, &out[i * table.cols]);
     }
   });
