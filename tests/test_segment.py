@@ -329,3 +329,13 @@ def test_metadata_and_exports() -> None:
     assert pa.table(out).equals(out.table)
     assert len(out.to_pandas()) == len(out.to_polars()) == len(out)
     assert out.metadata["encoder"].startswith("pychunk-static")
+
+
+def test_memory_used_again_does_not_touch_earlier_results() -> None:
+    texts = [f"Sentence {i} of a long document, number {j}. " * 20 for j in range(40) for i in range(200)]
+    first = pychunk.segment(texts, "sentence")  # 7 MB of text: blocks that are kept for the next call
+    expected = first.table.to_pydict()
+    del first
+    second = pychunk.segment(texts, "sentence")
+    pychunk.segment([text.upper() for text in texts], "sentence")
+    assert second.table.to_pydict() == expected
