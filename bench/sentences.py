@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pychunk import _core
+from pychunk import _native
 
 Splitter = Callable[[str], list[str]]
 _BASELINE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
@@ -27,7 +27,7 @@ _BASELINE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
 
 def pychunk_ends(text: str) -> set[int]:
     data = np.frombuffer(text.encode(), dtype=np.uint8)
-    spans, _, _ = _core.split_sentences(data, np.array([0, len(data)]), True)
+    spans, _, _ = _native.split_sentences(data, np.array([0, len(data)]), wrap=True, threads=1)
     starts = [len(bytes(data[: int(a)]).decode()) for a, _ in spans]
     return ends_of(text, [*starts[1:], len(text)])
 

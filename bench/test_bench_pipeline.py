@@ -14,6 +14,7 @@ import pytest
 import pychunk
 from pychunk import _native
 from pychunk._arrow import flat_text
+from pychunk.encoders import static
 
 TEXT = (
     "The river rises in the hills above the town. It flows past old mills, most of which are ruins today! Was it "
@@ -73,7 +74,7 @@ def test_split_by_regex(benchmark, texts) -> None:
 @pytest.mark.benchmark(group="WordPiece")
 def test_wordpiece(benchmark, texts) -> None:
     text, offsets = flat_text(texts)
-    encoder = pychunk.Segmenter().encoder
+    encoder = static.load()
     ids, token_offsets, _ = measure(
         benchmark, texts, lambda: _native.encode_words(encoder, text, offsets, byte_spans=True)
     )
@@ -83,7 +84,7 @@ def test_wordpiece(benchmark, texts) -> None:
 @pytest.mark.benchmark(group="WordPiece")
 def test_wordpiece_by_tokenizers(benchmark, texts) -> None:
     pytest.importorskip("tokenizers")
-    encoder = pychunk.Segmenter().encoder
+    encoder = static.load()
     baseline = tokenizer_of(encoder)
     few = texts.slice(0, 50)
     found = measure(benchmark, few, lambda: baseline.encode_batch(few.to_pylist(), add_special_tokens=False))
@@ -93,14 +94,14 @@ def test_wordpiece_by_tokenizers(benchmark, texts) -> None:
 
 @pytest.mark.benchmark(group="encode")
 def test_encode(benchmark, texts) -> None:
-    encoder = pychunk.Segmenter().encoder
+    encoder = static.load()
     vectors = measure(benchmark, texts, lambda: encoder.encode(texts, threads=1))
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.benchmark(group="encode")
 def test_encode_by_numpy(benchmark, texts) -> None:
-    encoder = pychunk.Segmenter().encoder
+    encoder = static.load()
     few = texts.slice(0, 50)
     text, offsets = flat_text(few)
     ids, token_offsets, _ = _native.encode_words(encoder, text, offsets)
@@ -113,17 +114,18 @@ def test_encode_by_numpy(benchmark, texts) -> None:
 
 
 @pytest.mark.benchmark(group="pipeline")
-@pytest.mark.parametrize("method", ["pic", "semantic", "cluster", "fixed", "recursive", "sentence"])
+@pytest.mark.parametrize("method", ["pic", "semantic", "nsp", "cluster", "fixed", "recursive", "sentence"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_segment(benchmark, texts, method: str, threads: int) -> None:
-    out = measure(benchmark, texts, lambda: pychunk.segment(texts, method, threads=threads))
+    segmenter = pychunk.Segmenter(method, encoder="static", threads=threads)
+    out = measure(benchmark, texts, lambda: segmenter(texts))
     lengths = out.table.column("end_byte").to_numpy() - out.table.column("start_byte").to_numpy()
     assert 0.95 < lengths.sum() / flat_text(texts)[0].size <= 1.0
 
 
 def numpy_pic(few: list[str]) -> list[bool]:
     """The obvious PIC with the mean as summary: a loop over documents, tokens from `tokenizers`, NumPy for the rest."""
-    encoder = pychunk.Segmenter().encoder
+    encoder = static.load()
     baseline = tokenizer_of(encoder)
     kinds: list[bool] = []
     for text, spans in zip(few, pychunk.sentences(few)):

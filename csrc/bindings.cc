@@ -168,4 +168,5 @@ PYBIND11_MODULE(_core, m) {
   bind_wordpiece(m);
   bind_recursive(m);
   bind_segment(m);
+  bind_encode(m);
 }

@@ -25,7 +25,8 @@ Plan plan_from(const py::dict& options) {
                                {"recursive", Method::kRecursive},
                                {"semantic", Method::kSemantic},
                                {"cluster", Method::kCluster},
-                               {"pic", Method::kPic}},
+                               {"pic", Method::kPic},
+                               {"nsp", Method::kNsp}},
                               options, "method");
   plan.wrap = options["wrap"].cast<bool>() ? Wrap::kAuto : Wrap::kOff;
   plan.unit = unit_from(options["unit"].cast<std::string>());
@@ -55,6 +56,28 @@ Plan plan_from(const py::dict& options) {
   return plan;
 }
 
+// The weights of a pair head, kept alive together.
+struct KeptHead {
+  Array<float> first, second, product, bias, out;
+  PairHead head;
+  KeptHead(Array<float> a, Array<float> b, Array<float> c, Array<float> offset, Array<float> output, float out_bias)
+      : first(std::move(a)),
+        second(std::move(b)),
+        product(std::move(c)),
+        bias(std::move(offset)),
+        out(std::move(output)),
+        head{matrix(first, "first"),
+             matrix(second, "second"),
+             matrix(product, "product"),
+             view(bias),
+             view(out),
+             out_bias} {
+    for (const auto& part : {head.first, head.second, head.product})
+      PYCHUNK_CHECK(part.rows == bias.size() && part.cols == head.first.cols && bias.size() == out.size(),
+                    "the parts of a pair head must be [hidden, dim] and [hidden]");
+  }
+};
+
 // What Python hands over, kept alive for the call.
 struct Arguments {
   Array<uint8_t> text;
@@ -66,6 +89,9 @@ struct Arguments {
   Optional<int64_t> id_offsets, sentence_starts, sentence_offsets;
   Optional<float> vectors;
   Optional<int64_t> vector_offsets;
+  Optional<float> table_vectors, pair_scores;
+  Optional<int64_t> pair_offsets;
+  const KeptHead* pair_head;
   Optional<uint8_t> summary_text;
   Optional<int64_t> summary_offsets;
   Optional<float> summary_vectors;
@@ -107,10 +133,27 @@ struct Arguments {
     }
     if (vectors) {
       in.vectors = matrix(*vectors, "sentence_vectors");
-      check_offsets(view(*vector_offsets), in.vectors.rows, "sentence_vectors");
+    }
+    if (table_vectors) in.table_vectors = matrix(*table_vectors, "table_vectors");
+    if (vector_offsets) {
       in.vector_offsets = view(*vector_offsets);
+      if (vectors) check_offsets(in.vector_offsets, in.vectors.rows, "sentence_vectors");
+      if (table_vectors) check_offsets(in.vector_offsets, in.table_vectors.rows, "table_vectors");
       one_each(static_cast<int64_t>(in.vector_offsets.size()) - 1, "sentence_vectors");
     }
+    PYCHUNK_CHECK(vector_offsets || !(vectors || table_vectors), "vectors need vector_offsets");
+    if (pair_scores) {
+      check_offsets(view(*pair_offsets), pair_scores->size(), "pair_scores");
+      in.pair_scores = {view(*pair_scores), view(*pair_offsets)};
+      one_each(in.pair_scores.size(), "pair_scores");
+    }
+    if (pair_head != nullptr) {
+      PYCHUNK_CHECK(pair_head->head.first.cols == in.table.cols, "the pair head is for vectors of ",
+                    pair_head->head.first.cols, " dimensions, the table has ", in.table.cols);
+      in.pair_head = &pair_head->head;
+    }
+    PYCHUNK_CHECK(plan.method != Method::kNsp || pair_scores || (pair_head != nullptr && table),
+                  "nsp needs pair_scores, or a pair head with a table");
     if (summary_text) {
       in.summaries = texts(*summary_text, *summary_offsets);
       one_each(in.summaries.size(), "summaries");
@@ -127,7 +170,7 @@ struct Arguments {
       in.page_starts = {view(*page_starts), view(*page_offsets)};
       one_each(in.page_starts.size(), "page_starts");
     }
-    PYCHUNK_CHECK(!plan.needs_vectors() || in.vectors.data != nullptr || in.table.data != nullptr || vectors,
+    PYCHUNK_CHECK(!plan.needs_vectors() || vectors || table || table_vectors,
                   "the plan needs sentence vectors or a table");
     PYCHUNK_CHECK(!tokens_are_counted(in) || tokenizer != nullptr, "the plan needs a tokenizer");
     return in;
@@ -141,7 +184,8 @@ py::dict segment_batch(const Arguments& arguments) {
     const py::gil_scoped_release unlocked;
     table = segment(inputs);
   }
-  const int64_t dim = inputs.vectors.data != nullptr ? inputs.vectors.cols : inputs.table.cols;
+  const Matrix<const float>& shown = inputs.table_vectors.data != nullptr ? inputs.table_vectors : inputs.vectors;
+  const int64_t dim = shown.data != nullptr ? shown.cols : inputs.table.cols;
   py::dict out;
   out["document"] = array(std::move(table.document));
   out["chunk"] = array(std::move(table.chunk));
@@ -179,9 +223,10 @@ py::dict segment_batch(const Arguments& arguments) {
 Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan, const WordPiece* tokenizer,
                  Optional<int8_t> table, Optional<uint8_t> id_text, Optional<int64_t> id_offsets,
                  Optional<int64_t> sentence_starts, Optional<int64_t> sentence_offsets, Optional<float> vectors,
-                 Optional<int64_t> vector_offsets, Optional<uint8_t> summary_text, Optional<int64_t> summary_offsets,
-                 Optional<float> summary_vectors, Optional<int64_t> page_starts, Optional<int64_t> page_offsets,
-                 Optional<uint8_t> fallback, int64_t first_row, int threads) {
+                 Optional<int64_t> vector_offsets, Optional<float> table_vectors, Optional<float> pair_scores,
+                 Optional<int64_t> pair_offsets, const KeptHead* pair_head, Optional<uint8_t> summary_text,
+                 Optional<int64_t> summary_offsets, Optional<float> summary_vectors, Optional<int64_t> page_starts,
+                 Optional<int64_t> page_offsets, Optional<uint8_t> fallback, int64_t first_row, int threads) {
   return {std::move(text),
           std::move(offsets),
           plan_from(plan),
@@ -193,6 +238,10 @@ Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& pl
           std::move(sentence_offsets),
           std::move(vectors),
           std::move(vector_offsets),
+          std::move(table_vectors),
+          std::move(pair_scores),
+          std::move(pair_offsets),
+          pair_head,
           std::move(summary_text),
           std::move(summary_offsets),
           std::move(summary_vectors),
@@ -212,10 +261,16 @@ void bind_segment(py::module_& m) {
            py::arg("id_text").noconvert() = py::none(), py::arg("id_offsets").noconvert() = py::none(),
            py::arg("sentence_starts").noconvert() = py::none(), py::arg("sentence_offsets").noconvert() = py::none(),
            py::arg("vectors").noconvert() = py::none(), py::arg("vector_offsets").noconvert() = py::none(),
+           py::arg("table_vectors").noconvert() = py::none(), py::arg("pair_scores").noconvert() = py::none(),
+           py::arg("pair_offsets").noconvert() = py::none(), py::arg("pair_head") = nullptr,
            py::arg("summary_text").noconvert() = py::none(), py::arg("summary_offsets").noconvert() = py::none(),
            py::arg("summary_vectors").noconvert() = py::none(), py::arg("page_starts").noconvert() = py::none(),
            py::arg("page_offsets").noconvert() = py::none(), py::arg("fallback").noconvert() = py::none(),
-           py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>());
+           py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>(), py::keep_alive<1, 16>());
+  py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/pair_head.h.")
+      .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
+           py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
+           py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
   m.def(
@@ -229,24 +284,23 @@ void bind_segment(py::module_& m) {
         }
         return py::make_tuple(sums.sum, sums.count);
       },
-      py::arg("arguments"), "(sum, count) of the adjacent cosines of a batch, the sum in units of 2^-32.");
+      py::arg("arguments"), "(sum, count) of the scores between neighbours of a batch, the sum in units of 2^-32.");
   m.def(
       "split_sentences",
-      [](const Array<uint8_t>& text, const Array<int64_t>& offsets, bool wrap, int threads) {
-        const Texts documents = texts(text, offsets);
+      [](const Arguments& arguments) {
+        const Inputs inputs = arguments.inputs();
         SentenceTable table;
         {
           const py::gil_scoped_release unlocked;
-          table = split(documents, wrap ? Wrap::kAuto : Wrap::kOff, threads);
+          table = split(inputs);
         }
         const int64_t n = table.flags.size;
         return py::make_tuple(array(std::move(table.spans), {n, 2}), array(std::move(table.doc_offsets)),
                               array(std::move(table.flags)));
       },
-      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("wrap"), py::arg("threads") = 1,
-      "(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must "
-      "be "
-      "valid UTF-8.");
+      py::arg("arguments"),
+      "(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be valid "
+      "UTF-8.");
   m.def(
       "encode_static",
       [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const WordPiece& tokenizer,

@@ -42,7 +42,7 @@ void forget_if_huge(Vector& values) {
 
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
-  has_tokens_ = has_pages_ = has_characters_ = has_vectors_ = has_cosines_ = false;
+  has_tokens_ = has_pages_ = has_characters_ = has_vectors_ = has_affinities_ = cut_by_page_ = false;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   forget_if_huge(vectors_), forget_if_huge(ids_), forget_if_huge(characters_), forget_if_huge(token_offsets_);
   ids_.clear();
@@ -52,12 +52,17 @@ void Document::open(const Inputs& inputs, int64_t i) {
     split_sentences(text_, inputs.plan->wrap, sentences_);
   }
   if (inputs.page_starts.size() > 0) cut_at_pages();
-  if (inputs.vectors.data != nullptr) {
-    const int64_t rows =
-        inputs.vector_offsets[static_cast<size_t>(i) + 1] - inputs.vector_offsets[static_cast<size_t>(i)];
-    PYCHUNK_CHECK(rows == sentences(), "document ", name(), " has ", sentences(), " sentences but ", rows,
-                  " sentence vectors; pass sentence_spans= to say which sentences the vectors belong to");
+  const auto fits = [&](int64_t rows, const char* what) {
+    PYCHUNK_CHECK(rows == sentences(), "document ", name(), " has ", sentences(), " sentences",
+                  cut_by_page_ ? " (a page begins inside one)" : "", " but ", rows, what,
+                  "; pass sentence_spans= to say which sentences they belong to");
+  };
+  if (!inputs.vector_offsets.empty()) {
+    const int64_t* rows = &inputs.vector_offsets[static_cast<size_t>(i)];
+    fits(rows[1] - rows[0], " sentence vectors");
   }
+  if (inputs.pair_scores.size() > 0 && sentences() > 0)
+    fits(static_cast<int64_t>(inputs.pair_scores[i].size()) + 1, " scored ones");
 }
 
 std::vector<int64_t> Document::bytes_of(std::span<const int64_t> characters, const char* what) const {
@@ -132,8 +137,7 @@ void Document::cut_at_pages() {
     for (; next < starts.size() && starts[next] < end(s); ++next) {
       const Trimmed before = trim(text_, cut.starts.back(), starts[next]), rest = trim(text_, starts[next], end(s));
       if (before.empty() || rest.empty()) continue;
-      PYCHUNK_CHECK(inputs_->vectors.data == nullptr, "page ", next + 1, " of document ", name(),
-                    " begins inside a sentence, which has one vector; let sentence_spans begin there");
+      cut_by_page_ = true;
       cut.starts.push_back(rest.begin), cut.flags.push_back(kParagraphStart | kPageStart);
     }
   }
@@ -198,11 +202,17 @@ const Lengths& Document::lengths(Unit unit) {
   return out;
 }
 
+Matrix<const float> Document::given_rows(const Matrix<const float>& vectors) const {
+  const int64_t* rows = &inputs_->vector_offsets[static_cast<size_t>(row_)];
+  return vectors.slice(rows[0], rows[1]);
+}
+
+Matrix<const float> Document::table_vectors() {
+  return inputs_->table_vectors.data != nullptr ? given_rows(inputs_->table_vectors) : vectors();
+}
+
 Matrix<const float> Document::vectors() {
-  if (inputs_->vectors.data != nullptr) {
-    const int64_t* rows = &inputs_->vector_offsets[static_cast<size_t>(row_)];
-    return inputs_->vectors.slice(rows[0], rows[1]);
-  }
+  if (inputs_->vectors.data != nullptr) return given_rows(inputs_->vectors);
   const int64_t dim = inputs_->table.cols;
   if (!has_vectors_) {
     has_vectors_ = true;
@@ -221,13 +231,18 @@ Matrix<const float> Document::vectors() {
   return {vectors_.data(), sentences(), dim};
 }
 
-std::span<const float> Document::cosines() {
+std::span<const float> Document::affinities() {
+  if (inputs_->pair_scores.size() > 0) return inputs_->pair_scores[row_];
   if (!has_vectors()) return {};
-  if (!has_cosines_) {
-    has_cosines_ = true;
-    adjacent_cosines(vectors(), 1, cosines_);
+  if (!has_affinities_) {
+    has_affinities_ = true;
+    if (inputs_->pair_head != nullptr) {
+      next_probabilities(*inputs_->pair_head, vectors(), affinities_);
+    } else {
+      adjacent_cosines(vectors(), 1, affinities_);
+    }
   }
-  return cosines_;
+  return affinities_;
 }
 
 void Document::encode(std::string_view piece, float* out) const {

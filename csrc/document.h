@@ -36,10 +36,15 @@ class Document {
 
   const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
-  Matrix<const float> vectors();     // one row a sentence
-  std::span<const float> cosines();  // adjacent ones; empty where the inputs give no vectors
+  Matrix<const float> vectors();        // one row a sentence
+  Matrix<const float> table_vectors();  // those that the table holds
+  // How much sentence s + 1 belongs to sentence s: probabilities (nsp), else adjacent cosines; empty where the inputs
+  // give no vectors.
+  std::span<const float> affinities();
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.data != nullptr; }
-  bool encodes_text() const { return inputs_->vectors.data == nullptr && inputs_->table.data != nullptr; }
+  bool table_encodes_text() const {
+    return inputs_->table_vectors.data == nullptr && inputs_->vectors.data == nullptr && inputs_->table.data != nullptr;
+  }
 
   // Tokens and vector of any piece of text, by the static encoder.
   int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
@@ -53,6 +58,7 @@ class Document {
   bool is_ascii() const;
   void tokenize();
   void take_sentences(std::span<const int64_t> first_characters);
+  Matrix<const float> given_rows(const Matrix<const float>& vectors) const;
   void cut_at_pages();
   std::vector<int64_t> bytes_of(std::span<const int64_t> characters, const char* what) const;
 
@@ -60,12 +66,13 @@ class Document {
   int64_t row_ = 0;
   std::string_view text_;
   SentenceList sentences_;
+  bool cut_by_page_ = false;  // a given page begins inside a sentence
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_, characters_;
   Lengths lengths_[3];
-  std::vector<float> vectors_, cosines_;
+  std::vector<float> vectors_, affinities_;
   std::vector<int32_t> sums_;
-  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false, has_cosines_ = false;
+  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false, has_affinities_ = false;
   bool has_lengths_[3] = {};
 };
 

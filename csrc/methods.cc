@@ -43,7 +43,7 @@ void semantic(const Plan& plan, Document& document, std::vector<Group>& groups) 
   thread_local std::vector<int8_t> cut;
   std::span<const float> scores;
   if (plan.window == 1) {
-    scores = document.cosines();
+    scores = document.affinities();
   } else {
     adjacent_cosines(document.vectors(), plan.window, windowed);
     scores = windowed;
@@ -85,6 +85,7 @@ void group_sentences(const Plan& plan, Document& document, const float* summary,
     case Method::kFixed:
       return greedy_groups(n, {&document.lengths(plan.unit), plan.size}, plan.overlap, out.groups);
     case Method::kSemantic:
+    case Method::kNsp:
       return semantic(plan, document, out.groups);
     case Method::kCluster:
       return cluster(plan, document, out.groups);

@@ -90,9 +90,9 @@ class Worker {
     group_sentences(plan_, *document_, summary(i), grouping_);
     std::vector<Group>& groups = grouping_.groups;
     const std::vector<Limit> all = limits();
-    const Cosines cosines = [this] { return document_->cosines(); };
-    if (plan_.min_tokens > 0) join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, cosines);
-    for (const Limit& limit : all) cut_long(groups, limit, cosines);
+    const Affinities affinities = [this] { return document_->affinities(); };
+    if (plan_.min_tokens > 0) join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, affinities);
+    for (const Limit& limit : all) cut_long(groups, limit, affinities);
     if (plan_.overlap > 0) {
       const Unit unit = plan_.method == Method::kFixed ? plan_.unit : Unit::kTokens;
       add_overlap(groups, document_->lengths(unit), plan_.overlap, all);
@@ -181,8 +181,8 @@ class Worker {
     std::span<const float> scores;
     if (plan_.method == Method::kPic) {
       scores = std::span<const float>(grouping_.scores).subspan(span.own_first, span.last - span.own_first);
-    } else if (plan_.method == Method::kSemantic) {
-      scores = document_->cosines().subspan(span.own_first, span.last - span.own_first - 1);
+    } else if (plan_.method == Method::kSemantic || plan_.method == Method::kNsp) {
+      scores = document_->affinities().subspan(span.own_first, span.last - span.own_first - 1);
     }
     if (scores.empty()) return std::numeric_limits<float>::quiet_NaN();
     Moments moments;
@@ -204,7 +204,7 @@ class Worker {
   }
 
   void write_vectors(const Span& span, const Trimmed& inside) {
-    const Matrix<const float> vectors = document_->vectors();
+    const Matrix<const float> vectors = document_->table_vectors();
     const auto dim = static_cast<size_t>(vectors.cols);
     std::vector<float> part_vector(dim), sum(dim, 0.0f), plain(dim, 0.0f);
     int64_t sentences = 0, weight = 0;
@@ -213,7 +213,7 @@ class Worker {
       const Trimmed part = part_of(s, inside, whole);
       if (part.empty()) continue;
       const float* vector = vectors.row(s);
-      if (!whole && document_->encodes_text()) {
+      if (!whole && document_->table_encodes_text()) {
         document_->encode(piece(part.begin, part.end), part_vector.data());
         vector = part_vector.data();
       }
@@ -309,25 +309,25 @@ Table segment(const Inputs& inputs) {
   return build_table(inputs.texts, inputs.first_row, blocks, inputs.threads);
 }
 
-SentenceTable split(const Texts& texts, Wrap wrap, int threads) {
+SentenceTable split(const Inputs& inputs) {
+  const Texts& texts = inputs.texts;
   const std::vector<int64_t> borders = plan_blocks(texts);
   struct Part {
     std::vector<int64_t> spans, counts;
     std::vector<uint8_t> flags;
   };
   std::vector<Part> parts(borders.size() - 1);
-  parallel_for(static_cast<int64_t>(parts.size()), threads, [&](int64_t b) {
-    thread_local SentenceList sentences;
+  parallel_for(static_cast<int64_t>(parts.size()), inputs.threads, [&](int64_t b) {
+    thread_local Document document;
     Part& part = parts[static_cast<size_t>(b)];
     for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
-      split_sentences(texts[i], wrap, sentences);
-      const auto& starts = sentences.starts;
-      for (size_t s = 0; s < starts.size(); ++s) {
-        part.spans.push_back(starts[s]);
-        part.spans.push_back(s + 1 < starts.size() ? starts[s + 1] : static_cast<int64_t>(texts[i].size()));
+      document.open(inputs, i);
+      for (int64_t s = 0; s < document.sentences(); ++s) {
+        part.spans.push_back(document.begin(s));
+        part.spans.push_back(document.end(s));
       }
-      part.flags.insert(part.flags.end(), sentences.flags.begin(), sentences.flags.end());
-      part.counts.push_back(static_cast<int64_t>(starts.size()));
+      part.flags.insert(part.flags.end(), document.all_flags().begin(), document.all_flags().end());
+      part.counts.push_back(document.sentences());
     }
   });
   int64_t total = 0;
@@ -372,11 +372,15 @@ AdjacentSums adjacent_sums(const Inputs& inputs) {
   std::atomic<int64_t> sum{0}, count{0};
   parallel_for(inputs.texts.size(), inputs.threads, [&](int64_t i) {
     thread_local Document document;
-    thread_local std::vector<float> cosines;
+    thread_local std::vector<float> windowed;
     document.open(inputs, i);
-    adjacent_cosines(document.vectors(), inputs.plan->window, cosines);
+    std::span<const float> scores = document.affinities();
+    if (inputs.plan->window > 1) {
+      adjacent_cosines(document.vectors(), inputs.plan->window, windowed);
+      scores = windowed;
+    }
     Moments moments;
-    for (const float cosine : cosines) moments.add(cosine);
+    for (const float score : scores) moments.add(score);
     sum += moments.sum, count += moments.count;
   });
   return {sum, count};

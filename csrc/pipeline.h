@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "pair_head.h"
 #include "plan.h"
 #include "table.h"
 #include "view.h"
@@ -25,6 +26,12 @@ struct Inputs {
   // Sentence vectors from elsewhere, unit length; rows of document i are vector_offsets[i] .. [i + 1].
   Matrix<const float> vectors;
   std::span<const int64_t> vector_offsets;
+  // Vectors of the same sentences by another encoder, for the table alone.
+  Matrix<const float> table_vectors;
+
+  // nsp: probabilities of adjacent pairs, ragged by document, or what makes them from the sentence vectors.
+  Ragged<float> pair_scores;
+  const PairHead* pair_head = nullptr;
 
   Texts summaries;                      // pic with given summaries, as text for the static encoder
   Matrix<const float> summary_vectors;  // or as vectors, one row a document
@@ -42,20 +49,20 @@ bool pages_are_counted(const Inputs& inputs);
 // sentences or vectors do not fit the text.
 Table segment(const Inputs& inputs);
 
-// Sentences of all documents: byte spans [start, end) that tile each document, their SentenceFlags, and
-// doc_offsets, k + 1 of them.
+// Sentences of all documents, given ones and borders of given pages respected: byte spans [start, end) that tile each
+// document, their SentenceFlags, and doc_offsets, k + 1 of them.
 struct SentenceTable {
   Buffer<int64_t> spans;  // two a sentence
   Buffer<int64_t> doc_offsets;
   Buffer<uint8_t> flags;
 };
-SentenceTable split(const Texts& texts, Wrap wrap, int threads);
+SentenceTable split(const Inputs& inputs);
 
 // Unit vectors of texts by the static encoder, rows x table.cols.
 Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
                             int threads);
 
-// Sum and count of the fixed-point adjacent cosines of a batch: what fit() averages (semantic).
+// Sum and count of the fixed-point scores between neighbours of a batch: what fit() averages (semantic, nsp).
 struct AdjacentSums {
   int64_t sum = 0, count = 0;
 };

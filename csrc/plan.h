@@ -8,7 +8,7 @@
 
 namespace pychunk {
 
-enum class Method : uint8_t { kSentence, kParagraph, kPage, kFixed, kRecursive, kSemantic, kCluster, kPic };
+enum class Method : uint8_t { kSentence, kParagraph, kPage, kFixed, kRecursive, kSemantic, kCluster, kPic, kNsp };
 enum class Unit : uint8_t { kTokens, kWords, kCharacters };
 enum class ThresholdKind : uint8_t { kValue, kPercentile, kStd, kIqr, kGradient };
 enum class SummarySource : uint8_t { kGiven, kMean, kLead, kExtractive, kRandom, kSentence };
@@ -22,7 +22,7 @@ struct Plan {
   int64_t size = 0;
   std::vector<std::string> separators;  // recursive; empty: blank line, line, sentence, word, character
 
-  // semantic
+  // semantic, nsp
   ThresholdKind threshold = ThresholdKind::kPercentile;
   double threshold_value = 20.0;
   int64_t window = 1;

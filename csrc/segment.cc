@@ -14,17 +14,17 @@ Group group(int64_t first, int64_t last) {
 }
 
 // Borders of sentences [first, last) by ascending cosine as a min-heap-ordered binary tree (Cartesian tree),
-// so that cutting a group of n sentences takes O(n) whatever its cosines are.
+// so that cutting a group of n sentences takes O(n) whatever its affinities are.
 class BorderTree {
  public:
-  // Border b lies between sentences b and b + 1 and has cosine cosines[b].
-  BorderTree(int64_t first, int64_t last, std::span<const float> cosines) : first_(first) {
+  // Border b lies between sentences b and b + 1 and has affinity affinities[b].
+  BorderTree(int64_t first, int64_t last, std::span<const float> affinities) : first_(first) {
     const size_t n = static_cast<size_t>(last - first - 1);
     left_.assign(n, -1), right_.assign(n, -1);
     std::vector<int64_t> spine;
     for (size_t b = 0; b < n; ++b) {
       int64_t below = -1;
-      while (!spine.empty() && cosines[first + spine.back()] > cosines[first + b])
+      while (!spine.empty() && affinities[first + spine.back()] > affinities[first + b])
         below = spine.back(), spine.pop_back();
       left_[b] = below;
       if (!spine.empty()) right_[spine.back()] = static_cast<int64_t>(b);
@@ -76,7 +76,7 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
 }
 
 void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
-                const Cosines& cosines) {
+                const Affinities& affinities) {
   std::vector<Group> done;  // a stack: no group in it can be joined any further
   const auto is_short = [&](const Group& g) { return tokens(g.first, g.last) < min_tokens; };
   size_t next = 0;
@@ -88,7 +88,7 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
       if (!before && !after) break;
       bool take_before = before;
       if (before && after) {
-        const std::span<const float> a = cosines();
+        const std::span<const float> a = affinities();
         take_before = a.empty() || a[current.first - 1] >= a[current.last - 1];
       }
       if (take_before) {
@@ -103,10 +103,10 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
   groups = std::move(done);
 }
 
-void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cosines) {
+void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities) {
   const auto too_long = [&](const Group& g) { return g.last - g.first > 1 && !limit.allows(g.first, g.last); };
   if (std::none_of(groups.begin(), groups.end(), too_long)) return;
-  const std::span<const float> a = cosines();
+  const std::span<const float> a = affinities();
   std::vector<Group> parts;
   for (const Group& g : groups) {
     if (!too_long(g)) {

@@ -28,9 +28,9 @@ struct Group {
   int32_t first, last, overlap_first;
 };
 
-// Adjacent cosines of the document, or empty where there are no vectors; called only where a choice hangs on
-// it.
-using Cosines = std::function<std::span<const float>()>;
+// How much neighbouring sentences belong together (adjacent cosines, probabilities), or empty where there are no
+// vectors; called only where a choice hangs on it.
+using Affinities = std::function<std::span<const float>()>;
 
 // Greedy runs of whole sentences up to `size`, each begun with as many whole sentences from the end of the
 // run before as fit into `overlap` and leave room for the next one. A sentence that is too long stands alone.
@@ -40,12 +40,12 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
 // cosine (without vectors, or on a tie: the group before it), unless the two together break a limit; then the
 // other side.
 void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
-                const Cosines& cosines);
+                const Affinities& affinities);
 
 // Cuts groups that break `limit` at the sentence border with the lowest adjacent cosine, the earliest on a
 // tie, until every part fits or is one sentence; without vectors: at the last border that fits, from the
 // left.
-void cut_long(std::vector<Group>& groups, const Limit& limit, const Cosines& cosines);
+void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities);
 
 // overlap_first of every group but the first: as many whole sentences from the end of the group before as
 // measure at most `overlap` and keep the group within the limits. A group of one sentence that breaks a limit

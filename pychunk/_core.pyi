@@ -15,7 +15,7 @@ def word_lists() -> dict[str, str]: ...
 def normalized_rows(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]: ...
 def dot(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> float: ...
 def split_sentences(
-    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], wrap: bool, threads: int = 1
+    arguments: Arguments,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]: ...
 def encode_static(
     text: npt.NDArray[np.uint8],
@@ -44,6 +44,66 @@ class WordPiece:
     def vocabulary_size(self) -> int: ...
     @property
     def unknown_id(self) -> int: ...
+
+class Rows:
+    def __init__(
+        self,
+        ids: npt.NDArray[np.int32],
+        offsets: npt.NDArray[np.int64],
+        first: npt.NDArray[np.int64],
+        second: npt.NDArray[np.int64] | None,
+        prefix: npt.NDArray[np.int32],
+        middle: npt.NDArray[np.int32],
+        suffix: npt.NDArray[np.int32],
+        pad: int,
+        max_length: int,
+    ) -> None: ...
+    def lengths(self) -> npt.NDArray[np.int64]: ...
+    def fill(
+        self,
+        chosen: npt.NDArray[np.int64],
+        width: int,
+        ids: npt.NDArray[np.integer[Any]],
+        mask: npt.NDArray[np.integer[Any]] | None,
+        types: npt.NDArray[np.integer[Any]] | None,
+    ) -> None: ...
+
+def plan_batches(
+    lengths: npt.NDArray[np.int64], budget: int, least: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def pool(
+    states: npt.NDArray[np.float32],
+    chosen: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    pooling: str,
+    unit: bool,
+    out: npt.NDArray[np.float32],
+) -> None: ...
+def pool_half(
+    states: npt.NDArray[np.uint16],
+    chosen: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    pooling: str,
+    unit: bool,
+    out: npt.NDArray[np.float32],
+) -> None: ...
+def class_probability(
+    logits: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
+) -> None: ...
+def class_probability_half(
+    logits: npt.NDArray[np.uint16], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
+) -> None: ...
+
+class PairHead:
+    def __init__(
+        self,
+        first: npt.NDArray[np.float32],
+        second: npt.NDArray[np.float32],
+        product: npt.NDArray[np.float32],
+        bias: npt.NDArray[np.float32],
+        out: npt.NDArray[np.float32],
+        out_bias: float,
+    ) -> None: ...
 
 class Arguments:
     def __init__(

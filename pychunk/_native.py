@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ._arrow import flat_text
+from .plan import Plan, Request
 
 try:
     from . import _core
@@ -25,11 +26,12 @@ except ImportError as error:
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .plan import Request, TokenTable
+    from .plan import PairHead, Template, TokenTable
 
 __all__ = [
     "adjacent_sums",
     "available_isas",
+    "class_probability",
     "default_threads",
     "dot",
     "encode_static",
@@ -38,7 +40,11 @@ __all__ = [
     "hash128",
     "isa",
     "normalized_rows",
+    "pair_rows",
+    "plan_batches",
+    "pool",
     "segment",
+    "sentence_table",
     "split_sentences",
     "version",
     "word_lists",
@@ -71,7 +77,7 @@ def _arguments(request: Request) -> _core.Arguments:
     optional: dict[str, Any] = {}
     if request.encoder is not None:
         optional["tokenizer"] = _tokenizer(request.encoder)
-        if request.vectors is None:
+        if request.vectors is None and request.encoder.table.size:  # a transformer's tokenizer has none
             optional["table"] = request.encoder.table
     if request.ids is not None:
         optional["id_text"], optional["id_offsets"] = flat_text(request.ids.cast(pa.large_string()))
@@ -83,6 +89,16 @@ def _arguments(request: Request) -> _core.Arguments:
         vectors, offsets = request.vectors
         optional["vectors"] = _contiguous(vectors, np.float32)
         optional["vector_offsets"] = _contiguous(offsets, np.int64)
+    if request.table_vectors is not None:
+        vectors, offsets = request.table_vectors
+        optional["table_vectors"] = _contiguous(vectors, np.float32)
+        optional["vector_offsets"] = _contiguous(offsets, np.int64)
+    if request.pair_scores is not None:
+        scores, offsets = request.pair_scores
+        optional["pair_scores"] = _contiguous(scores, np.float32)
+        optional["pair_offsets"] = _contiguous(offsets, np.int64)
+    if request.pair_head is not None:
+        optional["pair_head"] = _pair_head(request.pair_head)
     if isinstance(request.summaries, np.ndarray):
         optional["summary_vectors"] = _contiguous(request.summaries, np.float32)
     elif request.summaries is not None:
@@ -100,6 +116,18 @@ def _arguments(request: Request) -> _core.Arguments:
         threads=request.threads,
         **optional,
     )
+
+
+_pair_heads: weakref.WeakKeyDictionary[Any, _core.PairHead] = weakref.WeakKeyDictionary()
+
+
+def _pair_head(head: PairHead) -> _core.PairHead:
+    found = _pair_heads.get(head)
+    if found is None:
+        found = _pair_heads[head] = _core.PairHead(
+            head.first, head.second, head.product, head.bias, head.out, head.out_bias
+        )
+    return found
 
 
 _fallbacks: weakref.WeakKeyDictionary[Any, npt.NDArray[np.uint8]] = weakref.WeakKeyDictionary()
@@ -125,15 +153,75 @@ def segment(request: Request) -> dict[str, Any]:
 
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
-    """(sum, count) of the adjacent cosines of a batch, the sum in units of 2**-32."""
+    """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
     return _core.adjacent_sums(_arguments(request))
+
+
+def sentence_table(
+    request: Request,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """(spans int64[n, 2] in bytes of each document, doc_offsets int64[k + 1], flags uint8[n]) of k documents."""
+    return _core.split_sentences(_arguments(request))
 
 
 def split_sentences(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents of valid UTF-8."""
-    return _core.split_sentences(text, offsets, wrap, threads)
+    """As :func:`sentence_table`, of texts alone: valid UTF-8 and nothing given."""
+    return sentence_table(Request(text, offsets, Plan("sentence", wrap=wrap), threads=threads))
+
+
+def pair_rows(
+    tokens: tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]],
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64] | None,
+    template: Template,
+) -> _core.Rows:
+    """What a transformer reads: sentences ``first[i]``, each followed by sentence ``second[i]`` where there is one.
+
+    ``tokens`` are the ids of all sentences, int32[t], and their offsets, int64[n + 1].
+    """
+    prefix, middle, suffix = (np.array(part, np.int32) for part in (template.prefix, template.middle, template.suffix))
+    return _core.Rows(*tokens, first, second, prefix, middle, suffix, template.pad, template.max_length)
+
+
+def plan_batches(
+    lengths: npt.NDArray[np.int64], *, budget: int, least: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(order int64[n], borders int64[b + 1]): row numbers batch by batch, the longest of a batch first.
+
+    A batch holds rows of one length, up to ``budget`` tokens; one of fewer than ``least`` takes shorter rows, too.
+    """
+    return _core.plan_batches(lengths, budget, least)
+
+
+def pool(
+    states: npt.NDArray[Any],
+    chosen: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    out: npt.NDArray[np.float32],
+    *,
+    pooling: str,
+    unit: bool,
+) -> None:
+    """Writes one vector for each row of ``states``, float32 or float16 [rows, length, dim], to ``out[chosen]``.
+
+    ``pooling`` is ``mean``, over the first ``lengths[chosen]`` tokens, or ``cls``, the first one.
+    """
+    if states.dtype == np.float16:
+        _core.pool_half(_contiguous(states, np.float16).view(np.uint16), chosen, lengths, pooling, unit, out)
+    else:
+        _core.pool(_contiguous(states, np.float32), chosen, lengths, pooling, unit, out)
+
+
+def class_probability(
+    logits: npt.NDArray[Any], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
+) -> None:
+    """Softmax of each row of ``logits``, float32 or float16 [rows, classes], at one class, to ``out[chosen]``."""
+    if logits.dtype == np.float16:
+        _core.class_probability_half(_contiguous(logits, np.float16).view(np.uint16), chosen, wanted, out)
+    else:
+        _core.class_probability(_contiguous(logits, np.float32), chosen, wanted, out)
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:

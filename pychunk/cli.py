@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import pyarrow.compute as pc
@@ -16,8 +15,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from . import model_cli
 from . import segmenter as engine
 from .chunks import Chunk, ChunkBatch
+from .cli_errors import readable_errors
 from .io import readers, writers
 
 app = typer.Typer(
@@ -29,9 +30,8 @@ app = typer.Typer(
 )
 
 
-def _fail(error: BaseException) -> None:
-    Console(stderr=True, soft_wrap=True).print(Text(f"error: {error}", style="red"))
-    raise typer.Exit(2)
+app.add_typer(model_cli.app, name="model")
+app.command("export")(model_cli.export)
 
 
 def _version(wanted: bool) -> None:
@@ -57,7 +57,9 @@ pychunk segment articles.parquet --id-column id -o chunks.parquet
 
 cat notes.txt | pychunk segment - --method fixed --size 100 --unit words
 
-pychunk segment docs.jsonl.gz --method semantic --threshold percentile:10 -o chunks.jsonl"""
+pychunk segment docs.jsonl.gz --method semantic --threshold percentile:10 -o chunks.jsonl
+
+pychunk model get minilm && pychunk segment notes.md --encoder minilm --vectors chunk -o chunks.parquet"""
 
 
 @app.command(epilog=EPILOG)
@@ -71,8 +73,15 @@ def segment(
     ] = None,
     method: Annotated[str, typer.Option("-m", "--method", help="How to cut; see `pychunk methods`.")] = "pic",
     encoder: Annotated[
-        str, typer.Option(help="Encoder of the sentences: static, or a folder that holds such a table.")
-    ] = "static",
+        str | None,
+        typer.Option(
+            help="What sees the sentences: static, a name from `pychunk model list`, or an exported model's folder."
+        ),
+    ] = None,
+    vector_encoder: Annotated[
+        str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
+    ] = None,
+    runtime: Annotated[str, typer.Option(help="What runs a transformer: onnxruntime or openvino.")] = "onnxruntime",
     column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
@@ -86,7 +95,7 @@ def segment(
     size: Annotated[int | None, typer.Option(help="fixed, recursive: longest chunk, in --unit.")] = None,
     unit: Annotated[str | None, typer.Option(help="fixed, recursive: tokens, words or characters.")] = None,
     threshold: Annotated[
-        str | None, typer.Option(help="semantic: a number, or kind:value such as percentile:20, std:1, iqr:1.5.")
+        str | None, typer.Option(help="semantic, nsp: a number, or kind:value such as percentile:20, std:1, iqr:1.5.")
     ] = None,
     window: Annotated[int | None, typer.Option(help="semantic: sentences compared on either side.")] = None,
     summary: Annotated[
@@ -98,7 +107,7 @@ def segment(
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
     options: dict[str, Any] = {"size": size, "unit": unit, "window": window, "summary": summary, "k": k}
     options = {name: value for name, value in options.items() if value is not None}
-    try:
+    with readable_errors("interrupted; nothing was written"):
         if threshold is not None:
             options["threshold"] = _threshold(threshold)
         if summary_column is not None and "summary" not in options:
@@ -106,6 +115,8 @@ def segment(
         made = engine.Segmenter(
             method,
             encoder=encoder,
+            vector_encoder=vector_encoder,
+            runtime=runtime,
             max_tokens=_tokens(max_tokens),
             min_tokens=min_tokens,
             overlap=overlap,
@@ -115,18 +126,12 @@ def segment(
             on_error=on_error,
             **options,
         )
-        batches = _segmented(made, inputs, column, id_column, summary_column, limit)
+        shares = Shares()
+        batches = _segmented(made, inputs, column, id_column, summary_column, limit, shares)
         if output is None:
             _show(batches)
         else:
-            _write(batches, output)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("interrupted; nothing was written")
-        raise typer.Exit(130) from None
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        _fail(error)
+            _write(batches, output, shares)
 
 
 def _tokens(value: str) -> int | str | None:
@@ -148,6 +153,19 @@ def _threshold(value: str) -> tuple[str, float] | float:
         raise ValueError(f"--threshold must be a number or kind:value such as percentile:20; got {value!r}") from None
 
 
+class Shares:
+    """How much of the input is done, told to whoever shows it, also inside a batch that takes minutes."""
+
+    def __init__(self) -> None:
+        self.done = 0.0
+        self.show: Callable[[float], None] = lambda _: None
+
+    def within(self, stop: float) -> Callable[[int, int], None]:
+        """Progress of a batch that ends at the share `stop`."""
+        begun = self.done
+        return lambda done, total: self.show(begun + (stop - begun) * done / max(1, total))
+
+
 def _segmented(
     made: engine.Segmenter,
     inputs: list[str],
@@ -155,15 +173,16 @@ def _segmented(
     id_column: str | None,
     summary_column: str | None,
     limit: int | None,
-) -> Iterator[tuple[ChunkBatch, int, int]]:
-    """(chunks, bytes of text, share of the input read in thousandths) batch by batch."""
+    shares: Shares,
+) -> Iterator[tuple[ChunkBatch, int]]:
+    """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done."""
     first = 0
     wanted = [name for name in (column, id_column, summary_column) if name] if column else None
     total = readers.size_of(inputs)
     before = 0
     for path in inputs:
         size = readers.size_of([path])
-        rows = 0
+        rows, start = 0, first
         for table in readers.read(path, columns=wanted):
             if limit is not None:
                 table = table.slice(0, max(0, limit - first))
@@ -175,23 +194,28 @@ def _segmented(
                 by_title = getattr(made.method, "summary", None) == "title"
                 arguments["titles" if by_title else "summaries"] = summary_column
             ids = id_column if not is_text else "file" if len(inputs) > 1 else None
-            out = made(table, column="text" if is_text else column, ids=ids, **arguments)
-            first += out.documents
             rows += table.num_rows
-            read = before + min(size, rows * size // max(1, _rows(path, rows)))
-            yield out, _text_bytes(out), 1000 * read // total if total else 0
+            read = before + min(
+                size, rows * size // max(1, _rows(path, rows, None if limit is None else limit - start))
+            )
+            share = read / total if total else 0.0
+            out = made(table, column="text" if is_text else column, ids=ids, progress=shares.within(share), **arguments)
+            first += out.documents
+            shares.done = share
+            yield out, _text_bytes(out)
         before += size
     if first == 0:  # a file without documents becomes a table without rows
-        yield made([], ids=[] if id_column else None), 0, 1000
+        yield made([], ids=[] if id_column else None), 0
 
 
-def _rows(path: str, seen: int) -> int:
-    """Rows of a Parquet file; of others, those seen."""
+def _rows(path: str, seen: int, limit: int | None) -> int:
+    """Rows of a Parquet file, as far as they are wanted; of others, those seen."""
+    rows = seen
     if path.lower().endswith(".parquet"):
         import pyarrow.parquet as pq
 
-        return int(pq.read_metadata(path).num_rows)
-    return seen
+        rows = int(pq.read_metadata(path).num_rows)
+    return rows if limit is None else min(rows, limit)
 
 
 def _text_bytes(out: ChunkBatch) -> int:
@@ -199,7 +223,7 @@ def _text_bytes(out: ChunkBatch) -> int:
     return int(pc.sum(pc.subtract(ends, starts)).as_py() or 0)
 
 
-def _write(batches: Iterator[tuple[ChunkBatch, int, int]], output: str) -> None:
+def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares) -> None:
     errors = Console(stderr=True)
     documents = chunks = size = left_out = 0
     begun = time.monotonic()
@@ -213,23 +237,30 @@ def _write(batches: Iterator[tuple[ChunkBatch, int, int]], output: str) -> None:
         disable=not errors.is_terminal,
     )
     with writers.Writer(output) as writer, bar:
-        task = bar.add_task("", total=1000, rate="")
-        for out, bytes_, share in batches:
+        task = bar.add_task("", total=1.0, rate="")
+        shares.show = lambda share: bar.update(task, completed=share)
+        for out, bytes_ in batches:
             writer.write(out.table)
             documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
             left_out += len(out.errors)
-            rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
-            bar.update(task, completed=share, rate=f"{documents:,} documents, {chunks:,} chunks, {rate:.0f} MB/s")
+            rate = f"{documents:,} documents, {chunks:,} chunks, {_rate(size, begun)}"
+            bar.update(task, completed=shares.done, rate=rate)
             for error in out.errors[:20]:
                 bar.console.print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
-    rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
     skipped = f", {left_out} rows left out" if left_out else ""
-    errors.print(f"{documents:,} documents, {chunks:,} chunks, {rate:.0f} MB/s{skipped}: {output}", highlight=False)
+    errors.print(
+        f"{documents:,} documents, {chunks:,} chunks, {_rate(size, begun)}{skipped}: {output}", highlight=False
+    )
 
 
-def _show(batches: Iterator[tuple[ChunkBatch, int, int]]) -> None:
+def _rate(size: int, begun: float) -> str:
+    rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
+    return f"{rate:.0f} MB/s" if rate >= 10 else f"{rate:.2g} MB/s"
+
+
+def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    for out, _, _ in batches:
+    for out, _ in batches:
         for chunk in out:
             console.print(_header(chunk))
             console.print(Text(chunk.text))

@@ -55,6 +55,34 @@ class TokenTable(Protocol):
     def table(self) -> npt.NDArray[np.int8]: ...
 
 
+class PairHead(Protocol):
+    """A small network on pairs of static vectors: see csrc/pair_head.h for the shapes."""
+
+    @property
+    def first(self) -> FloatArray: ...
+    @property
+    def second(self) -> FloatArray: ...
+    @property
+    def product(self) -> FloatArray: ...
+    @property
+    def bias(self) -> FloatArray: ...
+    @property
+    def out(self) -> FloatArray: ...
+    @property
+    def out_bias(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Template:
+    """What a model wants around its sentences; BERT: ``[CLS] a [SEP] b [SEP]``."""
+
+    prefix: tuple[int, ...]
+    middle: tuple[int, ...]
+    suffix: tuple[int, ...]
+    pad: int
+    max_length: int
+
+
 @dataclass(frozen=True)
 class Request:
     """A batch of documents and all that the plan needs to know of them. Ragged values are (values, offsets)."""
@@ -66,6 +94,11 @@ class Request:
     ids: pa.Array | None = None
     sentence_starts: tuple[IntArray, IntArray] | None = None
     vectors: tuple[FloatArray, IntArray] | None = None
+    #: Vectors of the same sentences by another encoder, for the table alone.
+    table_vectors: tuple[FloatArray, IntArray] | None = None
+    #: nsp: probabilities that a sentence follows the one before, or the network that makes them.
+    pair_scores: tuple[FloatArray, IntArray] | None = None
+    pair_head: PairHead | None = None
     summaries: pa.LargeStringArray | FloatArray | None = None
     page_starts: tuple[IntArray, IntArray] | None = None
     first_row: int = 0
@@ -74,3 +107,15 @@ class Request:
     @property
     def documents(self) -> int:
         return len(self.offsets) - 1
+
+    def only_sentences(self) -> Request:
+        """The same documents, with given sentences and pages, for their sentences alone."""
+        return Request(
+            self.text,
+            self.offsets,
+            Plan("sentence", wrap=self.plan.wrap),
+            sentence_starts=self.sentence_starts,
+            page_starts=self.page_starts,
+            first_row=self.first_row,
+            threads=self.threads,
+        )

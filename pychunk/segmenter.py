@@ -19,10 +19,9 @@ from . import _native
 from ._arrow import flat_text
 from .batch import RowError, TextBatch
 from .chunks import ChunkBatch, chunk_table
-from .encoders import static
+from .features import Models
 from .methods import METHODS, make_method, option_names
 from .methods.base import check_whole
-from .methods.semantic import Semantic
 from .plan import Plan, Request
 from .ragged import ragged_spans, ragged_starts, sentence_matrix
 from .summaries import given_summaries
@@ -31,6 +30,9 @@ logger = logging.getLogger("pychunk")
 
 #: Text of one native call: large enough to keep every thread busy, small enough for progress and clean interrupts.
 CALL_BYTES = 32 << 20
+#: The same where a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in length;
+#: their vectors take 100 MB.
+POOL_BYTES = 8 << 20
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
 
@@ -54,9 +56,12 @@ class Segmenter:
 
     Args:
         method: ``pic`` (default), ``semantic``, ``cluster``, ``fixed``, ``recursive``, ``sentence``, ``paragraph``
-            or ``page``; the method's own options are keywords, too (``pychunk methods`` lists them).
-        encoder: ``None`` or ``"static"``, the table that pychunk ships; or a directory with one like it.
-        vector_encoder: the encoder of the vectors that are returned; ``None``: the same.
+            ``page`` or ``nsp``; the method's own options are keywords, too (``pychunk methods`` lists them).
+        encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
+            or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
+            ``"minilm"``; or a directory that ``pychunk export`` wrote.
+        vector_encoder: the encoder of the vectors that are returned; ``None``: the same, for ``nsp`` the static one.
+        runtime: what runs a transformer, ``"onnxruntime"`` or ``"openvino"`` (faster on some CPUs, not bit for bit).
         max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
             by meaning and none for the others.
         min_tokens: a shorter chunk joins its more similar neighbour, as far as ``max_tokens`` allows.
@@ -71,6 +76,7 @@ class Segmenter:
 
     Raises:
         ValueError: an unknown method, option or encoder, or a value out of range; the message names the choices.
+        ImportError: a transformer is asked for without the extra ``onnx``.
 
     Example:
         >>> seg = Segmenter(method="fixed", size=6, unit="words")
@@ -84,6 +90,7 @@ class Segmenter:
         *,
         encoder: str | Path | None = None,
         vector_encoder: str | Path | None = None,
+        runtime: str = "onnxruntime",
         max_tokens: int | str | None = "auto",
         min_tokens: int = 0,
         overlap: int = 0,
@@ -98,6 +105,7 @@ class Segmenter:
             "method": method,
             "encoder": encoder,
             "vector_encoder": vector_encoder,
+            "runtime": runtime,
             "max_tokens": max_tokens,
             "min_tokens": min_tokens,
             "overlap": overlap,
@@ -128,12 +136,12 @@ class Segmenter:
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
         self.threads = None if threads is None else check_whole("threads", threads, least=1)
-        if vector_encoder not in (None, encoder) and not (encoder is None and vector_encoder == "static"):
-            raise ValueError(f"vector_encoder must be None or the encoder itself; got {vector_encoder!r}")
-        self.encoder = _load_encoder(encoder)
+        self.models = Models(self.plan, encoder, vector_encoder, runtime)
+        if self.method.fitted_threshold and np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
+            self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
     def __repr__(self) -> str:
-        return f"Segmenter({self.method!r}, encoder={self.encoder.facts['name']!r})"
+        return f"Segmenter({self.method!r}, encoder={(self.models.pairs or self.models.cutter).name!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         return self._options
@@ -157,20 +165,23 @@ class Segmenter:
     ) -> ChunkBatch:
         """The chunks of a batch of documents; see :func:`segment` for the arguments."""
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
+        self._check_threshold()
         report = _reporter(progress)
         own = sentence_vectors is not None
         prepared = self._prepare(texts, summaries, titles, sentence_vectors, sentence_spans, page_starts)
         tables: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request in self._requests(texts, prepared, first_document):
-            columns = _engine().segment(request)
+            size = int(request.offsets[-1] - request.offsets[0])
+            partly = _share_of(report, done, size, total) if report else None
+            columns = _engine().segment(self.models.complete(request, _engine(), partly))
             tables.append(chunk_table(columns, request.ids, request.first_row))
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
             if report:
-                done += int(request.offsets[-1] - request.offsets[0])
+                done += size
                 report(done, total)
-        if not own and fallback > FALLBACK_SHARE * met and self.plan.needs_vectors:
+        if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
         table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(), None, 0)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
@@ -196,23 +207,31 @@ class Segmenter:
             first += out.documents
 
     def fit(self, sample: Any, *, column: str | None = None) -> Segmenter:
-        """Sets the threshold of ``semantic`` to the mean adjacent cosine of a sample of documents; returns self.
+        """Sets the threshold to the mean score between neighbours in a sample of documents; returns self.
 
-        Source: the cosine baseline of the NSP paper. ValueError for a method without a fitted threshold, or where
-        no document of the sample has two sentences.
+        That is the mean probability for ``nsp``, the mean adjacent cosine for ``semantic`` (the NSP paper's method and
+        its baseline). ValueError for a method without a fitted threshold, or where no document of the sample has two
+        sentences.
         """
-        if not isinstance(self.method, Semantic):
-            raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' has")
+        if not self.method.fitted_threshold:
+            raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' and 'nsp' have")
         texts = TextBatch.of(sample, column=column, on_error=self.on_error)
         total = count = 0
         for request in self._requests(texts, {}, 0):
-            part, pairs = _engine().adjacent_sums(request)
+            part, pairs = _engine().adjacent_sums(self.models.complete(request, _engine()))
             total, count = total + part, count + pairs
         if count == 0:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")
         self._options["threshold"] = total / count / 2**32
         self.__setstate__(self._options)
         return self
+
+    def _check_threshold(self) -> None:
+        if np.isnan(self.plan.threshold_value):
+            raise ValueError(
+                f"the model of {self!r} stores no threshold: pass threshold=, a number or ('percentile', q), or call "
+                "fit(sample) first"
+            )
 
     def _prepare(
         self, texts: TextBatch, summaries: Any, titles: Any, vectors: Any, spans: Any, pages: Any
@@ -243,7 +262,7 @@ class Segmenter:
 
     def _requests(self, texts: TextBatch, prepared: dict[str, Any], first_document: int) -> Iterator[Request]:
         given = prepared.get("summaries")
-        for row, part in texts.slices(CALL_BYTES):
+        for row, part in texts.slices(POOL_BYTES if self.models.use_transformer else CALL_BYTES):
             rows = slice(row, row + len(part))
             text, offsets = flat_text(part)
             ids = None if texts.ids is None else texts.ids.slice(row, len(part))
@@ -251,7 +270,6 @@ class Segmenter:
                 text=text,
                 offsets=offsets,
                 plan=self.plan,
-                encoder=self.encoder,
                 ids=ids,
                 sentence_starts=_ragged_slice(prepared.get("sentence_starts"), rows),
                 vectors=_ragged_slice(prepared.get("vectors"), rows),
@@ -269,24 +287,21 @@ class Segmenter:
         return self.threads or _native.default_threads()
 
     def _no_columns(self) -> dict[str, Any]:
-        empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan, encoder=self.encoder)
-        columns: dict[str, Any] = _engine().segment(empty)
+        empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan)
+        columns: dict[str, Any] = _engine().segment(self.models.complete(empty, _engine()))
         return columns
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
-        return _metadata(
-            self.plan,
-            "given" if own_vectors else self.encoder.fingerprint,
-            os.environ.get("PYCHUNK_BACKEND", "native"),
-        )
+        models = tuple(self.models.metadata(own_vectors).items())
+        return _metadata(self.plan, models, os.environ.get("PYCHUNK_BACKEND", "native"))
 
 
 @functools.lru_cache(maxsize=64)
-def _metadata(plan: Plan, encoder: str, backend: str) -> dict[bytes, bytes]:
+def _metadata(plan: Plan, models: tuple[tuple[str, str], ...], backend: str) -> dict[bytes, bytes]:
     facts = {
         "method": plan.method,
         "options": {key: value for key, value in vars(plan).items() if key != "method"},
-        "encoder": encoder,
+        **dict(models),
         "backend": backend,
         "pychunk": _native.version,
     }
@@ -395,14 +410,6 @@ def _ragged_slice(
     return None if ragged is None else (ragged[0], ragged[1][rows.start : rows.stop + 1])
 
 
-def _load_encoder(encoder: Any) -> static.StaticEncoder:
-    if encoder is None or encoder == "static":
-        return static.load()
-    if isinstance(encoder, (str, Path)) and (Path(encoder) / "static.json").is_file():
-        return static.load(Path(encoder))
-    raise ValueError(f"unknown encoder {encoder!r}; choose 'static' or a directory that holds static.json")
-
-
 def _check_wrap(wrap: Any) -> bool:
     if wrap == "auto" or wrap is False:
         return bool(wrap == "auto")
@@ -445,6 +452,11 @@ def _warn_script(share: float) -> None:
             "method without vectors (fixed, recursive, sentence, paragraph)",
             100 * share,
         )
+
+
+def _share_of(report: Progress, done: int, size: int, total: int) -> Callable[[float], None]:
+    """Progress inside a request: a share of its bytes."""
+    return lambda share: report(done + int(share * size), total)
 
 
 def _reporter(progress: bool | Progress) -> Progress | None:

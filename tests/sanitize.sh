@@ -20,4 +20,5 @@ cd "$folder"
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
   PYTHONPATH="$folder/site" "$python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
   "$root/tests/test_segment.py" "$root/tests/test_text.py" "$root/tests/test_wordpiece.py" "$root/tests/test_recursive.py" \
+  "$root/tests/test_batches.py" \
   -m "not slow" -k "not hard_documents and not fork and not instruction_set"

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pychunk
@@ -38,6 +38,13 @@ OPTIONS = st.one_of(
     ),
     st.fixed_dictionaries(
         {
+            "method": st.just("nsp"),
+            "encoder": st.just("static"),
+            "threshold": st.sampled_from([None, 0.5, ("percentile", 30), ("std", 0.5)]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
             "method": st.just("pic"),
             "summary": st.sampled_from(["extractive", "mean", "lead", "sentence", "random"]),
             "k": st.sampled_from([0.0, 0.5, -1.0]),
@@ -59,7 +66,8 @@ def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: 
     batch = TextBatch.of(texts)
     names = ("summaries", "titles", "sentence_vectors", "sentence_spans", "page_starts")
     prepared = segmenter._prepare(batch, *(given_values.get(name) for name in names))
-    for request in segmenter._requests(batch, prepared, 0):
+    for bare in segmenter._requests(batch, prepared, 0):
+        request = segmenter.models.complete(bare, _native)
         native, reference = _native.segment(request), engine.segment(request)
         for name in ("tokens_met", "fallback_tokens"):
             native.pop(name), reference.pop(name)
@@ -99,6 +107,7 @@ def test_recursive_equals_the_reference(
 def test_vectors_from_elsewhere_equal_the_reference(
     texts: list[str], options: dict, dim: int, seed: int, data: st.DataObject
 ) -> None:
+    assume(options["method"] != "nsp")  # which scores pairs itself
     spans = [[(a, max(a + 1, b - 1)) for a, b in row] for row in pychunk.sentences(texts)]
     random = np.random.default_rng(seed)
     matrices = [random.normal(size=(len(row), dim)) for row in spans]
@@ -122,8 +131,9 @@ def test_given_summaries_and_pages_equal_the_reference(texts: list[str], data: s
 
 
 def test_articles_equal_the_reference(articles: list[str]) -> None:
-    for method in ("pic", "semantic", "fixed"):
-        check_equal(pychunk.Segmenter(method, max_tokens=100, min_tokens=10), [text[:3000] for text in articles[:6]])
+    for method in ("pic", "semantic", "fixed", "nsp"):
+        segmenter = pychunk.Segmenter(method, encoder="static", max_tokens=100, min_tokens=10)
+        check_equal(segmenter, [text[:3000] for text in articles[:6]])
 
 
 STOPS = st.sampled_from(
@@ -222,3 +232,21 @@ def test_the_reference_runs_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PYCHUNK_BACKEND", "fortran")
     with pytest.raises(ValueError, match="PYCHUNK_BACKEND must be"):
         pychunk.segment("x")
+
+
+def test_sentences_with_pages_and_given_spans_equal_the_reference() -> None:
+    texts = ["Cats purr. Dogs bark at night.\n\nThe sun is a star.", "", "中国 is big. Yes."]
+    batch = TextBatch.of(texts)
+    segmenter = pychunk.Segmenter("pic")
+    for given_values in (
+        {"page_starts": [[3, 14], [], [1]]},
+        {"sentence_spans": [[(0, 10), (11, 40)], [], [(0, 12)]], "sentence_vectors": np.ones((3, 4))},
+    ):
+        names = ("summaries", "titles", "sentence_vectors", "sentence_spans", "page_starts")
+        prepared = segmenter._prepare(batch, *(given_values.get(name) for name in names))
+        for request in segmenter._requests(batch, prepared, 0):
+            only = request.only_sentences()
+            spans, documents, _ = _native.sentence_table(only)
+            expected = engine.sentence_table(only)
+            np.testing.assert_array_equal(spans, expected[0])
+            np.testing.assert_array_equal(documents, expected[1])

@@ -15,9 +15,17 @@ from hypothesis import strategies as st
 from test_text import TEXTS
 
 import pychunk
+from pychunk.encoders import static
 from pychunk.methods import METHODS
 
 PLAIN = sorted(METHODS)
+
+
+def own_options(method: str) -> dict[str, object]:
+    """Properties hold for next-sentence prediction at static speed here; tests/test_nsp.py has the cross-encoder."""
+    return {"encoder": "static"} if method == "nsp" else {}
+
+
 WORDS = st.sampled_from(
     ["Cats", "purr", "loudly", "the", "sun", "burns", "hydrogen", ".", "!", "\n", "é", "中", "x" * 130]
 )
@@ -27,7 +35,7 @@ DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE), max_size=6)
 
 def tokens_in(text: str) -> int:
     """Tokens of a text as budgets count them: a long run without white space counts a fourth of its characters."""
-    encoder = pychunk.Segmenter().encoder
+    encoder = static.load()
     from pychunk import _native
 
     data = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -65,7 +73,7 @@ def check_exact(texts: list[str], out: pychunk.ChunkBatch, *, overlap: bool = Fa
 @settings(max_examples=60, deadline=None)
 @given(texts=DOCUMENTS, max_tokens=st.sampled_from([None, 3, 20]))
 def test_chunks_are_exact_and_fit(method: str, texts: list[str], max_tokens: int | None) -> None:
-    out = pychunk.segment(texts, method, max_tokens=max_tokens)
+    out = pychunk.segment(texts, method, max_tokens=max_tokens, **own_options(method))
     check_exact(texts, out)
     if max_tokens:
         for chunk in out:
@@ -75,7 +83,7 @@ def test_chunks_are_exact_and_fit(method: str, texts: list[str], max_tokens: int
 @settings(max_examples=60, deadline=None)
 @given(texts=DOCUMENTS, method=st.sampled_from(PLAIN), overlap=st.integers(1, 15))
 def test_overlap_repeats_whole_sentences_within_the_budget(texts: list[str], method: str, overlap: int) -> None:
-    out = pychunk.segment(texts, method, max_tokens=20, overlap=overlap)
+    out = pychunk.segment(texts, method, max_tokens=20, overlap=overlap, **own_options(method))
     check_exact(texts, out, overlap=True)
     assert all(chunk.tokens <= 20 or len(chunk.text) == 1 for chunk in out)
 
@@ -84,6 +92,7 @@ def test_overlap_repeats_whole_sentences_within_the_budget(texts: list[str], met
 @given(texts=DOCUMENTS, method=st.sampled_from(PLAIN), data=st.data())
 def test_batch_order_and_threads_change_nothing(texts: list[str], method: str, data: st.DataObject) -> None:
     options = {"max_tokens": 20, "min_tokens": 0 if method == "recursive" else 5, "vectors": "chunk"}
+    options.update(own_options(method))
     whole = pychunk.segment(texts, method, threads=1, **options)
     assert pychunk.segment(texts, method, threads=2, **options).table.equals(whole.table)
     order = data.draw(st.permutations(range(len(texts))))
@@ -100,8 +109,9 @@ def test_instruction_sets_give_the_same_bits(articles: list[str]) -> None:
     code = (
         "import sys, pyarrow as pa, pyarrow.parquet as pq, hashlib, pychunk\n"
         "texts = sys.stdin.read().split('\\0')\n"
-        "for method in ('pic', 'semantic', 'cluster', 'fixed', 'recursive'):\n"
-        "    table = pychunk.segment(texts, method, vectors='chunk', max_tokens=100).table.combine_chunks()\n"
+        "for method in ('pic', 'semantic', 'cluster', 'fixed', 'recursive', 'nsp'):\n"
+        "    out = pychunk.segment(texts, method, encoder='static', vectors='chunk', max_tokens=100)\n"
+        "    table = out.table.combine_chunks()\n"
         "    sink = pa.BufferOutputStream()\n"
         "    with pa.ipc.new_stream(sink, table.schema) as writer: writer.write_table(table)\n"
         "    print(method, hashlib.sha256(sink.getvalue()).hexdigest())\n"

@@ -27,7 +27,7 @@ def greedy(sentences: int, length: Length, size: int, overlap: int) -> list[Grou
 
 
 def join_short(
-    groups: list[Group], tokens: Length, min_tokens: int, fits: Fits, cosines: Sequence[float] | None
+    groups: list[Group], tokens: Length, min_tokens: int, fits: Fits, affinities: Sequence[float] | None
 ) -> list[Group]:
     """While a group is short it joins across the border with the higher cosine, if the two fit together."""
     groups = list(groups)
@@ -39,8 +39,8 @@ def join_short(
             continue
         before = at > 0 and fits(groups[at - 1][0], last)
         after = at + 1 < len(groups) and fits(first, groups[at + 1][1])
-        if before and after and cosines is not None:
-            before = cosines[first - 1] >= cosines[last - 1]
+        if before and after and affinities is not None:
+            before = affinities[first - 1] >= affinities[last - 1]
         if before:
             groups[at - 1 : at + 1] = [(groups[at - 1][0], last)]
             at -= 1
@@ -51,7 +51,7 @@ def join_short(
     return groups
 
 
-def cut_long(groups: list[Group], fits: Fits, cosines: Sequence[float] | None) -> list[Group]:
+def cut_long(groups: list[Group], fits: Fits, affinities: Sequence[float] | None) -> list[Group]:
     """Groups that do not fit are cut at their lowest border, or without vectors at the last border that fits."""
     parts: list[Group] = []
     for first, last in groups:
@@ -60,8 +60,8 @@ def cut_long(groups: list[Group], fits: Fits, cosines: Sequence[float] | None) -
             i, j = stack.pop()
             if j - i == 1 or fits(i, j):
                 parts.append((i, j))
-            elif cosines is not None:
-                middle = min(range(i + 1, j), key=lambda border: (cosines[border - 1], border))
+            elif affinities is not None:
+                middle = min(range(i + 1, j), key=lambda border: (affinities[border - 1], border))
                 stack += [(middle, j), (i, middle)]
             else:
                 middle = i + 1

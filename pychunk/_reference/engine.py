@@ -45,6 +45,7 @@ class Document:
         self.vocabulary: dict[str, int] = {}
         if request.encoder is not None:
             self.vocabulary = _ids(request.encoder)
+        self.flags: list[int] = []
         self.starts, self.paragraphs = self._sentences()
         self.pages = self._pages()
         if request.page_starts is not None:
@@ -53,13 +54,13 @@ class Document:
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
         self._tokens: list[int] | None = None
         self._vectors: F32 | None = None
-        self._cosines: list[float] | None = None
+        self._affinities: list[float] | None = None
 
     def _sentences(self) -> tuple[list[int], list[bool]]:
         given = self.request.sentence_starts
         if given is None:
-            found, flags = sentence_starts(self.text, self.plan.wrap)
-            return found, [bool(flag & PARAGRAPH) for flag in flags]
+            found, self.flags = sentence_starts(self.text, self.plan.wrap)
+            return found, [bool(flag & PARAGRAPH) for flag in self.flags]
         values, offsets = given
         starts = [int(value) for value in values[offsets[self.row] : offsets[self.row + 1]]]
         name = self.request.first_row + self.row
@@ -72,7 +73,9 @@ class Document:
         starts[0] = 0
         gaps = [self.text[len(self.text[:start].rstrip()) : start] for start in starts]
         breaks = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
-        return starts, [start == 0 or any(c in breaks for c in gap) for start, gap in zip(starts, gaps, strict=True)]
+        begins = [start == 0 or any(c in breaks for c in gap) for start, gap in zip(starts, gaps, strict=True)]
+        self.flags = [PARAGRAPH * begin for begin in begins]
+        return starts, begins
 
     def _pages(self) -> list[int]:
         given = self.request.page_starts
@@ -93,6 +96,7 @@ class Document:
                     starts.append(trim(self.text, page, stop)[0])
                     paragraphs.append(True)
         self.starts, self.paragraphs = starts, paragraphs
+        self.flags = [PARAGRAPH * begin for begin in paragraphs]
 
     def page_at(self, character: int) -> int:
         return bisect_right(self.pages, character)
@@ -148,10 +152,26 @@ class Document:
         return linear.bag(self.request.encoder.table, self.encode(text))
 
     @property
-    def cosines(self) -> list[float]:
-        if self._cosines is None:
-            self._cosines = [float(x) for x in linear.adjacent(self.vectors)]
-        return self._cosines
+    def affinities(self) -> list[float]:
+        """How much each sentence belongs to the one before: probabilities (nsp), else adjacent cosines."""
+        if self._affinities is None:
+            given, head = self.request.pair_scores, self.request.pair_head
+            if given is not None:
+                found = given[0][given[1][self.row] : given[1][self.row + 1]]
+            elif head is not None:
+                found = linear.next_probabilities(head, self.vectors)
+            else:
+                found = linear.adjacent(self.vectors)
+            self._affinities = [float(x) for x in found]
+        return self._affinities
+
+    @property
+    def table_vectors(self) -> F32:
+        """Those that the table holds."""
+        if self.request.table_vectors is None:
+            return self.vectors
+        matrix, offsets = self.request.table_vectors
+        return matrix[offsets[self.row] : offsets[self.row + 1]]
 
 
 _vocabularies: dict[int, dict[str, int]] = {}
@@ -206,9 +226,10 @@ class Cut:
         if plan.method == "cluster":
             first = set(optimal_partition(d.vectors, d.tokens, plan.max_tokens))
             return _runs([i in first for i in range(n)])
-        if plan.method == "semantic":
-            cosines = linear.adjacent(d.vectors, plan.window)
-            return _runs([False, *scoring.cuts(cosines, plan.threshold, plan.threshold_value)])
+        if plan.method in ("semantic", "nsp"):
+            wide = plan.window > 1
+            scores = linear.adjacent(d.vectors, plan.window) if wide else np.array(d.affinities, np.float32)
+            return _runs([False, *scoring.cuts(scores, plan.threshold, plan.threshold_value)])
         summary = _summary(d)
         self.scores = np.array([linear.dot(vector, summary) for vector in d.vectors], np.float32)
         self.labels = scoring.labels(self.scores, plan.k)
@@ -225,12 +246,12 @@ class Cut:
         def fits(i: int, j: int) -> bool:
             return all(length(i, j) <= limit for length, limit in limits)
 
-        has_vectors = d.request.vectors is not None or d.request.encoder is not None
-        cosines = d.cosines if has_vectors and (plan.min_tokens or limits) else None
+        has_vectors = any(x is not None for x in (d.request.pair_scores, d.request.vectors, d.request.encoder))
+        affinities = d.affinities if has_vectors and (plan.min_tokens or limits) else None
         if plan.min_tokens:
-            groups = budget.join_short(groups, d.length("tokens"), plan.min_tokens, fits, cosines)
+            groups = budget.join_short(groups, d.length("tokens"), plan.min_tokens, fits, affinities)
         for length, limit in limits:
-            groups = budget.cut_long(groups, lambda i, j, f=length, m=limit: f(i, j) <= m, cosines)  # type: ignore[misc]
+            groups = budget.cut_long(groups, lambda i, j, f=length, m=limit: f(i, j) <= m, affinities)  # type: ignore[misc]
         unit = plan.unit if plan.method == "fixed" else "tokens"
         starts = [first for first, _ in groups]
         if plan.overlap:
@@ -407,8 +428,8 @@ def segment(request: Request) -> dict[str, Any]:
                 for (s, a, b), w in zip(parts, whole, strict=True)
             ]
             scores = cut.scores[own:last]
-            if plan.method == "semantic":
-                scores = np.array(document.cosines[own : last - 1], np.float32)
+            if plan.method in ("semantic", "nsp"):
+                scores = np.array(document.affinities[own : last - 1], np.float32)
             rows["document"].append(request.first_row + row)
             rows["chunk"].append(position)
             rows["start"].append(start)
@@ -422,9 +443,9 @@ def segment(request: Request) -> dict[str, Any]:
             rows["page"].append(document.page_at(start))
             rows["page_end"].append(document.page_at(stop - 1))
             if plan.chunk_vectors or plan.sentence_vectors:
-                own_text = request.vectors is None
+                own_text = request.vectors is None and request.table_vectors is None
                 found = [
-                    document.vector(document.text[a:b]) if own_text and not w else document.vectors[s]
+                    document.vector(document.text[a:b]) if own_text and not w else document.table_vectors[s]
                     for (s, a, b), w in zip(parts, whole, strict=True)
                 ]
                 solid = [i for i, (_, a, b) in enumerate(parts) if a < b]
@@ -463,8 +484,9 @@ def _columns(
         out["tokens"] = np.array(rows["tokens"], np.int64)
     if plan.method == "page" or request.page_starts is not None:
         out["page"], out["page_end"] = np.array(rows["page"], np.int64), np.array(rows["page_end"], np.int64)
-    dim = request.vectors[0].shape[1] if request.vectors is not None else 0
-    if request.vectors is None and request.encoder is not None:
+    shown = request.vectors if request.table_vectors is None else request.table_vectors
+    dim = shown[0].shape[1] if shown is not None else 0
+    if shown is None and request.encoder is not None:
         dim = request.encoder.table.shape[1]
     if plan.chunk_vectors:
         out["vector"] = np.array(rows["vector"], np.float32).reshape(-1, dim)
@@ -478,14 +500,15 @@ def _columns(
 
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
-    """(sum, count) of the adjacent cosines of a batch, the sum in units of 2**-32."""
+    """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
     total = count = 0
     for row in range(request.documents):
         document = Document(request, row)
         if document.n:
-            cosines = linear.adjacent(document.vectors, request.plan.window)
-            total += sum(map(scoring.fixed_point, cosines))
-            count += len(cosines)
+            window = request.plan.window
+            scores = linear.adjacent(document.vectors, window) if window > 1 else document.affinities
+            total += sum(map(scoring.fixed_point, scores))
+            count += len(scores)
     return total, count
 
 
@@ -497,22 +520,33 @@ def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], e
     return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
 
 
-def split_sentences(
-    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
+def sentence_table(
+    request: Request,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents."""
+    """(spans int64[n, 2] in bytes of each document, doc_offsets int64[k + 1], flags uint8[n]) of k documents.
+
+    Flags are those of sentences split here; with given ones only whether a paragraph begins.
+    """
     spans: list[Trimmed] = []
     flags: list[int] = []
     counts = [0]
-    for first, last in pairwise(offsets.tolist()):
-        document = bytes(text[first:last]).decode()
-        starts, own = sentence_starts(document, wrap)
-        bytes_at = [first + len(document[:start].encode()) for start in starts]
-        spans += list(pairwise([*bytes_at, last] if starts else []))
-        flags += own
-        counts.append(len(starts))
+    for row in range(request.documents):
+        document = Document(request, row)
+        borders = [*document.starts, len(document.text)]
+        spans += pairwise(
+            [len(document.text[:border].encode()) for border in borders[: len(borders) if document.n else 0]]
+        )
+        flags += document.flags
+        counts.append(document.n)
     pairs = np.array(spans, np.int64).reshape(-1, 2)
     return pairs, np.cumsum(counts).astype(np.int64), np.array(flags, np.uint8)
 
 
-__all__ = ["adjacent_sums", "encode_static", "segment", "split_sentences"]
+def split_sentences(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """As `sentence_table`, of texts alone."""
+    return sentence_table(Request(text, offsets, Plan("sentence", wrap=wrap)))
+
+
+__all__ = ["adjacent_sums", "encode_static", "segment", "sentence_table", "split_sentences"]

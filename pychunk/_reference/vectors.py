@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from ..plan import PairHead
 from .hashing import hash128, random_words
 
 F32 = npt.NDArray[np.float32]
@@ -51,6 +52,21 @@ def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
     if squares == 0:
         return np.zeros(table.shape[1], np.float32)
     return _f32(sums.astype(np.float32) * np.float32(1.0 / math.sqrt(float(squares))))
+
+
+def next_probabilities(head: PairHead, vectors: F32) -> F32:
+    """Probability that each sentence follows the one before, by a small network on both vectors (csrc/pair_head.h)."""
+    out = []
+    for u, v in pairwise(vectors):
+        parts = [
+            [dot(row, x) for row in matrix] for matrix, x in ((head.first, u), (head.second, v), (head.product, u * v))
+        ]
+        hidden = np.zeros(len(head.bias), np.float32)
+        for part in (*map(_f32, parts), head.bias):
+            hidden = hidden + part
+        logit = np.float32(dot(np.maximum(hidden, np.float32(0)), head.out)) + np.float32(head.out_bias)
+        out.append(1.0 / (1.0 + math.exp(-float(logit))))
+    return _f32(np.array(out))
 
 
 def total(vectors: F32) -> F32:

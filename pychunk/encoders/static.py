@@ -57,6 +57,10 @@ class StaticEncoder:
             )
 
     @property
+    def name(self) -> str:
+        return str(self.facts["name"])
+
+    @property
     def fingerprint(self) -> str:
         """Names the encoder and its exact weights; vectors of equal fingerprint can be compared."""
         return f"{self.facts['name']}:{self.facts['table_sha256'][:16]}"

@@ -8,6 +8,7 @@ from typing import Any
 from .base import Method
 from .cluster import Cluster
 from .fixed import Fixed
+from .nsp import Nsp
 from .page import Page
 from .paragraph import Paragraph
 from .pic import Pic
@@ -24,6 +25,7 @@ METHODS: dict[str, type[Method]] = {
     "sentence": Sentence,
     "paragraph": Paragraph,
     "page": Page,
+    "nsp": Nsp,
 }
 
 

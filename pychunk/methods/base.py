@@ -16,7 +16,8 @@ class Method:
     name: ClassVar[str]
     #: What ``max_tokens="auto"`` means: 512, BERT's longest input, where nothing else bounds a chunk; 0 is none.
     auto_max_tokens: ClassVar[int] = 0
-    needs_vectors: ClassVar[bool] = False
+    #: Whether ``fit(sample)`` can set its threshold.
+    fitted_threshold: ClassVar[bool] = False
 
     def plan(self, shared: Plan) -> Plan:
         return shared.with_(method=self.name)

@@ -12,4 +12,3 @@ class Cluster(Method):
 
     name = "cluster"
     auto_max_tokens = 512
-    needs_vectors = True

@@ -25,7 +25,6 @@ class Pic(Method):
 
     name = "pic"
     auto_max_tokens = 512
-    needs_vectors = True
 
     def __init__(self, *, summary: str = "extractive", k: float = 0.0) -> None:
         self.summary = check_choice("summary", summary, SOURCES)

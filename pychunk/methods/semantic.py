@@ -23,7 +23,7 @@ class Semantic(Method):
 
     name = "semantic"
     auto_max_tokens = 512
-    needs_vectors = True
+    fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float = ("percentile", 20), window: int = 1) -> None:
         self.threshold = _check_threshold(threshold)

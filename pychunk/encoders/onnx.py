@@ -1,0 +1,72 @@
+"""Sentence vectors from any exported transformer: tokenised natively, batched by length, pooled natively."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .. import _native
+from .._arrow import flat_text
+from .exported import I64, Exported
+
+F32 = npt.NDArray[np.float32]
+
+
+class OnnxEncoder(Exported):
+    """A model directory (``model.onnx``, a tokenizer, ``pychunk.json``) as an encoder of sentences.
+
+    Arguments and errors are those of :class:`exported.Exported`.
+
+    Example:
+        >>> encoder = OnnxEncoder("minilm/")  # doctest: +SKIP
+        >>> encoder.encode(["A sentence."]).shape  # doctest: +SKIP
+        (1, 384)
+    """
+
+    def __init__(self, path: str | Path, *, runtime: str = "onnxruntime") -> None:
+        super().__init__(path, "vectors", runtime)
+        wanted = 2 if self.facts.pooling == "none" else 3
+        if self.session.rank != wanted:
+            raise ValueError(
+                f"{self.path / self.facts.model}: pooling {self.facts.pooling!r} needs an output of {wanted} "
+                f"dimensions; got {self.session.rank}"
+            )
+
+    @property
+    def dim(self) -> int:
+        return self.facts.dim
+
+    def encode(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
+        """Vectors float32[n, dim] of n texts, each cut to the model's longest input; see :meth:`encode_spans`."""
+        array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
+        return self.encode_spans(*flat_text(array.cast(pa.large_string())), **options)
+
+    def encode_spans(self, text: npt.NDArray[np.uint8], bounds: I64, **options: Any) -> F32:
+        """Vectors float32[n, dim] of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8.
+
+        Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
+        """
+        out = np.zeros((len(bounds) - 1, self.dim), np.float32)
+        found = self.tokenizer.encode(text, bounds)
+        pooled, unit = self.facts.pooling == "none", self.facts.normalize
+
+        def pool(states: npt.NDArray[Any], chosen: I64, lengths: I64) -> None:
+            if pooled:
+                out[chosen] = states
+            else:
+                _native.pool(states, chosen, lengths, out, pooling=self.facts.pooling, unit=unit)
+
+        self.run(found, np.arange(len(out)), None, pool, **options)
+        return _native.normalized_rows(out)[0] if pooled and unit else out
+
+
+@functools.lru_cache(maxsize=4)
+def load(path: str | Path, runtime: str = "onnxruntime") -> OnnxEncoder:
+    """The encoder in a directory, loaded once a process."""
+    return OnnxEncoder(path, runtime=runtime)

@@ -1,0 +1,61 @@
+"""Next-sentence probabilities from any exported BERT with a next-sentence head: pairs batched across documents."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+from .exported import I64, Exported, Tokens
+
+F32 = npt.NDArray[np.float32]
+
+
+class PairScorer(Exported):
+    """A model directory with a next-sentence head: probability that one sentence follows another (Devlin et al., 2019).
+
+    Arguments and errors are those of :class:`exported.Exported`; ``pychunk export`` writes such a directory from any
+    ``BertForNextSentencePrediction``.
+    """
+
+    def __init__(self, path: str | Path, *, runtime: str = "onnxruntime") -> None:
+        super().__init__(path, "pairs", runtime, "logits")
+        if self.session.rank != 2:
+            raise ValueError(f"{self.path / self.facts.model} has no logits of a next-sentence head")
+
+    def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
+        """Logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenised once.
+
+        Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
+        """
+        parts: list[tuple[I64, npt.NDArray[Any]]] = []
+        found = self.tokenizer.encode(text, bounds)
+        self.run(found, first, second, lambda logits, chosen, _: parts.append((chosen, logits)), **options)
+        out = np.zeros((len(first), self.session.dim or 2), np.float32)
+        for chosen, logits in parts:
+            out[chosen] = logits
+        return out
+
+    def probabilities(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
+        """Probabilities float32[p] that span ``second[i]`` follows span ``first[i]``; see :meth:`logits`."""
+        return self.of_tokens(self.tokenizer.encode(text, bounds), first, second, **options)
+
+    def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
+        """The same for sentences tokenised before."""
+        out = np.zeros(len(first), np.float32)
+
+        def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
+            _native.class_probability(logits, chosen, self.facts.positive, out)
+
+        self.run(found, first, second, take, **options)
+        return out
+
+
+@functools.lru_cache(maxsize=4)
+def load(path: str | Path, runtime: str = "onnxruntime") -> PairScorer:
+    """The scorer in a directory, loaded once a process."""
+    return PairScorer(path, runtime=runtime)

@@ -1,0 +1,66 @@
+"""Which encoder a name or a directory stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import catalogue, model_dir, onnx, pairs, static, static_pairs
+
+VectorEncoder = static.StaticEncoder | onnx.OnnxEncoder
+PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
+
+#: The next-sentence cross-encoder that pychunk ships.
+SHIPPED_PAIRS = static.SHIPPED / "nsp"
+
+
+def vector_encoder(encoder: Any, runtime: str = "onnxruntime") -> VectorEncoder:
+    """``None`` or ``"static"``: the shipped table; a name: the model in the user's cache; else a directory.
+
+    Raises:
+        ValueError: nothing of that name; the message names the choices, or how to get the model.
+    """
+    if encoder is None or encoder == "static":
+        return static.load()
+    path = _directory(encoder)
+    if (path / "static.json").is_file():
+        return static.load(path)
+    return onnx.load(path, runtime)
+
+
+def pair_encoder(encoder: Any, runtime: str = "onnxruntime") -> PairEncoder:
+    """``None``: the shipped cross-encoder; ``"static"``: the network on static vectors; else as above.
+
+    Raises:
+        ValueError: nothing of that name, or a model for something else.
+    """
+    if encoder is None:
+        return pairs.load(SHIPPED_PAIRS, runtime)
+    if encoder == "static":
+        return static_pairs.load()
+    return pairs.load(_directory(encoder), runtime)
+
+
+def _directory(encoder: Any) -> Path:
+    if isinstance(encoder, (str, Path)):
+        if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / "static.json").is_file():
+            return Path(encoder)
+        if isinstance(encoder, str) and "/" not in encoder:
+            if (model_dir.cached(encoder) / model_dir.FACTS).is_file():
+                return model_dir.cached(encoder)
+            if encoder in catalogue.names():
+                raise ValueError(
+                    f"the model {encoder!r} is not in {model_dir.cached(encoder)}; get it with: "
+                    f"pychunk model get {encoder}"
+                )
+    known = ["static", *sorted({*catalogue.names(), *cached_names()})]
+    raise ValueError(
+        f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that holds static.json or "
+        f"{model_dir.FACTS}"
+    )
+
+
+def cached_names() -> list[str]:
+    """Names of the models in the user's cache."""
+    folder = model_dir.cache_home() / "models"
+    return sorted(path.parent.name for path in folder.glob(f"*/{model_dir.FACTS}"))

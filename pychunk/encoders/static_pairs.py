@@ -1,0 +1,65 @@
+"""Next-sentence probabilities from static vectors: a small network distilled from the cross-encoder."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import static
+from .model_dir import sha256
+
+F32 = npt.NDArray[np.float32]
+FACTS = "nsp_static.json"
+
+
+class StaticPairs:
+    """Weights of the network beside the static encoder that it reads; csrc/pair_head.h says what it computes.
+
+    ``first``, ``second`` and ``product`` are float32[hidden, dim], ``bias`` and ``out`` float32[hidden].
+
+    Raises:
+        ValueError: a file is missing, damaged, of a newer format, or made for another static encoder.
+    """
+
+    def __init__(self, path: Path = static.SHIPPED) -> None:
+        file = path / FACTS
+        if not file.is_file():
+            raise ValueError(f"no next-sentence network for static vectors in {path}: {FACTS} is missing")
+        self.facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if self.facts.get("format") != 1:
+            raise ValueError(f"{file} has format {self.facts.get('format')!r}, but this pychunk reads 1; upgrade it")
+        self.encoder = static.load(path)
+        if self.facts["encoder"] != self.encoder.fingerprint:
+            raise ValueError(f"{file} is for {self.facts['encoder']}, but {self.encoder.fingerprint} is in {path}")
+        weights = path / self.facts["weights"]
+        if not weights.is_file() or sha256(weights) != self.facts["weights_sha256"]:
+            raise ValueError(f"{weights} is missing or damaged; install pychunk again")
+        with np.load(weights, allow_pickle=False) as stored:
+            parts = {name: np.ascontiguousarray(stored[name], np.float32) for name in stored.files}
+        self.first, self.second, self.product = parts["first"], parts["second"], parts["product"]
+        self.bias, self.out, self.out_bias = parts["bias"], parts["out"], parts["out_bias"].item()
+
+    @property
+    def name(self) -> str:
+        return str(self.facts["name"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the network and its exact weights."""
+        return f"{self.name}:{self.facts['weights_sha256'][:16]}"
+
+    @property
+    def threshold(self) -> float:
+        """Mean probability over training articles."""
+        return float(self.facts["threshold"])
+
+
+@functools.lru_cache(maxsize=4)
+def load(path: Path = static.SHIPPED) -> StaticPairs:
+    """The network in a directory, loaded once a process."""
+    return StaticPairs(path)

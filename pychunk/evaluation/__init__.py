@@ -1,0 +1,1 @@
+"""How good chunks are: measures on arrays and strings."""

@@ -1,0 +1,155 @@
+"""What models compute for the engine before it cuts: sentence vectors and next-sentence probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .encoders.onnx import OnnxEncoder
+from .encoders.pairs import PairScorer
+from .encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
+from .encoders.static import StaticEncoder
+from .encoders.static import load as load_static
+from .encoders.static_pairs import StaticPairs
+from .encoders.tokens import WordPieceTokenizer
+from .plan import Plan, Request, TokenTable
+
+I64 = npt.NDArray[np.int64]
+#: Share of the request's work that is done, from 0 to 1.
+Report = Callable[[float], None]
+
+
+class Models:
+    """The models of a Segmenter: one that cuts (vectors, or pairs for nsp), one whose vectors the table holds.
+
+    With the static encoder the engine computes both in its own call and there is nothing to do here.
+    """
+
+    def __init__(self, plan: Plan, encoder: Any, table_encoder: Any, runtime: str) -> None:
+        self.runtime = runtime
+        self.pairs: PairEncoder | None = pair_encoder(encoder, runtime) if plan.method == "nsp" else None
+        self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, runtime)
+        self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, runtime)
+        #: The vectors of an encoder that cuts and fills the table are computed once.
+        self.one_encoder = self.table is self.cutter
+        self._cuts_by_vectors = plan.method in ("semantic", "cluster", "pic")
+        self._fills_table = plan.chunk_vectors or plan.sentence_vectors
+
+    @property
+    def use_transformer(self) -> bool:
+        """Whether a transformer runs, which takes a thousand times as long as the static encoder."""
+        cuts = self._cuts_by_vectors and isinstance(self.cutter, OnnxEncoder)
+        fills = self._fills_table and isinstance(self.table, OnnxEncoder)
+        return cuts or fills or isinstance(self.pairs, PairScorer)
+
+    @property
+    def use_static(self) -> bool:
+        """Whether vectors of the static encoder decide anything, or are returned."""
+        cuts = self._cuts_by_vectors and isinstance(self.cutter, StaticEncoder)
+        fills = self._fills_table and isinstance(self.table, StaticEncoder)
+        return cuts or fills or isinstance(self.pairs, StaticPairs)
+
+    @property
+    def words(self) -> TokenTable:
+        """Who counts tokens: the static encoder where the engine computes vectors, else the transformer's WordPiece."""
+        model = self.pairs if isinstance(self.pairs, PairScorer) else self.cutter
+        tokenizer = model.tokenizer if isinstance(model, (PairScorer, OnnxEncoder)) else None
+        if isinstance(tokenizer, WordPieceTokenizer) and not self.use_static:
+            return tokenizer
+        return load_static()
+
+    @property
+    def threshold(self) -> float | None:
+        """What was fitted on training articles and is stored with the pair encoder."""
+        if isinstance(self.pairs, PairScorer):
+            return self.pairs.facts.threshold
+        return self.pairs.threshold if self.pairs else None
+
+    def metadata(self, own_vectors: bool) -> dict[str, str]:
+        """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
+        vectors = "given" if own_vectors else self.cutter.fingerprint
+        found = {"encoder": self.pairs.fingerprint if self.pairs else vectors}
+        if self._fills_table:
+            found["vector_encoder"] = vectors if self.one_encoder else self.table.fingerprint
+        if self.use_transformer:
+            running = [
+                each for each in (self.pairs, self.cutter, self.table) if isinstance(each, (PairScorer, OnnxEncoder))
+            ]
+            found["runtime"] = running[0].session.version
+            found["precision"] = running[0].session.arithmetic or running[0].facts.precision
+        return found
+
+    def complete(self, request: Request, engine: Any, report: Report | None = None) -> Request:
+        """The request with all vectors and probabilities that a transformer computes for it."""
+        request = replace(request, encoder=self.words)
+        own = request.vectors is not None
+        if isinstance(self.pairs, StaticPairs):
+            if own:
+                raise ValueError(
+                    "method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors="
+                )
+            request = replace(request, pair_head=self.pairs)
+        cuts = self._cuts_by_vectors and not own and isinstance(self.cutter, OnnxEncoder)
+        fills = self._fills_table and (not self.one_encoder or (not own and isinstance(self.table, OnnxEncoder)))
+        if not (cuts or fills or isinstance(self.pairs, PairScorer)):
+            return request
+        if cuts and request.summaries is not None and not isinstance(request.summaries, np.ndarray):
+            assert isinstance(self.cutter, OnnxEncoder)
+            request = replace(request, summaries=self.cutter.encode(request.summaries, threads=request.threads))
+        spans, documents, _ = engine.sentence_table(request.only_sentences())
+        starts = spans[:, 0] + np.repeat(request.offsets[:-1], np.diff(documents))
+        bounds = np.append(starts, request.offsets[-1])
+        steps = Steps(
+            sum([isinstance(self.pairs, PairScorer), cuts, fills and not (cuts and self.one_encoder)]), report
+        )
+        if isinstance(self.pairs, PairScorer):
+            first, offsets = neighbours(documents)
+            found = self.pairs.probabilities(
+                request.text, bounds, first, first + 1, threads=request.threads, report=steps.next()
+            )
+            request = replace(request, pair_scores=(found, offsets))
+        if cuts:
+            vectors = self._encode(self.cutter, request, bounds, engine, steps)
+            request = replace(request, vectors=(vectors, documents))
+        if fills and not (cuts and self.one_encoder):
+            vectors = self._encode(self.table, request, bounds, engine, steps)
+            if self.one_encoder:
+                request = replace(request, vectors=(vectors, documents))
+            else:
+                request = replace(request, table_vectors=(vectors, documents))
+        return request
+
+    def _encode(self, encoder: VectorEncoder, request: Request, bounds: I64, engine: Any, steps: Steps) -> Any:
+        if isinstance(encoder, OnnxEncoder):
+            return encoder.encode_spans(request.text, bounds, threads=request.threads, report=steps.next())
+        steps.next()
+        return engine.encode_static(request.text, bounds, encoder, threads=request.threads)
+
+
+def neighbours(documents: I64) -> tuple[I64, I64]:
+    """First sentences of all adjacent pairs of documents, int64[p], and the pairs of each, as offsets int64[k + 1]."""
+    last = documents[1:][np.diff(documents) > 0] - 1
+    first = np.delete(np.arange(documents[-1]), last)
+    return first, np.concatenate([[0], np.cumsum(np.maximum(np.diff(documents) - 1, 0))]).astype(np.int64)
+
+
+class Steps:
+    """Progress over several passes of a model, each an equal share."""
+
+    def __init__(self, count: int, report: Report | None) -> None:
+        self.count, self.report, self.begun = max(1, count), report, -1
+
+    def next(self) -> Callable[[int, int], None] | None:
+        """The report of the next pass, of (tokens done, tokens in all)."""
+        self.begun += 1
+        report, before, count = self.report, self.begun, self.count
+        if report is None:
+            return None
+        return lambda done, total: report((before + done / max(1, total)) / count)
+
+
+__all__ = ["Models", "neighbours"]

@@ -1,0 +1,45 @@
+"""Cut where a sentence does not follow the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .base import Method, check_choice, check_number
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+KINDS = ("value", "percentile", "std", "iqr")
+
+
+class Nsp(Method):
+    """Cut where ``p_i = P(sentence i + 1 follows sentence i)`` is under a threshold (BERT's next-sentence prediction).
+
+    ``p`` comes from a cross-encoder with a next-sentence head: the one that pychunk ships (default), any exported
+    ``BertForNextSentencePrediction`` (``encoder=`` its directory), or a small network on the static vectors
+    (``encoder="static"``). ``threshold`` is a number from 0 to 1, ``("percentile", q)``, ``("std", k)`` or
+    ``("iqr", k)`` of the document's own ``p``; default: the value that was fitted on training articles and is stored
+    with the model. ``Segmenter.fit(sample)`` sets it to the mean ``p`` of a sample.
+    """
+
+    name = "nsp"
+    auto_max_tokens = 512
+    fitted_threshold = True
+
+    def __init__(self, *, threshold: tuple[str, float] | float | None = None) -> None:
+        self.threshold = None if threshold is None else _check_threshold(threshold)
+
+    def plan(self, shared: Plan) -> Plan:
+        # Without a threshold: NaN, until the model's own takes its place.
+        kind, value = self.threshold or ("value", float("nan"))
+        return shared.with_(method=self.name, threshold=kind, threshold_value=value)
+
+
+def _check_threshold(threshold: Any) -> tuple[str, float]:
+    if isinstance(threshold, (tuple, list)):
+        if len(threshold) != 2:
+            raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r}")
+        kind = check_choice("threshold[0]", threshold[0], KINDS)
+        limits = {"percentile": (0.0, 100.0), "value": (0.0, 1.0)}.get(kind, (float("-inf"), float("inf")))
+        return kind, check_number(f"threshold {kind!r}", threshold[1], low=limits[0], high=limits[1])
+    return "value", check_number("threshold", threshold, low=0.0, high=1.0)

