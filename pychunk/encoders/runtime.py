@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -187,10 +186,3 @@ class OpenVino(Session):
             request = self._own.request = self._compiled.create_infer_request()
         request.infer(tensors)
         return np.array(request.get_tensor(self._output).data)
-
-
-def pin(thread: int) -> None:
-    """Keeps the calling thread on one of the CPUs that the process may use, where the system can."""
-    if hasattr(os, "sched_setaffinity"):
-        cpus = sorted(os.sched_getaffinity(os.getpid()))
-        os.sched_setaffinity(0, {cpus[thread % len(cpus)]})
