@@ -59,7 +59,9 @@ def read(file: Path) -> Squad:
             for question in part["qas"]:
                 if not question.get("is_impossible"):
                     found.questions.append(question["question"])
-                    found.answers.append([answer["text"] for answer in question["answers"]])
+                    # The standard file has {"text": ..., "answer_start": ...}; some copies keep the text alone.
+                    given = question["answers"]
+                    found.answers.append([each if isinstance(each, str) else each["text"] for each in given])
                     paragraph.append(len(found.paragraphs))
             found.paragraphs.append(part["context"])
             article.append(number)
