@@ -253,6 +253,7 @@ ROWS: dict[str, dict[str, tuple[float, Callable[[list[str]], Run]]]] = {
         "pychunk pic, 1 thread": (60, pychunk_row("pic", 1)),
         "pychunk pic, 2 threads": (60, pychunk_row("pic", 2)),
         "pychunk semantic, 1 thread": (60, pychunk_row("semantic", 1)),
+        "pychunk nsp, static, 2 threads": (60, pychunk_row("nsp", 2, encoder="static")),
         "chonkie semantic, model2vec": (2, each(chonkie_semantic)),
         "chonkie semantic, MiniLM": (0.05, each(chonkie_minilm)),
         "LangChain semantic, MiniLM": (0.05, each(langchain_semantic)),
