@@ -9,7 +9,9 @@
 from ._native import version as __version__
 from .batch import RowError, TextBatch
 from .chunks import Chunk, ChunkBatch
-from .segmenter import Segmenter, backend, segment, sentences
+from .engine import backend
+from .functions import segment, sentences
+from .segmenter import Segmenter
 
 __all__ = [
     "Chunk",

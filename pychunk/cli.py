@@ -15,11 +15,12 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from . import model_cli
-from . import segmenter as engine
+from . import engine, model_cli
 from .chunks import Chunk, ChunkBatch
 from .cli_errors import readable_errors
 from .io import readers, writers
+from .methods import METHODS
+from .segmenter import Segmenter
 
 app = typer.Typer(
     add_completion=False,
@@ -112,7 +113,7 @@ def segment(
             options["threshold"] = _threshold(threshold)
         if summary_column is not None and "summary" not in options:
             options["summary"] = "given"
-        made = engine.Segmenter(
+        made = Segmenter(
             method,
             encoder=encoder,
             vector_encoder=vector_encoder,
@@ -167,7 +168,7 @@ class Shares:
 
 
 def _segmented(
-    made: engine.Segmenter,
+    made: Segmenter,
     inputs: list[str],
     column: str | None,
     id_column: str | None,
@@ -286,7 +287,7 @@ def _header(chunk: Chunk) -> Text:
 def methods() -> None:
     """Explain the methods and their options."""
     console = Console(highlight=False)
-    for name, method in engine.METHODS.items():
+    for name, method in METHODS.items():
         options = inspect.signature(method).parameters.values()
         shown = ", ".join(f"{option.name}={option.default!r}" for option in options) or "no options of its own"
         console.print(Text(name, style="bold cyan").append(f"  {shown}", style="dim"))

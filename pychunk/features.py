@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,49 +85,74 @@ class Models:
 
     def complete(self, request: Request, engine: Any, report: Report | None = None) -> Request:
         """The request with all vectors and probabilities that a transformer computes for it."""
-        request = replace(request, encoder=self.words)
         own = request.vectors is not None
-        if isinstance(self.pairs, StaticPairs):
-            if own:
-                raise ValueError(
-                    "method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors="
-                )
-            request = replace(request, pair_head=self.pairs)
+        request = self._with_static(request, own)
+        pairs = self.pairs if isinstance(self.pairs, PairScorer) else None
         cuts = self._cuts_by_vectors and not own and isinstance(self.cutter, OnnxEncoder)
         fills = self._fills_table and (not self.one_encoder or (not own and isinstance(self.table, OnnxEncoder)))
-        if not (cuts or fills or isinstance(self.pairs, PairScorer)):
+        again = fills and not (cuts and self.one_encoder)
+        if not (cuts or fills or pairs):
             return request
-        if cuts and request.summaries is not None and not isinstance(request.summaries, np.ndarray):
-            assert isinstance(self.cutter, OnnxEncoder)
-            request = replace(request, summaries=self.cutter.encode(request.summaries, threads=request.threads))
-        spans, documents, _ = engine.sentence_table(request.only_sentences())
-        starts = spans[:, 0] + np.repeat(request.offsets[:-1], np.diff(documents))
-        bounds = np.append(starts, request.offsets[-1])
-        steps = Steps(
-            sum([isinstance(self.pairs, PairScorer), cuts, fills and not (cuts and self.one_encoder)]), report
-        )
-        if isinstance(self.pairs, PairScorer):
-            first, offsets = neighbours(documents)
-            found = self.pairs.probabilities(
-                request.text, bounds, first, first + 1, threads=request.threads, report=steps.next()
-            )
-            request = replace(request, pair_scores=(found, offsets))
+        sentences, steps = Sentences.of(request, engine), Steps(sum([bool(pairs), cuts, again]), report)
+        if pairs:
+            request = replace(request, pair_scores=sentences.probabilities(pairs, request, steps))
         if cuts:
-            vectors = self._encode(self.cutter, request, bounds, engine, steps)
-            request = replace(request, vectors=(vectors, documents))
-        if fills and not (cuts and self.one_encoder):
-            vectors = self._encode(self.table, request, bounds, engine, steps)
+            request = self._with_summaries(request)
+            request = replace(request, vectors=sentences.vectors(self.cutter, request, engine, steps))
+        if again:
+            vectors = sentences.vectors(self.table, request, engine, steps)
             if self.one_encoder:
-                request = replace(request, vectors=(vectors, documents))
-            else:
-                request = replace(request, table_vectors=(vectors, documents))
+                return replace(request, vectors=vectors)
+            return replace(request, table_vectors=vectors)
         return request
 
-    def _encode(self, encoder: VectorEncoder, request: Request, bounds: I64, engine: Any, steps: Steps) -> Any:
+    def _with_static(self, request: Request, own_vectors: bool) -> Request:
+        """With what the engine itself reads: the counter of tokens, and the pair head on static vectors."""
+        request = replace(request, encoder=self.words)
+        if not isinstance(self.pairs, StaticPairs):
+            return request
+        if own_vectors:
+            raise ValueError("method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors=")
+        return replace(request, pair_head=self.pairs)
+
+    def _with_summaries(self, request: Request) -> Request:
+        """With vectors in the place of given texts."""
+        if request.summaries is None or isinstance(request.summaries, np.ndarray):
+            return request
+        assert isinstance(self.cutter, OnnxEncoder)
+        return replace(request, summaries=self.cutter.encode(request.summaries, threads=request.threads))
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """A request's sentences: bounds in bytes of its text, int64[n + 1], and the documents as runs of them."""
+
+    bounds: I64
+    documents: I64
+
+    @classmethod
+    def of(cls, request: Request, engine: Any) -> Sentences:
+        """As the engine splits them, or as the request gives them."""
+        spans, documents, _ = engine.sentence_table(request.only_sentences())
+        starts = spans[:, 0] + np.repeat(request.offsets[:-1], np.diff(documents))
+        return cls(np.append(starts, request.offsets[-1]), documents)
+
+    def probabilities(self, scorer: PairScorer, request: Request, steps: Steps) -> tuple[Any, I64]:
+        """float32 of all neighbours, and where each document's begin."""
+        first, offsets = neighbours(self.documents)
+        found = scorer.probabilities(
+            request.text, self.bounds, first, first + 1, threads=request.threads, report=steps.next()
+        )
+        return found, offsets
+
+    def vectors(self, encoder: VectorEncoder, request: Request, engine: Any, steps: Steps) -> tuple[Any, I64]:
+        """float32[n, dim] of all sentences, and where each document's begin."""
+        report = steps.next()
         if isinstance(encoder, OnnxEncoder):
-            return encoder.encode_spans(request.text, bounds, threads=request.threads, report=steps.next())
-        steps.next()
-        return engine.encode_static(request.text, bounds, encoder, threads=request.threads)
+            found = encoder.encode_spans(request.text, self.bounds, threads=request.threads, report=report)
+        else:
+            found = engine.encode_static(request.text, self.bounds, encoder, threads=request.threads)
+        return found, self.documents
 
 
 def neighbours(documents: I64) -> tuple[I64, I64]:

@@ -1,13 +1,12 @@
-"""segment() and Segmenter: split, tokenise, encode, cut, fit to budget, build the table."""
+"""Segmenter: split, tokenise, encode, cut, fit to budget, build the table."""
 
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,13 @@ from . import _native
 from ._arrow import flat_text
 from .batch import RowError, TextBatch
 from .chunks import ChunkBatch, chunk_table
+from .engine import engine
 from .features import Models
-from .methods import METHODS, make_method, option_names
+from .methods import make_method
 from .methods.base import check_whole
+from .options import check_budget, check_device, check_max_tokens, check_wrap
 from .plan import Plan, Request
+from .progress import Progress, reporter, share_of
 from .ragged import ragged_spans, ragged_starts, sentence_matrix
 from .summaries import given_summaries
 
@@ -35,18 +37,6 @@ CALL_BYTES = 32 << 20
 POOL_BYTES = 8 << 20
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
-
-Progress = Callable[[int, int], None]
-
-
-def _engine() -> Any:
-    """The native core, or the NumPy reference where PYCHUNK_BACKEND asks for it."""
-    wish = os.environ.get("PYCHUNK_BACKEND", "native")
-    if wish == "native":
-        return _native
-    if wish == "reference":
-        return importlib.import_module("pychunk._reference.engine")
-    raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
 
 
 class Segmenter:
@@ -120,8 +110,8 @@ class Segmenter:
         self.plan = self.method.plan(
             Plan(
                 method,
-                wrap=_check_wrap(wrap),
-                max_tokens=_check_max_tokens(max_tokens, self.method.auto_max_tokens),
+                wrap=check_wrap(wrap),
+                max_tokens=check_max_tokens(max_tokens, self.method.auto_max_tokens),
                 min_tokens=check_whole("min_tokens", min_tokens, least=0),
                 overlap=check_whole("overlap", overlap, least=0),
                 chunk_vectors=vectors == "chunk",
@@ -130,8 +120,8 @@ class Segmenter:
         )
         if vectors not in (None, "chunk", "sentence"):
             raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
-        _check_budget(self.plan)
-        _check_device(device)
+        check_budget(self.plan)
+        check_device(device)
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
@@ -166,15 +156,15 @@ class Segmenter:
         """The chunks of a batch of documents; see :func:`segment` for the arguments."""
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         self._check_threshold()
-        report = _reporter(progress)
+        report = reporter(progress)
         own = sentence_vectors is not None
         prepared = self._prepare(texts, summaries, titles, sentence_vectors, sentence_spans, page_starts)
         tables: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request in self._requests(texts, prepared, first_document):
             size = int(request.offsets[-1] - request.offsets[0])
-            partly = _share_of(report, done, size, total) if report else None
-            columns = _engine().segment(self.models.complete(request, _engine(), partly))
+            partly = share_of(report, done, size, total) if report else None
+            columns = engine().segment(self.models.complete(request, engine(), partly))
             tables.append(chunk_table(columns, request.ids, request.first_row))
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
@@ -218,7 +208,7 @@ class Segmenter:
         texts = TextBatch.of(sample, column=column, on_error=self.on_error)
         total = count = 0
         for request in self._requests(texts, {}, 0):
-            part, pairs = _engine().adjacent_sums(self.models.complete(request, _engine()))
+            part, pairs = engine().adjacent_sums(self.models.complete(request, engine()))
             total, count = total + part, count + pairs
         if count == 0:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")
@@ -254,9 +244,7 @@ class Segmenter:
     def _sentence_offsets(self, texts: TextBatch) -> npt.NDArray[np.int64]:
         offsets = [np.zeros(1, dtype=np.int64)]
         for _, part in texts.slices(CALL_BYTES):
-            _, doc_offsets, _ = _engine().split_sentences(
-                *flat_text(part), wrap=self.plan.wrap, threads=self._threads()
-            )
+            _, doc_offsets, _ = engine().split_sentences(*flat_text(part), wrap=self.plan.wrap, threads=self._threads())
             offsets.append(doc_offsets[1:] + offsets[-1][-1])
         return np.concatenate(offsets)
 
@@ -288,7 +276,7 @@ class Segmenter:
 
     def _no_columns(self) -> dict[str, Any]:
         empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan)
-        columns: dict[str, Any] = _engine().segment(self.models.complete(empty, _engine()))
+        columns: dict[str, Any] = engine().segment(self.models.complete(empty, engine()))
         return columns
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
@@ -308,135 +296,10 @@ def _metadata(plan: Plan, models: tuple[tuple[str, str], ...], backend: str) -> 
     return {b"pychunk": json.dumps(facts).encode()}
 
 
-def segment(
-    batch: Any,
-    method: str = "pic",
-    *,
-    column: str | None = None,
-    ids: Any = None,
-    summaries: Any = None,
-    titles: Any = None,
-    sentence_vectors: Any = None,
-    sentence_spans: Any = None,
-    page_starts: Any = None,
-    progress: bool | Progress = False,
-    **options: Any,
-) -> ChunkBatch:
-    """Segments documents into exact chunks: ``document[start:end] == chunk.text``, no text lost or repeated.
-
-    Args:
-        batch: a str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
-        method: how to cut; default ``pic``, runs of sentences near to or far from the document's summary.
-        column: the column that holds the text; default: the only string column, else ``text``.
-        ids: one a document, or the name of a column; they make ``chunk_id`` independent of the text.
-        summaries: with ``summary="given"``: one a document (list, array, name of a column, or float[k, d] vectors).
-        titles: with ``summary="title"``: likewise.
-        sentence_vectors: float[n, d], or a list of float[n_i, d], for the sentences of ``sentence_spans`` or, without
-            them, of :func:`sentences`; scaled to unit length.
-        sentence_spans: for each document its sentences as (start, end) in characters, increasing; a gap joins the
-            sentence before it. For a single str, its spans themselves.
-        page_starts: for each document the first characters of its pages; adds the columns ``page``, ``page_end``.
-        progress: True for a progress bar, or a function of (bytes done, bytes in all).
-        **options: of :class:`Segmenter` and of the method.
-
-    Returns:
-        A :class:`ChunkBatch`: an Arrow table, iterable as ``Chunk`` objects.
-
-    Raises:
-        ValueError, TypeError: an unknown option, or a row that is not text, by its number.
-
-    Example:
-        >>> import pychunk
-        >>> chunks = pychunk.segment(["First document. It is short.", "Second."], method="sentence")
-        >>> [(chunk.document, chunk.text) for chunk in chunks]
-        [(0, 'First document.'), (0, 'It is short.'), (1, 'Second.')]
-    """
-    return _cached(method, options)(
-        batch,
-        column=column,
-        ids=ids,
-        summaries=summaries,
-        titles=titles,
-        sentence_vectors=sentence_vectors,
-        sentence_spans=sentence_spans,
-        page_starts=page_starts,
-        progress=progress,
-    )
-
-
-_segmenters: dict[Any, Segmenter] = {}
-
-
-def _cached(method: str, options: dict[str, Any]) -> Segmenter:
-    """The Segmenter of these options; made anew where they cannot be hashed."""
-    frozen = tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in options.items()))
-    try:
-        found = _segmenters.get((method, frozen))
-    except TypeError:
-        return Segmenter(method, **options)
-    if found is None:
-        if len(_segmenters) >= 64:
-            _segmenters.clear()
-        found = _segmenters[(method, frozen)] = Segmenter(method, **options)
-    return found
-
-
-def sentences(batch: Any, *, column: str | None = None, wrap: str | bool = "auto") -> list[list[tuple[int, int]]]:
-    """Sentence spans in characters, one list a document; they tile it (white space follows its sentence).
-
-    What to encode for ``sentence_vectors=``.
-
-    Example:
-        >>> sentences("Dr. Who came. He left.")
-        [[(0, 14), (14, 22)]]
-    """
-    found: list[list[tuple[int, int]]] = []
-    for _, part in TextBatch.of(batch, column=column).slices(CALL_BYTES):
-        text, offsets = flat_text(part)
-        spans, doc_offsets, _ = _engine().split_sentences(
-            text, offsets, wrap=_check_wrap(wrap), threads=_native.default_threads()
-        )
-        for row in range(len(part)):
-            data = text[offsets[row] : offsets[row + 1]]
-            before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
-            own = before[spans[doc_offsets[row] : doc_offsets[row + 1]]]
-            found.append([(int(start), int(end)) for start, end in own])
-    return found
-
-
 def _ragged_slice(
     ragged: tuple[Any, npt.NDArray[np.int64]] | None, rows: slice
 ) -> tuple[Any, npt.NDArray[np.int64]] | None:
     return None if ragged is None else (ragged[0], ragged[1][rows.start : rows.stop + 1])
-
-
-def _check_wrap(wrap: Any) -> bool:
-    if wrap == "auto" or wrap is False:
-        return bool(wrap == "auto")
-    raise ValueError(f"wrap must be 'auto' or False; got {wrap!r}")
-
-
-def _check_max_tokens(value: Any, auto: int) -> int:
-    if value == "auto":
-        return auto
-    return 0 if value is None else check_whole("max_tokens", value, least=1)
-
-
-def _check_budget(plan: Plan) -> None:
-    if plan.max_tokens and plan.min_tokens > plan.max_tokens:
-        raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
-    bound = plan.size if plan.method in ("fixed", "recursive") else plan.max_tokens
-    if bound and plan.overlap >= bound:
-        raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
-    if plan.method == "recursive" and plan.min_tokens:
-        raise ValueError("min_tokens does not apply to 'recursive': its pieces are joined up to size already")
-
-
-def _check_device(device: Any) -> None:
-    if device == "cuda":
-        raise ValueError("device='cuda' asks for CUDA, which this build does not have; use 'auto' or 'cpu'")
-    if device not in ("auto", "cpu"):
-        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}")
 
 
 _warned: set[str] = set()
@@ -452,49 +315,3 @@ def _warn_script(share: float) -> None:
             "method without vectors (fixed, recursive, sentence, paragraph)",
             100 * share,
         )
-
-
-def _share_of(report: Progress, done: int, size: int, total: int) -> Callable[[float], None]:
-    """Progress inside a request: a share of its bytes."""
-    return lambda share: report(done + int(share * size), total)
-
-
-def _reporter(progress: bool | Progress) -> Progress | None:
-    if callable(progress):
-        return progress
-    return _bar() if progress else None
-
-
-def _bar() -> Progress:
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
-
-    bar = Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    task = bar.add_task("segment")
-    bar.start()
-
-    def report(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
-        if done >= total:
-            bar.stop()
-
-    return report
-
-
-def backend() -> dict[str, Any]:
-    """What runs: version, backend, instruction set and those this CPU could run, threads, CUDA.
-
-    Example:
-        >>> sorted(backend())
-        ['backend', 'cuda', 'isa', 'isas', 'threads', 'version']
-    """
-    return {
-        "version": _native.version,
-        "backend": os.environ.get("PYCHUNK_BACKEND", "native"),
-        "isa": _native.isa(),
-        "isas": _native.available_isas(),
-        "threads": _native.default_threads(),
-        "cuda": None,
-    }
-
-
-__all__ = ["METHODS", "Segmenter", "backend", "option_names", "segment", "sentences"]

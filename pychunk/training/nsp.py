@@ -2,7 +2,9 @@
 
 Pairs are neighbours in an article against two kinds of strangers: sentences of other articles and, harder, sentences
 from elsewhere in the same article. Whole articles are held out and measured on. Training stops and goes on at will:
-after every part the weights and the optimizer go to --work, and the same command takes them up again.
+after every part the weights and the optimizer go to --work, and the same command takes them up again. The finished
+model stays in --work/float, from where --teacher trains it further, on pairs of another --stage. Where torch has a
+CUDA device, it is used.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import logging
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from ..encoders.bert_graph import bert_graph
 from ..encoders.pairs import PairScorer
 from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
 from .corpus import read_split
-from .options import add_articles, add_plan, add_teacher, cache_home, plan_from
+from .options import add_articles, add_out, add_plan, add_teacher, cache_home, command, names, new_parser, plan_from
 from .teacher import import_torch, public_name
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,9 @@ _MODELS = Path(__file__).resolve().parents[1] / "models"
 #: Pairs that the held-out articles are measured on, half of them neighbours, and neighbours of training articles whose
 #: mean probability becomes the model's own threshold.
 HELD_OUT_PAIRS, THRESHOLD_PAIRS = 8000, 4000
+#: Tokens from which a sentence counts as whole. One unit in nine of the articles is shorter: nearly all are headings,
+#: after which anything may follow, and no model can tell.
+WHOLE = 8
 #: Tokens of a pair in the shipped model; it learned from shorter ones, the positions beyond are MiniLM's own.
 MAX_LENGTH = 256
 
@@ -57,9 +62,34 @@ def gather(options: argparse.Namespace) -> Material:
     return Material(training, held_out, len(keep))
 
 
-def write(out: Path, model: Any, teacher: str, material: Material, options: argparse.Namespace) -> None:
+@dataclass(frozen=True)
+class History:
+    """Where a model comes from: the one first started from, and the stages that it was trained in."""
+
+    source: str
+    commands: list[str]
+    pairs: int
+
+    @classmethod
+    def of(cls, directory: str) -> History:
+        """What :meth:`then` left beside a model; for any other model, no stage yet."""
+        path = Path(directory) / "history.json"
+        if not path.is_file():
+            return cls(public_name(directory), [], 0)
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    def then(self, command: str, pairs: int) -> History:
+        """One stage more."""
+        return History(self.source, [*self.commands, command], self.pairs + pairs)
+
+    def save(self, directory: Path) -> None:
+        """Write it beside the model."""
+        (directory / "history.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+
+def write(out: Path, model: Any, history: History, material: Material, options: argparse.Namespace) -> None:
     """Write the model with 8-bit weights, measure what was written, fit its threshold, write its facts and card."""
-    weights = {name.removeprefix("bert."): value.float().numpy() for name, value in model.state_dict().items()}
+    weights = {name.removeprefix("bert."): value.float().cpu().numpy() for name, value in model.state_dict().items()}
     head = (weights["cls.seq_relationship.weight"], weights["cls.seq_relationship.bias"])
     graph = bert_graph(weights, model.config.to_dict(), head=head, precision="int8")
     vocabulary = static.SHIPPED / "vocab.txt"  # BERT's, with which the static encoder came
@@ -79,35 +109,25 @@ def write(out: Path, model: Any, teacher: str, material: Material, options: argp
             max_length=MAX_LENGTH,
             precision="int8",
             dim=int(model.config.hidden_size),
-            source=f"{public_name(teacher)}, fine-tuned",
+            source=f"{history.source}, fine-tuned",
             licence="Apache-2.0",
         )
         model_dir.write_facts(aside, facts)
-    measure(out, model, material, options)
-
-
-def measure(out: Path, model: Any | None, material: Material, options: argparse.Namespace) -> None:
-    """Scores of the written model on held-out pairs; with ``model``, before rounding, into ``pychunk.json`` too."""
+    pairs = held_out_pairs(material, options)
+    probabilities = nsp_fit.predict(model, material.held_out, pairs, MAX_LENGTH)
+    metrics = {"float": report(material.held_out, pairs, probabilities), "int8": measure(out, material, options)}
     shipped = PairScorer(out)
-    pairs = nsp_pairs.draw(material.held_out, HELD_OUT_PAIRS, 0.5, options.seed + 1)
-    metrics = {}
-    if model is not None:
-        probabilities = nsp_fit.predict(model, material.held_out, pairs, MAX_LENGTH)
-        metrics["float"] = nsp_eval.score(probabilities, pairs.kind).rounded()
-    metrics["int8"] = nsp_eval.score(scored(shipped, material.held_out, pairs), pairs.kind).rounded()
-    logger.info("%s", json.dumps(metrics, indent=2))
-    if model is None:
-        return
     neighbours = nsp_pairs.draw(material.training, 2 * THRESHOLD_PAIRS, 0.5, options.seed + 2)
     neighbours = neighbours.take(neighbours.kind == nsp_pairs.NEXT)
     threshold = round(float(scored(shipped, material.training, neighbours).mean(dtype=np.float64)), 4)
     notes = {
-        "command": command(options),
+        "commands": history.commands,
         "seed": options.seed,
-        "pairs": options.pairs,
+        "pairs": history.pairs,
         "same_document_share": options.same,
         "held_out_articles": material.held_out_articles,
         "held_out_pairs": HELD_OUT_PAIRS,
+        "whole_sentence": WHOLE,
         "metrics": metrics,
     }
     facts = replace(shipped.facts, threshold=threshold, notes=notes)
@@ -115,41 +135,50 @@ def measure(out: Path, model: Any | None, material: Material, options: argparse.
     (out / "README.md").write_text(nsp_card.card(facts), encoding="utf-8")
 
 
+def held_out_pairs(material: Material, options: argparse.Namespace) -> nsp_pairs.Pairs:
+    """The pairs that models are measured on: the same for every stage."""
+    return nsp_pairs.draw(material.held_out, HELD_OUT_PAIRS, 0.5, options.seed + 1)
+
+
+def measure(model: Path, material: Material, options: argparse.Namespace) -> dict[str, Any]:
+    """What :func:`report` says of an exported model on the held-out pairs; logged."""
+    pairs = held_out_pairs(material, options)
+    found = report(material.held_out, pairs, scored(PairScorer(model), material.held_out, pairs))
+    logger.info("%s", json.dumps(found, indent=2))
+    return found
+
+
+def report(sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, probabilities: F32) -> dict[str, Any]:
+    """Scores over all pairs, and over those whose both sentences have at least ``WHOLE`` tokens."""
+    whole = np.diff(sentences.offsets) >= WHOLE
+    rows = whole[pairs.first] & whole[pairs.second]
+    return {
+        "all": nsp_eval.score(probabilities, pairs.kind).rounded(),
+        "whole": nsp_eval.score(probabilities[rows], pairs.kind[rows]).rounded(),
+        "whole_share": round(float(rows.mean()), 4),
+    }
+
+
 def scored(scorer: PairScorer, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs) -> F32:
     """Probabilities of drawn pairs by an exported model."""
     return scorer.of_tokens((sentences.ids, sentences.offsets), pairs.first, pairs.second)
 
 
-def command(options: argparse.Namespace) -> str:
-    """The command line that makes this model again, without the paths of one machine."""
-    words = [f"--held-out {options.held_out}"]
-    words += [f"--{each.name.replace('_', '-')} {getattr(options, each.name)}" for each in fields(nsp_fit.Plan)]
-    return " ".join(["python -m pychunk.training.nsp", *words])
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m pychunk.training.nsp",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=(
-            "examples:\n"
-            "  python -m pychunk.training.nsp --pairs 20000 --out trial   a trial in minutes\n"
-            "  python -m pychunk.training.nsp                             the shipped model\n"
-            "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again"
-        ),
+    made = new_parser(
+        "nsp",
+        __doc__,
+        "examples:\n"
+        "  python -m pychunk.training.nsp --pairs 20000 --out trial   a trial in minutes\n"
+        "  python -m pychunk.training.nsp                             the shipped model's first stage\n"
+        "  python -m pychunk.training.nsp --teacher WORK/float --stage 1 --work NEW    a second\n"
+        "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again",
     )
     add = made.add_argument
     add_articles(made)
     add_teacher(made, "model to start from")
-    add(
-        "--out",
-        type=Path,
-        default=_MODELS / "nsp",
-        metavar="DIR",
-        help="where the model goes (default: the package's models)",
-    )
+    add_out(made, _MODELS / "nsp")
     add(
         "--work",
         type=Path,
@@ -170,13 +199,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         material = gather(options)
         if options.evaluate:
-            measure(options.out, None, material, options)
+            measure(options.out, material, options)
             return 0
         import_torch().set_num_threads(options.threads)
         plan = plan_from(nsp_fit.Plan, options)
         options.work.mkdir(parents=True, exist_ok=True)
         model = nsp_fit.fit(nsp_fit.model_from(options.teacher), material.training, plan, options.work)
-        write(options.out, model, options.teacher, material, options)
+        history = History.of(options.teacher).then(command("nsp", options, ["held_out", *names(plan)]), plan.pairs)
+        model.save_pretrained(options.work / "float")
+        history.save(options.work / "float")
+        write(options.out, model, history, material, options)
     except KeyboardInterrupt:
         logger.info("interrupted; finished parts are in %s and will be used by the next run", options.work)
         return 130

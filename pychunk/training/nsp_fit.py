@@ -1,10 +1,10 @@
-"""Fine-tune a small BERT with a next-sentence head on pairs, resumable after any kill."""
+"""Fine-tune a small BERT with a next-sentence head on pairs, resumable after any kill, extensible at will."""
 
 from __future__ import annotations
 
 import logging
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import nsp_pairs
+from .options import setting
 from .teacher import import_torch
 
 logger = logging.getLogger(__name__)
@@ -20,26 +21,38 @@ F32 = npt.NDArray[np.float32]
 CLS, SEP = 101, 102
 
 
-def _setting(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
+#: Parts of a run over which the learning rate rises from zero, and over which it falls back to zero at the end.
+RISE, FALL = 0.02, 0.3
 
 
 @dataclass(frozen=True)
 class Plan:
     """How the model is fine-tuned; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
 
-    pairs: int = _setting(320_000, "pairs to learn from, half of them neighbours")
-    same: float = _setting(0.7, "share of the strangers that come from the same document")
-    max_length: int = _setting(96, "tokens of a pair in training, cut longest first")
-    tokens: int = _setting(6144, "tokens in one step")
-    rate: float = _setting(1e-4, "AdamW's learning rate at its height")
-    decay: float = _setting(0.01, "AdamW's weight decay")
-    part: int = _setting(20_000, "pairs between two checkpoints")
-    seed: int = _setting(0, "seed of the held-out split and of the pairs")
+    pairs: int = setting(320_000, "pairs to learn from, half of them neighbours")
+    same: float = setting(0.7, "share of the strangers that come from the same document")
+    max_length: int = setting(96, "tokens of a pair in training, cut longest first")
+    tokens: int = setting(4096, "tokens in one step")
+    rate: float = setting(1e-4, "AdamW's learning rate at its height")
+    decay: float = setting(0.01, "AdamW's weight decay")
+    part: int = setting(20_000, "pairs between two checkpoints")
+    seed: int = setting(0, "seed of the held-out split and of the pairs")
+    stage: int = setting(0, "which draw of pairs: another one for a model that is trained further")
+
+    def rate_after(self, seen: int) -> float:
+        """Learning rate after ``seen`` pairs: a rise, a plateau, and a fall over the last 30 % of the pairs."""
+        done = seen / self.pairs
+        return self.rate * min(1.0, (done + 1e-3) / RISE, max(0.0, 1 - done) / FALL)
+
+    def same_so_far(self, other: Plan, seen: int) -> bool:
+        """Whether both plans train alike up to ``seen`` pairs: a run may be prolonged until its rate falls."""
+        rising = self.pairs == other.pairs or RISE * max(self.pairs, other.pairs) <= seen
+        before_fall = self.pairs == other.pairs or seen <= (1 - FALL) * min(self.pairs, other.pairs)
+        return rising and before_fall and replace(self, pairs=0) == replace(other, pairs=0)
 
 
 def model_from(directory: str) -> Any:
-    """MiniLM with its pooler and a new two-way head, as ``BertForNextSentencePrediction``."""
+    """A BERT as ``BertForNextSentencePrediction``: with the head it has, else with its pooler and a new one."""
     torch = import_torch()
     from transformers import BertForNextSentencePrediction
 
@@ -47,20 +60,34 @@ def model_from(directory: str) -> Any:
     # Plain attention: at 60 tokens the fused kernel for CPUs took a quarter of a step, three times as long.
     # No dropout: every pair is seen once, so there is nothing to overfit, and drawing the masks took 17 % of a step.
     # Word embeddings stay as they are: their gradient, 47 MB that is mostly zeros, took another 16 %.
-    model = BertForNextSentencePrediction.from_pretrained(
-        directory, attn_implementation="eager", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+    loaded: Any = BertForNextSentencePrediction.from_pretrained(
+        directory,
+        attn_implementation="sdpa" if torch.cuda.is_available() else "eager",
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        output_loading_info=True,
     )
+    model, found = loaded
     model.bert.embeddings.word_embeddings.weight.requires_grad_(False)
-    torch.nn.init.normal_(model.cls.seq_relationship.weight, std=0.02)
-    torch.nn.init.zeros_(model.cls.seq_relationship.bias)
-    return model
+    if any(name.startswith("cls.") for name in found["missing_keys"]):
+        torch.nn.init.normal_(model.cls.seq_relationship.weight, std=0.02)
+        torch.nn.init.zeros_(model.cls.seq_relationship.bias)
+    return model.to(device())
 
 
-def _tensors(rows: list[npt.NDArray[np.int64]], lengths: list[tuple[int, int]], chosen: Any) -> tuple[Any, Any]:
+def device() -> str:
+    """A CUDA device where torch has one, else the CPU."""
+    return "cuda" if import_torch().cuda.is_available() else "cpu"
+
+
+def _logits(model: Any, rows: list[npt.NDArray[np.int64]], lengths: list[tuple[int, int]], chosen: Any) -> Any:
+    """float32[n, 2] of pairs of one length; products in bfloat16, the rest in float32."""
     torch = import_torch()
-    ids = torch.from_numpy(np.stack([rows[i] for i in chosen]))
+    ids = np.stack([rows[i] for i in chosen])
     kinds = np.stack([np.repeat([0, 1], lengths[i]) for i in chosen])
-    return ids, torch.from_numpy(kinds)
+    ids, kinds = (torch.from_numpy(array).to(device()) for array in (ids, kinds))
+    with torch.autocast(device(), dtype=torch.bfloat16):
+        return model(input_ids=ids, token_type_ids=kinds).logits.float()
 
 
 def predict(model: Any, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, max_length: int = 256) -> F32:
@@ -69,19 +96,17 @@ def predict(model: Any, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, 
     rows, lengths = nsp_pairs.fill(sentences, pairs, max_length, CLS, SEP)
     out = np.empty(len(pairs), np.float32)
     model.eval()
-    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.inference_mode():
         for chosen in nsp_pairs.batches(np.array([len(row) for row in rows]), 6144, 0):
-            ids, kinds = _tensors(rows, lengths, chosen)
-            logits = model(input_ids=ids, token_type_ids=kinds).logits.float()
-            out[chosen] = torch.softmax(logits, dim=1)[:, 0].numpy()
+            out[chosen] = torch.softmax(_logits(model, rows, lengths, chosen), dim=1)[:, 0].cpu().numpy()
     return out
 
 
 def fit(model: Any, sentences: nsp_pairs.Sentences, plan: Plan, folder: Path) -> Any:
     """Train in parts of ``plan.part`` pairs; after each, weights and optimizer go to ``folder``.
 
-    Steps hold pairs of one length, so nothing is padded. The learning rate rises over the first 5 % of the pairs and
-    falls to zero along a straight line. Arithmetic is bfloat16 where the matrices are large, float32 elsewhere.
+    Steps hold pairs of one length, so nothing is padded. Each part draws its pairs anew, from the plan's seed and its
+    own number, so that a run is prolonged by asking for more pairs.
     """
     torch = import_torch()
     from tqdm import tqdm
@@ -91,30 +116,27 @@ def fit(model: Any, sentences: nsp_pairs.Sentences, plan: Plan, folder: Path) ->
     checkpoint = folder / "checkpoint.pt"
     first, seen = 0, 0
     if checkpoint.is_file():
-        state = torch.load(checkpoint, weights_only=True)
-        if state["plan"] != asdict(plan):
+        state = torch.load(checkpoint, weights_only=True, map_location=device())
+        if not plan.same_so_far(Plan(**state["plan"]), state["seen"]):
             raise ValueError(f"{checkpoint} belongs to other options: remove it, or run with {state['plan']}")
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         first, seen = state["part"], state["seen"]
         logger.info("goes on after %d pairs", seen)
-    pairs = nsp_pairs.draw(sentences, plan.pairs, plan.same, plan.seed)
-    parts = -(-len(pairs) // plan.part)
+    parts = -(-plan.pairs // plan.part)
     for part in range(first, parts):
-        own = pairs.take(np.arange(part * plan.part, min(len(pairs), (part + 1) * plan.part)))
+        seed = [plan.seed, plan.stage, part]
+        own = nsp_pairs.draw(sentences, min(plan.part, plan.pairs - part * plan.part), plan.same, seed)
         rows, lengths = nsp_pairs.fill(sentences, own, plan.max_length, CLS, SEP)
-        labels = torch.from_numpy((own.kind != nsp_pairs.NEXT).astype(np.int64))
-        steps = nsp_pairs.batches(np.array([len(row) for row in rows]), plan.tokens, plan.seed + part)
+        labels = torch.from_numpy((own.kind != nsp_pairs.NEXT).astype(np.int64)).to(device())
+        steps = nsp_pairs.batches(np.array([len(row) for row in rows]), plan.tokens, seed)
         model.train()
         running, right = 0.0, 0
         for chosen in tqdm(steps, desc=f"part {part + 1}/{parts}", leave=False, mininterval=5):
-            done = seen / len(pairs)
-            optimizer.param_groups[0]["lr"] = plan.rate * min(1.0, (done + 1e-3) / 0.05) * (1 - done)
-            ids, kinds = _tensors(rows, lengths, chosen)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                logits = model(input_ids=ids, token_type_ids=kinds).logits
-            wanted = labels[torch.from_numpy(chosen)]
-            loss = torch.nn.functional.cross_entropy(logits.float(), wanted)
+            optimizer.param_groups[0]["lr"] = plan.rate_after(seen)
+            logits = _logits(model, rows, lengths, chosen)
+            wanted = labels[torch.from_numpy(chosen).to(device())]
+            loss = torch.nn.functional.cross_entropy(logits, wanted)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learned, 1.0)

@@ -59,7 +59,7 @@ def tokenize(texts: Sequence[str]) -> Sentences:
     return Sentences(ids, token_offsets, documents)
 
 
-def draw(sentences: Sentences, count: int, same_share: float, seed: int) -> Pairs:
+def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:
     """``count`` pairs, every second one of neighbours; of the strangers, ``same_share`` from the same document.
 
     A stranger is any sentence but the first and the one that follows it. Documents of fewer than four sentences
@@ -102,7 +102,7 @@ def fill(
     return rows, lengths
 
 
-def batches(lengths: I64, tokens: int, seed: int) -> list[I64]:
+def batches(lengths: I64, tokens: int, seed: int | Sequence[int]) -> list[I64]:
     """Row numbers of pairs of one length, up to ``tokens`` in a batch, in random order: nothing is padded."""
     random = np.random.default_rng(seed)
     order = np.lexsort((random.random(len(lengths)), lengths))

@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,26 @@ from ..encoders import static, static_pairs
 from ..encoders.model_dir import sha256
 from ..encoders.pairs import PairScorer
 from . import nsp, nsp_eval, nsp_pairs
-from .options import add_articles
+from .options import add_articles, add_out, add_plan, command, names, new_parser, setting
 from .teacher import import_torch
 
 logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the network is distilled; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
+
+    pairs: int = setting(900_000, "pairs to learn from, half of them neighbours")
+    taught: int = setting(40_000, "of these, scored by the cross-encoder")
+    same: float = setting(0.7, "share of the strangers that come from the same document")
+    hidden: int = setting(32, "width of the network")
+    epochs: int = setting(10, "passes over the pairs")
+    batch: int = setting(1024, "pairs in one step")
+    rate: float = setting(2e-3, "Adam's learning rate at first")
+    seed: int = setting(0, "seed of the held-out split, of the pairs and of the start")
 
 
 def sentence_vectors(sentences: nsp_pairs.Sentences) -> F32:
@@ -147,48 +162,24 @@ def train(options: argparse.Namespace) -> None:
         "licence": "Apache-2.0",
         "seed": options.seed,
         "metrics": metrics,
-        "command": command(options),
+        "command": command("nsp_static", options, ["held_out", *names(Plan)]),
     }
     write(options.out, model, facts)
 
 
-SHOWN = ("held_out", "pairs", "taught", "same", "hidden", "epochs", "batch", "rate", "seed")
-
-
-def command(options: argparse.Namespace) -> str:
-    """The command line that makes this network again, without the paths of one machine."""
-    words = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in SHOWN]
-    return " ".join(["python -m pychunk.training.nsp_static", *words])
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m pychunk.training.nsp_static",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    models = static.SHIPPED
-    add = made.add_argument
+    made = new_parser("nsp_static", __doc__)
     add_articles(made)
-    add(
+    made.add_argument(
         "--teacher",
         type=Path,
-        default=models / "nsp",
+        default=static.SHIPPED / "nsp",
         metavar="DIR",
         help="the cross-encoder (default: the shipped one)",
     )
-    add(
-        "--out", type=Path, default=models, metavar="DIR", help="where the network goes (default: the package's models)"
-    )
-    add("--pairs", type=int, default=900_000, help="pairs to learn from (default: %(default)s)")
-    add("--taught", type=int, default=40_000, help="of these, scored by the cross-encoder (default: %(default)s)")
-    add("--same", type=float, default=0.7, help="share of strangers from the same article (default: %(default)s)")
-    add("--hidden", type=int, default=32, help="width of the network (default: %(default)s)")
-    add("--epochs", type=int, default=10, help="passes over the pairs (default: %(default)s)")
-    add("--batch", type=int, default=1024, help="pairs in one step (default: %(default)s)")
-    add("--rate", type=float, default=2e-3, help="Adam's learning rate at first (default: %(default)s)")
-    add("--seed", type=int, default=0, help="of the split, the pairs and the start (default: %(default)s)")
+    add_out(made, static.SHIPPED)
+    add_plan(made, Plan())
     return made
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import fields
+from collections.abc import Iterable
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,39 @@ from .teacher import default_teacher
 def cache_home() -> Path:
     """Where training keeps what it need not compute again."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pychunk" / "training"
+
+
+def setting(default: Any, text: str) -> Any:
+    """A field of a plan, with the help of its option."""
+    return field(default=default, metadata={"help": text})
+
+
+def new_parser(module: str, description: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
+    """The parser of ``python -m pychunk.training.MODULE``."""
+    return argparse.ArgumentParser(
+        prog=f"python -m pychunk.training.{module}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=epilog,
+    )
+
+
+def command(module: str, options: argparse.Namespace, names: Iterable[str]) -> str:
+    """The command line that trains the same again: the options ``names``, without the paths of one machine."""
+    words = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in names]
+    return " ".join([f"python -m pychunk.training.{module}", *words])
+
+
+def names(plan: Any) -> list[str]:
+    """The options of a plan or of its class."""
+    return [each.name for each in fields(plan)]
+
+
+def add_out(made: argparse.ArgumentParser, default: Path) -> None:
+    """``--out``."""
+    made.add_argument(
+        "--out", type=Path, default=default, metavar="DIR", help="where it goes (default: the package's models)"
+    )
 
 
 def add_articles(made: argparse.ArgumentParser) -> None:

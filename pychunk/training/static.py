@@ -17,7 +17,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,17 @@ import numpy.typing as npt
 from pychunk.training import static_card, static_fit
 from pychunk.training.bags import Bags, tokenize, without_meaning
 from pychunk.training.corpus import Document, read_split, sample_runs, whole_documents
-from pychunk.training.options import add_articles, add_plan, add_teacher, cache_home, plan_from
+from pychunk.training.options import (
+    add_articles,
+    add_out,
+    add_plan,
+    add_teacher,
+    cache_home,
+    command,
+    names,
+    new_parser,
+    plan_from,
+)
 from pychunk.training.static_eval import Scores, score, sentence_vectors, unit
 from pychunk.training.teacher import Floats, Teacher, import_torch, public_name
 
@@ -35,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 NAME = "pychunk-static-en-256"
+#: Options beside the plan's that the table depends on.
+SHOWN = ("sentences", "run", "held_out", "dim", "smooth", "teacher_dtype")
 _MODELS = Path(__file__).resolve().parents[1] / "models"
 
 
@@ -161,7 +173,7 @@ def write(
         "held_out_articles": len(material.held_out.documents),
         "held_out_sentences": material.held_out.sentences(),
         "metrics": {name: value.rounded() for name, value in scores.items()},
-        "command": command(options),
+        "command": command("static", options, [*SHOWN, *names(static_fit.Plan)]),
     }
     (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     (out / "static.md").write_text(static_card.card(facts), encoding="utf-8")
@@ -171,27 +183,16 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def command(options: argparse.Namespace) -> str:
-    """The command line that makes this table again, without the paths of one machine."""
-    shown = ["sentences", "run", "held_out", "dim", "smooth", "teacher_dtype"]
-    shown += [field.name for field in fields(static_fit.Plan)]
-    words = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in shown]
-    return " ".join(["python -m pychunk.training.static", *words])
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m pychunk.training.static",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=(
-            "Most of the time goes into the teacher's vectors. They are cached in shards: interrupt at will and run\n"
-            "the same command again. examples:\n"
-            "  python -m pychunk.training.static --sentences 20000 --epochs 2 --out trial   a trial in minutes\n"
-            "  python -m pychunk.training.static                                            the shipped table\n"
-            "  python -m pychunk.training.static --evaluate                                 measure the shipped table"
-        ),
+    made = new_parser(
+        "static",
+        __doc__,
+        "Most of the time goes into the teacher's vectors. They are cached in shards: interrupt at will and run\n"
+        "the same command again. examples:\n"
+        "  python -m pychunk.training.static --sentences 20000 --epochs 2 --out trial   a trial in minutes\n"
+        "  python -m pychunk.training.static                                            the shipped table\n"
+        "  python -m pychunk.training.static --evaluate                                 measure the shipped table",
     )
     add = made.add_argument
     add_articles(made)
@@ -202,13 +203,7 @@ def parser() -> argparse.ArgumentParser:
         default="bfloat16",
         help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)",
     )
-    add(
-        "--out",
-        type=Path,
-        default=_MODELS,
-        metavar="DIR",
-        help="where the table goes (default: the package's models)",
-    )
+    add_out(made, _MODELS)
     add(
         "--cache",
         type=Path,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pychunk.training.bags import Bags
+from pychunk.training.options import setting
 from pychunk.training.teacher import import_torch
 
 logger = logging.getLogger(__name__)
@@ -19,24 +20,20 @@ Floats = npt.NDArray[np.floating[Any]]
 F32 = npt.NDArray[np.float32]
 
 
-def _setting(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
-
-
 @dataclass(frozen=True)
 class Plan:
     """How the table is fitted; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
 
-    epochs: int = _setting(16, "passes over the sentences")
-    warm: int = _setting(2, "passes of the first fit, from which rare tokens' rows are predicted")
-    batch: int = _setting(1024, "sentences in one step")
-    piece: int = _setting(16, "adjacent sentences kept together, so that the loss sees a document's inside")
-    rate: float = _setting(0.003, "Adam's learning rate at its height; a rare token's row is about 1 long")
-    pull: float = _setting(0.7, "pull of every row towards its start, in multiples of the learning rate")
-    gram: float = _setting(0.2, "weight of the squared error of all similarities in a batch")
-    near: float = _setting(0.2, "weight of the squared error of similarities of sentences kept together")
-    centre: float = _setting(0.2, "weight of the squared error of similarities to the mean of those sentences")
-    seed: int = _setting(0, "seed of the held-out split, of the sample and of the order of the sentences")
+    epochs: int = setting(16, "passes over the sentences")
+    warm: int = setting(2, "passes of the first fit, from which rare tokens' rows are predicted")
+    batch: int = setting(1024, "sentences in one step")
+    piece: int = setting(16, "adjacent sentences kept together, so that the loss sees a document's inside")
+    rate: float = setting(0.003, "Adam's learning rate at its height; a rare token's row is about 1 long")
+    pull: float = setting(0.7, "pull of every row towards its start, in multiples of the learning rate")
+    gram: float = setting(0.2, "weight of the squared error of all similarities in a batch")
+    near: float = setting(0.2, "weight of the squared error of similarities of sentences kept together")
+    centre: float = setting(0.2, "weight of the squared error of similarities to the mean of those sentences")
+    seed: int = setting(0, "seed of the held-out split, of the sample and of the order of the sentences")
 
 
 @dataclass(frozen=True)

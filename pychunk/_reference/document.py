@@ -1,0 +1,172 @@
+"""One document of a request: its sentences, pages, token counts, vectors and affinities, each when asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+
+from ..plan import Request
+from . import budget, wordpiece
+from . import vectors as linear
+from .sentences import PARAGRAPH, sentence_starts
+from .vectors import F32
+
+Trimmed = tuple[int, int]
+
+
+def trim(text: str, begin: int, end: int) -> Trimmed:
+    """[begin, end) without white space at its edges."""
+    while begin < end and text[begin].isspace():
+        begin += 1
+    while end > begin and text[end - 1].isspace():
+        end -= 1
+    return begin, end
+
+
+class Document:
+    """One document of a request, in characters."""
+
+    def __init__(self, request: Request, row: int) -> None:
+        self.request, self.row, self.plan = request, row, request.plan
+        data = bytes(request.text[request.offsets[row] : request.offsets[row + 1]])
+        self.data, self.text = data, data.decode()
+        self.vocabulary: dict[str, int] = {}
+        if request.encoder is not None:
+            self.vocabulary = token_ids(request.encoder)
+        self.flags: list[int] = []
+        self.starts, self.paragraphs = self._sentences()
+        self.pages = self._pages()
+        if request.page_starts is not None:
+            self._cut_at_pages()
+        self.n = len(self.starts)
+        self.ends = [*self.starts[1:], len(self.text)][: self.n]
+        self._tokens: list[int] | None = None
+        self._vectors: F32 | None = None
+        self._affinities: list[float] | None = None
+
+    def _sentences(self) -> tuple[list[int], list[bool]]:
+        given = self.request.sentence_starts
+        if given is None:
+            found, self.flags = sentence_starts(self.text, self.plan.wrap)
+            return found, [bool(flag & PARAGRAPH) for flag in self.flags]
+        values, offsets = given
+        starts = [int(value) for value in values[offsets[self.row] : offsets[self.row + 1]]]
+        name = self.request.first_row + self.row
+        if any(start > len(self.text) for start in starts):
+            raise ValueError(f"sentence_spans of document {name} must lie in its {len(self.text)} characters")
+        if not starts:
+            if self.text.strip():
+                raise ValueError(f"document {name} has text but no sentence in sentence_spans")
+            return [], []
+        starts[0] = 0
+        gaps = [self.text[len(self.text[:start].rstrip()) : start] for start in starts]
+        breaks = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
+        begins = [start == 0 or any(c in breaks for c in gap) for start, gap in zip(starts, gaps, strict=True)]
+        self.flags = [PARAGRAPH * begin for begin in begins]
+        return starts, begins
+
+    def _pages(self) -> list[int]:
+        given = self.request.page_starts
+        if given is None:
+            return [0, *(i + 1 for i, c in enumerate(self.text) if c == "\f")]
+        values, offsets = given
+        return sorted({0, *(int(value) for value in values[offsets[self.row] : offsets[self.row + 1]])})
+
+    def _cut_at_pages(self) -> None:
+        starts: list[int] = []
+        paragraphs: list[bool] = []
+        for i, start in enumerate(self.starts):
+            stop = self.starts[i + 1] if i + 1 < len(self.starts) else len(self.text)
+            starts.append(start)
+            paragraphs.append(self.paragraphs[i])
+            for page in self.pages:
+                if start < page < stop and self.text[starts[-1] : page].strip() and self.text[page:stop].strip():
+                    starts.append(trim(self.text, page, stop)[0])
+                    paragraphs.append(True)
+        self.starts, self.paragraphs = starts, paragraphs
+        self.flags = [PARAGRAPH * begin for begin in paragraphs]
+
+    def page_at(self, character: int) -> int:
+        return bisect_right(self.pages, character)
+
+    def encode(self, text: str) -> list[int]:
+        assert self.request.encoder is not None
+        return wordpiece.encode(text, self.vocabulary, self.request.encoder.tokenizer_options)
+
+    def count(self, text: str) -> int:
+        assert self.request.encoder is not None
+        return wordpiece.count(text, self.vocabulary, self.request.encoder.tokenizer_options)
+
+    def measure(self, text: str, unit: str) -> int:
+        return {"characters": len, "words": lambda t: len(t.split()), "tokens": self.count}[unit](text)
+
+    @property
+    def tokens(self) -> list[int]:
+        if self._tokens is None:
+            self._tokens = [self.count(self.text[a:b]) for a, b in zip(self.starts, self.ends, strict=True)]
+        return self._tokens
+
+    def length(self, unit: str) -> budget.Length:
+        """Of sentences [i, j) in a unit."""
+        if unit == "characters":
+            return lambda i, j: (
+                trim(self.text, 0, self.ends[j - 1])[1] - trim(self.text, self.starts[i], len(self.text))[0]
+            )
+        if unit == "words":
+            counts = [len(self.text[a:b].split()) for a, b in zip(self.starts, self.ends, strict=True)]
+        else:
+            counts = self.tokens
+        return lambda i, j: sum(counts[i:j])
+
+    @property
+    def vectors(self) -> F32:
+        if self._vectors is None:
+            if self.request.vectors is not None:
+                matrix, offsets = self.request.vectors
+                self._vectors = matrix[offsets[self.row] : offsets[self.row + 1]]
+                if len(self._vectors) != self.n:
+                    raise ValueError(
+                        f"document {self.request.first_row + self.row} has {self.n} sentences but "
+                        f"{len(self._vectors)} sentence vectors"
+                    )
+            else:
+                self._vectors = np.stack(
+                    [self.vector(self.text[a:b]) for a, b in zip(self.starts, self.ends, strict=True)]
+                )
+        return self._vectors
+
+    def vector(self, text: str) -> F32:
+        assert self.request.encoder is not None
+        return linear.bag(self.request.encoder.table, self.encode(text))
+
+    @property
+    def affinities(self) -> list[float]:
+        """How much each sentence belongs to the one before: probabilities (nsp), else adjacent cosines."""
+        if self._affinities is None:
+            given, head = self.request.pair_scores, self.request.pair_head
+            if given is not None:
+                found = given[0][given[1][self.row] : given[1][self.row + 1]]
+            elif head is not None:
+                found = linear.next_probabilities(head, self.vectors)
+            else:
+                found = linear.adjacent(self.vectors)
+            self._affinities = [float(x) for x in found]
+        return self._affinities
+
+    @property
+    def table_vectors(self) -> F32:
+        """Those that the table holds."""
+        if self.request.table_vectors is None:
+            return self.vectors
+        matrix, offsets = self.request.table_vectors
+        return matrix[offsets[self.row] : offsets[self.row + 1]]
+
+
+_vocabularies: dict[int, dict[str, int]] = {}
+
+
+def token_ids(encoder: Any) -> dict[str, int]:
+    """Ids of an encoder's tokens."""
+    return _vocabularies.setdefault(id(encoder), {token: i for i, token in enumerate(encoder.vocabulary)})

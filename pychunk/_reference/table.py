@@ -1,0 +1,151 @@
+"""The chunk table of a request, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..plan import Plan, Request
+from . import scoring
+from . import vectors as linear
+from .cut import Cut
+from .document import Document, trim
+from .hashing import chunk_id
+from .vectors import F32
+
+
+def _kind(document: Document, labels: list[bool], first: int, last: int) -> int:
+    """The run's label; of joined runs, the one that holds more tokens (a tie: relevant)."""
+    if not labels:
+        return -1
+    own = labels[first:last]
+    if all(own) or not any(own):
+        return int(own[0])
+    return int(sum(t if label else -t for t, label in zip(document.tokens[first:last], own, strict=True)) >= 0)
+
+
+def _counts_tokens(plan: Plan, request: Request) -> bool:
+    sized = plan.method in ("fixed", "recursive")
+    needs = plan.max_tokens or plan.min_tokens or (plan.overlap and (not sized or plan.unit == "tokens"))
+    needs = needs or plan.chunk_vectors or (sized and plan.unit == "tokens") or plan.method == "cluster"
+    return bool(needs or (plan.needs_vectors and request.vectors is None))
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one sentence gives to a chunk: its characters [begin, end), and its tokens if they are counted."""
+
+    sentence: int
+    begin: int
+    end: int
+    whole: bool
+    tokens: int
+
+
+def segment(request: Request) -> dict[str, Any]:
+    """Columns of the chunk table of a batch, by name; see `_native.segment`."""
+    rows: list[dict[str, Any]] = []
+    for row in range(request.documents):
+        document = Document(request, row)
+        cut = Cut(document)
+        position = previous = 0
+        for span in cut.spans:
+            begin, end = trim(document.text, *span[:2])
+            if begin < end:
+                rows.append(_row(document, cut, (begin, end, *span[2:]), position, previous))
+                previous, position = end, position + 1
+    return _columns(request, rows)
+
+
+def _row(
+    document: Document, cut: Cut, span: tuple[int, int, int, int, int], position: int, previous: int
+) -> dict[str, Any]:
+    """One chunk: characters [begin, end), sentences [first, last), of which those before `own` are repeated."""
+    begin, end, first, last, own = span
+    request, plan, text = document.request, document.plan, document.text[span[0] : span[1]]
+    name = document.data if request.ids is None else str(request.ids[document.row].as_py()).encode()
+    counted = _counts_tokens(plan, request)
+    parts = [_part(document, s, begin, end, counted) for s in range(first, last)]
+    scores = cut.scores[own:last]
+    if plan.method in ("semantic", "nsp"):
+        scores = np.array(document.affinities[own : last - 1], np.float32)
+    row = {
+        "document": request.first_row + document.row,
+        "chunk": position,
+        "start": begin,
+        "end": end,
+        "start_byte": len(document.text[:begin].encode()),
+        "end_byte": len(document.text[:end].encode()),
+        "overlap": max(0, previous - begin),
+        "kind": _kind(document, cut.labels, own, last),
+        "score": scoring.mean(scores) if len(scores) else np.nan,
+        "tokens": document.count(text) if counted and plan.method == "recursive" else sum(p.tokens for p in parts),
+        "page": document.page_at(begin),
+        "page_end": document.page_at(end - 1),
+        "text": text.encode(),
+        "chunk_id": chunk_id(name, begin, end, text),
+    }
+    if plan.chunk_vectors or plan.sentence_vectors:
+        solid = [part for part in parts if part.begin < part.end]
+        row["sentences"] = solid
+        row["sentence_vectors"] = [_vector(document, part) for part in solid]
+        weights = [part.tokens for part in solid] if any(part.tokens for part in solid) else [1] * len(solid)
+        row["weights"] = [np.float32(weight) for weight in weights]
+    return row
+
+
+def _part(document: Document, sentence: int, begin: int, end: int, counted: bool) -> Part:
+    start, stop = document.starts[sentence], document.ends[sentence]
+    at = trim(document.text, max(begin, start), min(end, stop))
+    whole = at == trim(document.text, start, stop)
+    tokens = (document.tokens[sentence] if whole else document.count(document.text[slice(*at)])) if counted else 0
+    return Part(sentence, *at, whole, tokens)
+
+
+def _vector(document: Document, part: Part) -> F32:
+    """The sentence's; of a piece of one, its own where pychunk encodes, else the sentence's all the same."""
+    given = document.request.vectors is not None or document.request.table_vectors is not None
+    if not (part.whole or given):
+        return document.vector(document.text[part.begin : part.end])
+    own: F32 = document.table_vectors[part.sentence]
+    return own
+
+
+def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    plan = request.plan
+
+    def column(name: str, kind: type) -> Any:
+        return np.array([row[name] for row in rows], kind)
+
+    whole = ["document", "chunk", "start", "end", "start_byte", "end_byte", "overlap"]
+    whole += ["tokens"] * _counts_tokens(plan, request)
+    whole += ["page", "page_end"] * (plan.method == "page" or request.page_starts is not None)
+    out: dict[str, Any] = {name: column(name, np.int64) for name in whole}
+    out["kind"], out["score"] = column("kind", np.int8), column("score", np.float32)
+    out["text"] = np.frombuffer(b"".join(row["text"] for row in rows), np.uint8)
+    out["text_offsets"] = np.cumsum([0, *(len(row["text"]) for row in rows)]).astype(np.int64)
+    out["chunk_id"] = np.frombuffer("".join(row["chunk_id"] for row in rows).encode(), np.uint8)
+    dim = _dim(request)
+    if plan.chunk_vectors:
+        scaled = [[w * v for w, v in zip(row["weights"], row["sentence_vectors"], strict=True)] for row in rows]
+        vectors = [linear.normalize(linear.total(np.stack(each))) for each in scaled]
+        out["vector"] = np.array(vectors, np.float32).reshape(-1, dim)
+    if plan.sentence_vectors:
+        parts = [part for row in rows for part in row["sentences"]]
+        out["sentence_offsets"] = np.cumsum([0, *(len(row["sentences"]) for row in rows)]).astype(np.int64)
+        out["sentence_start"] = np.array([part.begin for part in parts], np.int64)
+        out["sentence_end"] = np.array([part.end for part in parts], np.int64)
+        found = [vector for row in rows for vector in row["sentence_vectors"]]
+        out["sentence_vectors"] = np.array(found, np.float32).reshape(-1, dim)
+    out["tokens_met"] = out["fallback_tokens"] = 0
+    return out
+
+
+def _dim(request: Request) -> int:
+    """Width of the vectors in the table."""
+    shown = request.vectors if request.table_vectors is None else request.table_vectors
+    if shown is not None:
+        return int(shown[0].shape[1])
+    return 0 if request.encoder is None else int(request.encoder.table.shape[1])

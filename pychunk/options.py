@@ -1,0 +1,37 @@
+"""Checks of the options that every method has; each message names the choices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .methods.base import check_whole
+from .plan import Plan
+
+
+def check_wrap(wrap: Any) -> bool:
+    if wrap == "auto" or wrap is False:
+        return bool(wrap == "auto")
+    raise ValueError(f"wrap must be 'auto' or False; got {wrap!r}")
+
+
+def check_max_tokens(value: Any, auto: int) -> int:
+    if value == "auto":
+        return auto
+    return 0 if value is None else check_whole("max_tokens", value, least=1)
+
+
+def check_budget(plan: Plan) -> None:
+    if plan.max_tokens and plan.min_tokens > plan.max_tokens:
+        raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
+    bound = plan.size if plan.method in ("fixed", "recursive") else plan.max_tokens
+    if bound and plan.overlap >= bound:
+        raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
+    if plan.method == "recursive" and plan.min_tokens:
+        raise ValueError("min_tokens does not apply to 'recursive': its pieces are joined up to size already")
+
+
+def check_device(device: Any) -> None:
+    if device == "cuda":
+        raise ValueError("device='cuda' asks for CUDA, which this build does not have; use 'auto' or 'cpu'")
+    if device not in ("auto", "cpu"):
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}")
