@@ -11,11 +11,15 @@ from .batch import RowError, TextBatch
 from .chunks import Chunk, ChunkBatch
 from .engine import backend
 from .functions import segment, sentences
+from .retrieval.hits import Hit
+from .retrieval.index import Index
 from .segmenter import Segmenter
 
 __all__ = [
     "Chunk",
     "ChunkBatch",
+    "Hit",
+    "Index",
     "RowError",
     "Segmenter",
     "TextBatch",

@@ -41,13 +41,14 @@ ALLOWED = {
         "summaries",
     },
     "functions": {"_native", "_arrow", "batch", "chunks", "engine", "options", "progress", "segmenter"},
+    "retrieval": {"_native", "encoders", "retrieval", "segmenter"},
     "io": {"batch", "io"},
     "cli_errors": set(),
     "evaluation": {"batch"},
     "model_cli": {"encoders", "cli_errors"},
     "cli": {"segmenter", "engine", "batch", "chunks", "methods", "io", "model_cli", "cli_errors", ""},
     "__main__": {"cli"},
-    "__init__": {"_native", "batch", "chunks", "engine", "functions", "segmenter"},
+    "__init__": {"_native", "batch", "chunks", "engine", "functions", "retrieval", "segmenter"},
     "training": None,  # anything, and nothing imports it
 }
 OPTIONAL = {

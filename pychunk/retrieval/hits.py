@@ -1,0 +1,57 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A chunk beside a hit, or the hit itself, in reading order."""
+
+    chunk: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One chunk that was found.
+
+    Attributes:
+        row: its row in the index. document, id, chunk, chunk_id, start, end, text: as in the chunk table.
+        score: what the hits are ranked by. scores: of each stage: ``dense`` (cosine; of its best sentence where the
+            index holds sentences), ``sparse`` (BM25 as a share of what the query allows), ``rerank``.
+        sentence: span of the best sentence in characters of the document, where dense search looked at sentences.
+        metadata: the chunk table's other columns.
+        around: with ``expand``, the chunks around it and itself, in reading order.
+    """
+
+    row: int
+    document: int
+    id: Any
+    chunk: int
+    chunk_id: str
+    start: int
+    end: int
+    text: str
+    score: float
+    scores: dict[str, float]
+    sentence: tuple[int, int] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    around: tuple[Passage, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class DocumentHits:
+    """The hits of one document, best first; the document scores as its best hit."""
+
+    id: Any
+    document: int
+    score: float
+    hits: tuple[Hit, ...]

@@ -1,0 +1,129 @@
+"""Chunk tables on their way into an index: their vectors taken out, checked against the index's encoder."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..segmenter import Segmenter
+from .part import Layout, Rows
+
+REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
+_VECTORS = ("vector", "sentences")
+
+
+def as_table(chunks: Any) -> pa.Table:
+    """The Arrow table of a ``ChunkBatch``, or of anything that speaks Arrow."""
+    table = chunks if isinstance(chunks, pa.Table) else getattr(chunks, "table", None)
+    if table is None:
+        if not hasattr(chunks, "__arrow_c_stream__"):
+            raise TypeError(f"add() takes chunks as segment() returns them, or an Arrow table; got {type(chunks)}")
+        table = pa.table(chunks)
+    missing = [name for name in REQUIRED if name not in table.column_names]
+    if missing:
+        raise ValueError(f"a chunk table has the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
+    return table
+
+
+def fingerprint(table: pa.Table) -> str | None:
+    """Of the encoder that made the table's vectors; None where it does not say."""
+    raw = (table.schema.metadata or {}).get(b"pychunk")
+    found = None if raw is None else json.loads(raw).get("vector_encoder")
+    return None if found is None else str(found)
+
+
+def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
+    """A table's chunks and vectors.
+
+    Raises:
+        ValueError: vectors that the index needs are not there, or are another encoder's.
+    """
+    wanted = ["sentences"] * layout.sentences + ["vector"] * layout.pooled
+    for name in wanted:
+        if name not in table.column_names:
+            kind = "sentence" if name == "sentences" else "chunk"
+            raise ValueError(
+                f"the chunks have no {kind} vectors, which this index holds: segment with vectors={kind!r}, or pass "
+                "the chunks through pychunk.retrieval.ingest.encode_chunks first"
+            )
+    found = fingerprint(table)
+    if wanted and found != encoder:
+        raise ValueError(
+            f"the chunks' vectors are of encoder {found!r}, the index's of {encoder!r}: segment with the index's "
+            "encoder (vector_encoder=), or create another index"
+        )
+    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    plain = plain.replace_schema_metadata(None)
+    pooled = _matrix(table["vector"].combine_chunks(), layout.dim) if layout.pooled else None
+    if not layout.sentences:
+        return Rows(plain, pooled=pooled)
+    lists = _one(table["sentences"])
+    offsets = np.asarray(lists.offsets, np.int64)
+    start, end, vector = lists.flatten().flatten()
+    spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
+    return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim), pooled)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _matrix(vectors: Any, dim: int) -> npt.NDArray[np.float32]:
+    array = _one(vectors) if isinstance(vectors, pa.ChunkedArray) else vectors
+    width = array.type.list_size if pa.types.is_fixed_size_list(array.type) else dim
+    if width != dim:
+        raise ValueError(f"the chunks' vectors are {width} wide, the index's {dim}")
+    return np.asarray(array.flatten(), np.float32).reshape(-1, dim)
+
+
+def keys(table: pa.Table) -> pa.Array:
+    """What says that a chunk is there already: its document's id where there is one, else its own hash."""
+    name = "id" if "id" in table.column_names else "chunk_id"
+    return _one(table[name].cast(pa.large_string()))
+
+
+def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
+    """bool[n]: chunks whose document, or which themselves, come again later in the same table."""
+    codes = keys(table).dictionary_encode().indices
+    code = np.asarray(codes.fill_null(-1), np.int64)
+    order = np.asarray(table["document"] if "id" in table.column_names else np.arange(len(code)), np.int64)
+    last = np.full(int(code.max(initial=-1)) + 1, -1, np.int64)
+    np.maximum.at(last, code[code >= 0], order[code >= 0])
+    return np.asarray((code >= 0) & (order != np.where(code >= 0, last[code], order)))
+
+
+def encode_chunks(chunks: Any, encoder: Any = None, **options: Any) -> pa.Table:
+    """A chunk table with the sentence and chunk vectors of an encoder, in the place of those it has, if any.
+
+    For chunks from elsewhere, or from a file without vectors. Each chunk is read by itself: a sentence that two chunks
+    share is encoded in both, as far as each holds it.
+
+    Args:
+        chunks: a chunk table. encoder: as for :class:`Segmenter`. **options: ``threads``, ``runtime``, ``progress``.
+    """
+    table = as_table(chunks)
+    progress = options.pop("progress", False)
+    texts = _one(table["text"].cast(pa.large_string()))
+    whole = Segmenter("fixed", size=1 << 40, unit="characters", encoder=encoder, vectors="sentence", **options)
+    found = whole(texts, progress=progress).table
+    filled = np.zeros(table.num_rows + 1, np.int64)
+    filled[np.asarray(found["document"]) + 1] = np.diff(np.asarray(_one(found["sentences"]).offsets))
+    lists = _one(found["sentences"])
+    start, end, vector = lists.flatten().flatten()
+    offsets = np.cumsum(filled)
+    # Spans are counted in the chunk's text; a chunk from elsewhere may begin with white space, segment()'s never do.
+    shift = np.repeat(np.asarray(table["start"], np.int64), np.diff(offsets))
+    items = pa.StructArray.from_arrays(
+        [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]
+    )
+    sentences = pa.LargeListArray.from_arrays(pa.array(offsets), items)
+    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
+    return plain.append_column("sentences", sentences).replace_schema_metadata(metadata)

@@ -1,0 +1,92 @@
+"""The inverted file of one part of an index: for each term the chunks that hold it, and how often."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_counts.npy", "lengths.npy")
+
+
+@dataclass(frozen=True)
+class Postings:
+    """``rows[offsets[t]:offsets[t + 1]]`` hold term ``t``, ``counts`` times; terms are sorted by code points.
+
+    Attributes:
+        terms: large_string[t]. offsets: int64[t + 1]. rows: int32[p], increasing within a term. counts: int32[p].
+        lengths: terms of each row, int32[n].
+    """
+
+    terms: pa.Array
+    offsets: I64
+    rows: I32
+    counts: I32
+    lengths: I32
+
+    def find(self, term: str) -> tuple[I32, I32]:
+        """(rows, counts) of a term; empty where nothing holds it."""
+        at = bisect_left(range(len(self.terms)), term, key=lambda i: str(self.terms[i].as_py()))
+        if at == len(self.terms) or self.terms[at].as_py() != term:
+            return self.rows[:0], self.counts[:0]
+        part = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
+        return self.rows[part], self.counts[part]
+
+    @classmethod
+    def load(cls, folder: Path) -> Postings:
+        """From a part's folder, memory-mapped."""
+        with pa.memory_map(str(folder / FILES[0])) as source:
+            terms = pa.ipc.open_file(source).read_all()["term"]
+        return cls(terms.combine_chunks(), *(np.load(folder / name, mmap_mode="r") for name in FILES[1:]))
+
+    def save(self, folder: Path) -> None:
+        """Into a part's folder."""
+        table = pa.table({"term": self.terms})
+        with pa.OSFile(str(folder / FILES[0]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        arrays: tuple[npt.NDArray[Any], ...] = (self.offsets, self.rows, self.counts, self.lengths)
+        for name, array in zip(FILES[1:], arrays, strict=True):
+            np.save(folder / name, array, allow_pickle=False)
+
+
+class PostingsBuilder:
+    """Collects the terms of rows in order; 12 bytes a term and row until :meth:`finish`."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._parts: list[tuple[I32, I32, I32]] = []
+        self._lengths: list[int] = []
+
+    def add(self, texts: Iterable[list[str]]) -> None:
+        """The terms of the next rows."""
+        numbers, rows, counts = [], [], []
+        for terms in texts:
+            row = len(self._lengths)
+            self._lengths.append(len(terms))
+            for term, count in Counter(terms).items():
+                numbers.append(self._numbers.setdefault(term, len(self._numbers)))
+                rows.append(row)
+                counts.append(count)
+        self._parts.append((np.array(numbers, np.int32), np.array(rows, np.int32), np.array(counts, np.int32)))
+
+    def finish(self) -> Postings:
+        """The postings of all rows."""
+        numbers, rows, counts = (np.concatenate(each) for each in zip(*self._parts, strict=True))
+        terms = sorted(self._numbers)
+        rank = np.empty(len(terms), np.int32)
+        rank[[self._numbers[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
+        numbers = rank[numbers]
+        order = np.argsort(numbers, kind="stable")  # rows stay increasing within a term
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(terms)))]).astype(np.int64)
+        lengths = np.array(self._lengths, np.int32)
+        return Postings(pa.array(terms, pa.large_string()), offsets, rows[order], counts[order], lengths)

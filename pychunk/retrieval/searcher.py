@@ -1,0 +1,213 @@
+"""One state of an index, ready for queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import fusion
+from .bm25 import BM25
+from .fusion import F32, I64, Ranked
+from .hits import DocumentHits, Hit, Passage
+from .part import Layout, Part
+from .sources import BestSentence, ChunkVector, Mask, NearestRows, Sparse
+from .vectors import VectorIndex
+
+_COLUMNS = ("document", "chunk", "chunk_id", "start", "end", "text")
+#: Of the chunk table, of no use for a reader of hits.
+_INTERNAL = ("start_byte", "end_byte", "tokens", "overlap", "kind", "score")
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How to rank: which stages, and how much each counts."""
+
+    mode: str = "hybrid"
+    fusion: str = "score"
+    weight: float = 1.5
+    blend: float = 0.5
+
+    def check(self, layout: Layout) -> None:
+        if self.mode not in ("dense", "sparse", "hybrid"):
+            raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
+        if self.fusion not in ("score", "rrf"):
+            raise ValueError(f"fusion must be 'score' or 'rrf'; got {self.fusion!r}")
+        if self.mode != "dense" and layout.analyzer is None:
+            raise ValueError("this index has no terms for BM25 (it was created with terms=None): use mode='dense'")
+
+
+class Searcher:
+    """The parts of an index, memory-mapped, with what their search needs beside."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        removed: Mask,
+        layout: Layout,
+        *,
+        kinds: Mapping[str, str],
+        stored: Mapping[str, Path],
+        accuracy: int,
+        k1: float,
+        b: float,
+    ) -> None:
+        self.layout = layout
+        self.alive = ~removed
+        self.all_alive = not removed.any()
+        self.table = pa.concat_tables([part.table for part in parts], promote_options="default") if parts else None
+        self.rows = len(removed)
+        self.spans = [part.spans for part in parts]
+        self._span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
+        self.offsets = np.concatenate(
+            [[0], *(part.offsets[1:] + first for part, first in zip(parts, self._span_first, strict=False))]
+        ).astype(np.int64)
+        self.chunk_of = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+        def index(name: str, arrays: list[Any]) -> VectorIndex:
+            return VectorIndex(arrays, layout.dim, kinds[name], stored=stored.get(name), accuracy=accuracy)
+
+        self.sentences = index("sentences", [part.sentences for part in parts]) if layout.sentences else None
+        self.pooled = index("chunks", [part.pooled for part in parts]) if layout.pooled else None
+        postings = [part.postings for part in parts if part.postings is not None]
+        self.bm25 = BM25(postings, self.alive, k1=k1, b=b) if layout.analyzer else None
+
+    def allowed(self, where: Any, ids: Sequence[Any] | None) -> Mask | None:
+        """bool[rows] of the chunks that a search may return; None: all."""
+        if self.table is None or (where is None and ids is None and self.all_alive):
+            return None
+        mask = self.alive
+        if where is not None:
+            mask = mask & self._where(where)
+        if ids is not None:
+            mask = mask & self._where({"id": list(ids)})
+        return np.asarray(mask, np.bool_)
+
+    def _where(self, where: Any) -> Mask:
+        assert self.table is not None
+        if isinstance(where, Mapping):
+            for name in where:
+                if name not in self.table.column_names:
+                    raise ValueError(
+                        f"where names the column {name!r}; the index has {', '.join(self.table.column_names)}"
+                    )
+            expression = pc.scalar(True)
+            for name, value in where.items():
+                kind = self.table.schema.field(name).type
+                values = pa.array(value if isinstance(value, (list, tuple, set)) else [value]).cast(kind)
+                expression = expression & pc.field(name).isin(values)
+        else:
+            expression = where
+        names = [name for name in self.table.column_names if name not in ("text",)]
+        numbered = self.table.select(names).append_column("__row", pa.array(np.arange(self.rows)))
+        mask = np.zeros(self.rows, np.bool_)
+        mask[np.asarray(numbered.filter(expression)["__row"])] = True
+        return mask
+
+    def rank(
+        self, queries: Sequence[str], vectors: F32 | None, count: int, ranking: Ranking, allowed: Mask | None
+    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+        """For each query its best chunks, the names of their scores, and each one's best sentence."""
+        dense = ranking.mode != "sparse"
+        ahead: dict[str, I64] = {}
+        sentence_mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
+        if dense:
+            assert vectors is not None
+            depth = 2 * max(4 * count, 32)
+            if self.sentences is not None:
+                ahead["sentences"] = self.sentences.search(vectors, depth, sentence_mask)[1]
+            if self.pooled is not None:
+                ahead["chunks"] = self.pooled.search(vectors, depth, allowed)[1]
+        found = []
+        for number, query in enumerate(queries):
+            best: BestSentence | None = None
+            sources: list[fusion.Source] = []
+            names: list[str] = []
+            weights: list[float] = []
+            if dense:
+                assert vectors is not None
+                share = ranking.blend if self.sentences is not None and self.pooled is not None else 1.0
+                if self.sentences is not None:
+                    nearest = NearestRows(self.sentences, vectors[number], sentence_mask, ahead["sentences"][number])
+                    best = BestSentence(nearest, self.offsets, self.chunk_of)
+                    sources.append(best)
+                    names.append("dense")
+                    weights.append(share)
+                if self.pooled is not None:
+                    nearest = NearestRows(self.pooled, vectors[number], allowed, ahead["chunks"][number])
+                    sources.append(ChunkVector(nearest))
+                    names.append("chunk")
+                    weights.append(1 - share if self.sentences is not None else 1.0)
+            if ranking.mode != "dense":
+                assert self.bm25 is not None
+                assert self.layout.analyzer is not None
+                sources.append(Sparse(self.bm25.scores(self.layout.analyzer.terms(query)), allowed))
+                names.append("sparse")
+                weights.append(ranking.weight if dense else 1.0)
+            fuse = fusion.reciprocal_rank if ranking.fusion == "rrf" and len(sources) > 1 else fusion.weighted
+            ranked = fuse(sources, weights, count)
+            found.append((ranked, names, best.best(ranked.chunks) if best else None))
+        return found
+
+    def span(self, sentence: int) -> tuple[int, int]:
+        """Of a sentence by its row, in characters of its document."""
+        part = int(np.searchsorted(self._span_first, sentence, side="right")) - 1
+        start, end = self.spans[part][sentence - self._span_first[part]]
+        return int(start), int(end)
+
+    def hits(self, rows: I64, scores: Sequence[float], parts: Sequence[dict[str, float]], sentences: Any) -> list[Hit]:
+        """Hits of rows, with what the chunk table says of them."""
+        if self.table is None or len(rows) == 0:
+            return []
+        found = self.table.take(pa.array(rows)).to_pylist()
+        hits = []
+        for i, (row, values) in enumerate(zip(rows, found, strict=True)):
+            own = {name: values.pop(name) for name in _COLUMNS}
+            name = values.pop("id", None)
+            rest = {key: value for key, value in values.items() if key not in _INTERNAL}
+            sentence = None if sentences is None or sentences[i] < 0 else self.span(int(sentences[i]))
+            hits.append(
+                Hit(
+                    row=int(row),
+                    id=name,
+                    score=float(scores[i]),
+                    scores=parts[i],
+                    sentence=sentence,
+                    metadata=rest,
+                    **own,
+                )
+            )
+        return hits
+
+    def around(self, row: int, width: int) -> tuple[Passage, ...]:
+        """Up to ``width`` chunks of the same document before and after a chunk, and itself."""
+        assert self.table is not None
+        begin, end = max(0, row - width), min(self.rows, row + width + 1)
+        names = [
+            name for name in ("document", "id", "chunk", "start", "end", "text") if name in self.table.column_names
+        ]
+        near = self.table.select(names).slice(begin, end - begin).to_pylist()
+        here = near[row - begin]
+        kept = [
+            each
+            for at, each in enumerate(near, begin)
+            if self.alive[at]
+            and each["document"] == here["document"]
+            and each.get("id") == here.get("id")
+            and each["chunk"] - here["chunk"] == at - row
+        ]
+        return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in kept)
+
+    @staticmethod
+    def by_document(hits: Sequence[Hit]) -> list[DocumentHits]:
+        """Hits grouped by document, the document of the best hit first."""
+        groups: dict[Any, list[Hit]] = {}
+        for hit in hits:
+            # Without ids a document is where its first chunk lies in the index.
+            groups.setdefault(hit.row - hit.chunk if hit.id is None else ("id", hit.id), []).append(hit)
+        return [DocumentHits(own[0].id, own[0].document, own[0].score, tuple(own)) for own in groups.values()]

@@ -1,0 +1,137 @@
+"""The folder of an index: a manifest that names whole files, replaced in one step; one writer, any number of readers.
+
+Files are never changed once a manifest names them. A save writes new ones, then replaces ``manifest.json`` by renaming:
+whoever opens the folder finds the state before or after, whatever moment a process died at. Files that no manifest
+names are left-overs, which the next writer removes. Readers keep what they opened; on POSIX systems a file that is
+removed lives on as long as it is open or mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any
+
+from .part import flush
+
+SCHEMA = 1
+MANIFEST, LOCK = "manifest.json", "lock"
+_BLOCK = 1 << 22
+#: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
+_OWN = re.compile(r"part-\d+|removed-\d+\.npy|(sentences|chunks)-\d+\.faiss|manifest\.json\.\d+\.part")
+
+
+def checksum(path: Path) -> list[int]:
+    """[size, CRC-32] of a file."""
+    value = size = 0
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            value, size = zlib.crc32(block, value), size + len(block)
+    return [size, value]
+
+
+class Store:
+    """The folder, and the manifest as last read or written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest: dict[str, Any] = {}
+        self._lock: Any = None
+
+    def exists(self) -> bool:
+        return (self.folder / MANIFEST).is_file()
+
+    def generation(self) -> Any:
+        """How often the index was saved, as the folder says now; None where it does not."""
+        try:
+            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def read(self, *, verify: bool = True) -> dict[str, Any]:
+        """Read the manifest and check the files that it names.
+
+        Args:
+            verify: compare every file's CRC-32, a gigabyte in about a second; otherwise sizes alone.
+
+        Raises:
+            ValueError: no index, a newer version's, or a file that is missing or damaged; the message names it.
+        """
+        path = self.folder / MANIFEST
+        if not path.is_file():
+            raise ValueError(f"{self.folder} holds no index ({MANIFEST} is missing): create one with Index.create")
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            schema = int(manifest["schema"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again") from error
+        if schema > SCHEMA:
+            raise ValueError(
+                f"{self.folder} was written by pychunk {manifest.get('pychunk')} (index version {schema}; this one "
+                f"reads up to {SCHEMA}): upgrade with pip install -U pychunk"
+            )
+        for name, (size, value) in self.files(manifest).items():
+            file = self.folder / name
+            if not file.is_file():
+                raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
+            if file.stat().st_size != size or (verify and checksum(file)[1] != value):
+                raise ValueError(f"{file} is damaged: restore it from a copy, or build the index again")
+        self.manifest = manifest
+        return self.manifest
+
+    @staticmethod
+    def files(manifest: dict[str, Any]) -> dict[str, list[int]]:
+        """[size, CRC-32] of every file that a manifest names, by path in the folder."""
+        found = dict(manifest["files"])
+        for part in manifest["parts"]:
+            found.update({f"{part['name']}/{name}": value for name, value in part["files"].items()})
+        return found
+
+    def lock(self) -> None:
+        """Become the writer; ValueError where another process is."""
+        if self._lock:
+            return
+        file = open(self.folder / LOCK, "a")  # noqa: SIM115 (held until unlock)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            raise ValueError(f"another process writes to {self.folder}: wait for it, or open for reading") from error
+        self._lock = file
+
+    def unlock(self) -> None:
+        if self._lock:
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def locked(self) -> bool:
+        return self._lock is not None
+
+    def commit(self, manifest: dict[str, Any]) -> None:
+        """Make ``manifest``, whose files are on the disk, the state of the index."""
+        aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
+        aside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        flush(aside)
+        os.replace(aside, self.folder / MANIFEST)
+        flush(self.folder)
+        self.manifest = manifest
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove what the manifest does not name; only the writer may."""
+        named = {name.split("/")[0] for name in self.files(self.manifest)}
+        for path in self.folder.iterdir():
+            if path.name in named or not _OWN.fullmatch(path.name):
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()

@@ -1,0 +1,147 @@
+"""FAISS over the vectors of an index: exact (flat), or approximate (HNSW, IVF-PQ) where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.floating[Any]]
+
+KINDS = ("flat", "hnsw", "ivfpq")
+#: Vectors from which "auto" takes HNSW, and IVF-PQ. On two cores one query takes flat about 7 ms per 100,000 vectors
+#: of 384 dimensions; HNSW holds links besides (270 bytes a vector), IVF-PQ 64 bytes in the place of the vector.
+HNSW_FROM, IVFPQ_FROM = 200_000, 5_000_000
+_BLOCK = 65_536  # vectors handed to FAISS at a time
+#: HNSW: links a vector and level, candidates while building. On 200,000 sentence vectors: see bench/index.py.
+_LINKS, _CONSTRUCTION = 32, 100
+#: Vectors that the cells and codes of IVF-PQ are learned from: 40 a cell.
+_PER_CELL = 40
+
+
+def import_faiss() -> Any:
+    """``faiss``, or an error that names the command which installs it."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise ImportError('an index needs FAISS: pip install "pychunk[index]"') from error
+    return faiss
+
+
+def choose(kind: str, count: int) -> str:
+    """The kind that ``"auto"`` stands for."""
+    if kind != "auto":
+        return kind
+    return "flat" if count < HNSW_FROM else "hnsw" if count < IVFPQ_FROM else "ivfpq"
+
+
+class VectorIndex:
+    """Nearest rows by inner product, of the rows of several arrays numbered on from one to the next.
+
+    Args:
+        arrays: the vectors, memory-mapped or not; all rows together are searched.
+        dim: their width.
+        kind: one of :data:`KINDS`.
+        stored: a file of :meth:`save`, of the first rows; those it lacks are added here.
+        accuracy: candidates (HNSW), or cells (IVF-PQ), that a search looks at: more is slower and finds more.
+    """
+
+    def __init__(
+        self, arrays: Sequence[Vectors], dim: int, kind: str, *, stored: Path | None = None, accuracy: int = 128
+    ) -> None:
+        self.arrays, self.dim, self.kind, self.accuracy = list(arrays), dim, kind, accuracy
+        self._first = np.concatenate([[0], np.cumsum([len(each) for each in arrays])]).astype(np.int64)
+        self._faiss = import_faiss()
+        self._index = self._faiss.read_index(str(stored)) if stored else self._empty()
+        self._fill()
+        self._gpu = self._on_gpu() if kind == "flat" else None
+
+    def __len__(self) -> int:
+        return int(self._first[-1])
+
+    @property
+    def exact(self) -> bool:
+        return self.kind == "flat"
+
+    def save(self, path: Path) -> None:
+        """Write what :meth:`__init__` takes as ``stored``."""
+        self._faiss.write_index(self._index, str(path))
+
+    def rows(self, chosen: I64) -> F32:
+        """The vectors of rows as they are stored, float32[n, dim]."""
+        out = np.empty((len(chosen), self.dim), np.float32)
+        part = np.searchsorted(self._first, chosen, side="right") - 1
+        for each in np.unique(part):
+            own = part == each
+            out[own] = self.arrays[each][chosen[own] - self._first[each]]
+        return out
+
+    def score(self, query: F32, chosen: I64) -> F32:
+        """Inner products of a query with rows, float32[n]; each depends on its row and the query alone."""
+        return np.asarray((self.rows(chosen) * query).sum(axis=1, dtype=np.float32), np.float32)
+
+    def search(self, queries: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None) -> tuple[F32, I64]:
+        """(scores, rows) of the ``count`` best rows of each query, [q, count], best first; -1 where there are fewer.
+
+        ``allowed`` bool[n] leaves the other rows out. Scores are FAISS's, good to about 1e-6.
+        """
+        count = max(1, min(count, len(self)))
+        if len(self) == 0:
+            return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+        if self._gpu is not None and allowed is None:
+            scores, found = self._gpu.search(queries, count)
+        else:
+            scores, found = self._index.search(queries, count, params=self._parameters(count, allowed))
+        return np.asarray(scores, np.float32), np.asarray(found, np.int64)
+
+    def _parameters(self, count: int, allowed: npt.NDArray[np.bool_] | None) -> Any:
+        faiss = self._faiss
+        options: dict[str, Any] = {}
+        if allowed is not None:
+            bits = np.packbits(allowed, bitorder="little")
+            options["sel"] = faiss.IDSelectorBitmap(bits)
+        if self.kind == "hnsw":
+            return faiss.SearchParametersHNSW(efSearch=max(self.accuracy, count), **options)
+        if self.kind == "ivfpq":
+            return faiss.SearchParametersIVF(nprobe=self.accuracy, **options)
+        return faiss.SearchParameters(**options)
+
+    def _empty(self) -> Any:
+        half = bool(self.arrays) and self.arrays[0].dtype == np.float16
+        recipe = {"flat": "SQfp16" if half else "Flat", "hnsw": f"HNSW{_LINKS}" + "_SQfp16" * half}
+        index = self._faiss.index_factory(
+            self.dim, recipe.get(self.kind) or self._ivfpq(), self._faiss.METRIC_INNER_PRODUCT
+        )
+        if self.kind == "hnsw":
+            index.hnsw.efConstruction = _CONSTRUCTION
+        if self.kind == "ivfpq":
+            sample = np.linspace(0, len(self) - 1, min(len(self), _PER_CELL * index.nlist)).astype(np.int64)
+            index.train(self.rows(np.unique(sample)))  # spread evenly over all rows
+        return index
+
+    def _ivfpq(self) -> str:
+        cells = int(max(1, min(65_536, 4 * np.sqrt(len(self)), len(self) / _PER_CELL)))
+        codes = max(m for m in range(1, 65) if self.dim % m == 0)
+        return f"IVF{cells},PQ{codes}x{8 if len(self) >= 256 * _PER_CELL else 4}"
+
+    def _fill(self) -> None:
+        for block in self._blocks(int(self._index.ntotal)):
+            self._index.add(block)
+
+    def _blocks(self, begin: int) -> Iterator[F32]:
+        """Rows from ``begin`` on, in runs that bound what is in memory as float32."""
+        for array, first in zip(self.arrays, self._first[:-1], strict=True):
+            for start in range(max(0, begin - int(first)), len(array), _BLOCK):
+                yield np.ascontiguousarray(array[start : start + _BLOCK], np.float32)
+
+    def _on_gpu(self) -> Any:
+        """The index on a GPU where a GPU build of FAISS finds one."""
+        count = getattr(self._faiss, "get_num_gpus", lambda: 0)()
+        if not count or not hasattr(self._faiss, "StandardGpuResources"):
+            return None
+        return self._faiss.index_cpu_to_gpu(self._faiss.StandardGpuResources(), 0, self._index)
