@@ -5,18 +5,17 @@ from __future__ import annotations
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
-import pyarrow.compute as pc
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from . import engine, model_cli
+from . import engine, eval_cli, index_cli, model_cli
 from .chunks import Chunk, ChunkBatch
+from .cli_batches import Shares, progress_bar, rate_of, segmented
 from .cli_errors import readable_errors
 from .io import readers, writers
 from .methods import METHODS
@@ -33,6 +32,9 @@ app = typer.Typer(
 
 app.add_typer(model_cli.app, name="model")
 app.command("export")(model_cli.export)
+app.command("eval", epilog=eval_cli.EPILOG)(eval_cli.evaluate)
+app.command("index", epilog=index_cli.INDEX_EPILOG)(index_cli.index)
+app.command("search", epilog=index_cli.SEARCH_EPILOG)(index_cli.search)
 
 
 def _version(wanted: bool) -> None:
@@ -128,7 +130,7 @@ def segment(
             **options,
         )
         shares = Shares()
-        batches = _segmented(made, inputs, column, id_column, summary_column, limit, shares)
+        batches = segmented(made, inputs, column, id_column, summary_column, limit, shares)
         if output is None:
             _show(batches)
         else:
@@ -154,89 +156,11 @@ def _threshold(value: str) -> tuple[str, float] | float:
         raise ValueError(f"--threshold must be a number or kind:value such as percentile:20; got {value!r}") from None
 
 
-class Shares:
-    """How much of the input is done, told to whoever shows it, also inside a batch that takes minutes."""
-
-    def __init__(self) -> None:
-        self.done = 0.0
-        self.show: Callable[[float], None] = lambda _: None
-
-    def within(self, stop: float) -> Callable[[int, int], None]:
-        """Progress of a batch that ends at the share `stop`."""
-        begun = self.done
-        return lambda done, total: self.show(begun + (stop - begun) * done / max(1, total))
-
-
-def _segmented(
-    made: Segmenter,
-    inputs: list[str],
-    column: str | None,
-    id_column: str | None,
-    summary_column: str | None,
-    limit: int | None,
-    shares: Shares,
-) -> Iterator[tuple[ChunkBatch, int]]:
-    """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done."""
-    first = 0
-    wanted = [name for name in (column, id_column, summary_column) if name] if column else None
-    total = readers.size_of(inputs)
-    before = 0
-    for path in inputs:
-        size = readers.size_of([path])
-        rows, start = 0, first
-        for table in readers.read(path, columns=wanted):
-            if limit is not None:
-                table = table.slice(0, max(0, limit - first))
-                if table.num_rows == 0:
-                    return
-            is_text = path == "-" or readers.kind_of(path) in readers.TEXT
-            arguments: dict[str, Any] = {"first_document": first}
-            if summary_column is not None:
-                by_title = getattr(made.method, "summary", None) == "title"
-                arguments["titles" if by_title else "summaries"] = summary_column
-            ids = id_column if not is_text else "file" if len(inputs) > 1 else None
-            rows += table.num_rows
-            read = before + min(
-                size, rows * size // max(1, _rows(path, rows, None if limit is None else limit - start))
-            )
-            share = read / total if total else 0.0
-            out = made(table, column="text" if is_text else column, ids=ids, progress=shares.within(share), **arguments)
-            first += out.documents
-            shares.done = share
-            yield out, _text_bytes(out)
-        before += size
-    if first == 0:  # a file without documents becomes a table without rows
-        yield made([], ids=[] if id_column else None), 0
-
-
-def _rows(path: str, seen: int, limit: int | None) -> int:
-    """Rows of a Parquet file, as far as they are wanted; of others, those seen."""
-    rows = seen
-    if path.lower().endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        rows = int(pq.read_metadata(path).num_rows)
-    return rows if limit is None else min(rows, limit)
-
-
-def _text_bytes(out: ChunkBatch) -> int:
-    ends, starts = out.table.column("end_byte"), out.table.column("start_byte")
-    return int(pc.sum(pc.subtract(ends, starts)).as_py() or 0)
-
-
 def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares) -> None:
     errors = Console(stderr=True)
     documents = chunks = size = left_out = 0
     begun = time.monotonic()
-    bar = Progress(
-        TextColumn("segment"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=errors,
-        disable=not errors.is_terminal,
-    )
+    bar = progress_bar("segment", errors)
     with writers.Writer(output) as writer, bar:
         task = bar.add_task("", total=1.0, rate="")
         shares.show = lambda share: bar.update(task, completed=share)
@@ -244,19 +168,14 @@ def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Share
             writer.write(out.table)
             documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
             left_out += len(out.errors)
-            rate = f"{documents:,} documents, {chunks:,} chunks, {_rate(size, begun)}"
+            rate = f"{documents:,} documents, {chunks:,} chunks, {rate_of(size, begun)}"
             bar.update(task, completed=shares.done, rate=rate)
             for error in out.errors[:20]:
                 bar.console.print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
     skipped = f", {left_out} rows left out" if left_out else ""
     errors.print(
-        f"{documents:,} documents, {chunks:,} chunks, {_rate(size, begun)}{skipped}: {output}", highlight=False
+        f"{documents:,} documents, {chunks:,} chunks, {rate_of(size, begun)}{skipped}: {output}", highlight=False
     )
-
-
-def _rate(size: int, begun: float) -> str:
-    rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
-    return f"{rate:.0f} MB/s" if rate >= 10 else f"{rate:.2g} MB/s"
 
 
 def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:

@@ -40,7 +40,7 @@ def run_batches(
     """Calls ``sink`` with the model's output of every batch.
 
     Each thread runs whole batches by itself: two calls on one thread each finish sooner than two threads in one call,
-    and a row's result does not depend on either. Threads are not pinned to cores: 213 against 214 sentences/s on two, and
+    and a row's result does not depend on either. Threads are not pinned to cores: 213 against 214 sentences/s, and
     services that pin alike share one core. ``report(done, total)`` counts tokens; an exception in a thread, or an
     interrupt, ends the others after the batch they are at.
     """

@@ -44,6 +44,62 @@ def answer_shares(chunks: Sequence[str], answers: Sequence[str]) -> F64:
     return shares
 
 
+def hits(shares: F64, allowed: npt.NDArray[np.bool_] | None = None) -> F64:
+    """Hits@k: 1 where an answer occurs in one of the top k chunks that is also ``allowed``; float64[questions].
+
+    Args:
+        shares: float64[questions, k] of :func:`answer_shares`, 0 where fewer than k were retrieved.
+        allowed: bool[questions, k]; None allows all. The strict reading gives :func:`in_paragraph`.
+
+    Example:
+        >>> hits(np.array([[0.0, 0.2], [0.1, 0.0]]), np.array([[True, True], [False, True]]))
+        array([1., 0.])
+
+    Source: Hits@k of open-domain question answering, as the PIC paper reports it.
+    """
+    held = shares > 0
+    if allowed is not None:
+        if allowed.shape != held.shape:
+            raise ValueError(f"allowed must be of the shape of shares, {shares.shape}; got {allowed.shape}")
+        held = held & allowed
+    return np.asarray(held.any(axis=1), np.float64)
+
+
+def in_paragraph(
+    documents: npt.NDArray[np.int64], spans: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Which chunks share a character with the paragraph that their question is about; bool[questions, k].
+
+    Args:
+        documents: of each retrieved chunk, int64[questions, k]; -1 where there were fewer.
+        spans: its start and end in characters, int64[questions, k, 2].
+        gold: document, start and end of the paragraph, int64[questions, 3].
+    """
+    overlaps = np.minimum(spans[..., 1], gold[:, None, 2]) > np.maximum(spans[..., 0], gold[:, None, 1])
+    return np.asarray((documents == gold[:, None, 0]) & overlaps)
+
+
+def hits_within_words(held: npt.NDArray[np.bool_], words: npt.NDArray[np.integer], budgets: Sequence[int]) -> F64:
+    """Hits@k with a budget of words in place of k, the fair comparison of chunk sizes; float64[questions, budgets].
+
+    The ranking is walked down until the budget is spent; a chunk counts only if all of it fits into the budget.
+
+    Args:
+        held: whether the chunk is a hit, bool[questions, depth], best first.
+        words: in the chunk, int[questions, depth]; 0 where fewer were retrieved.
+
+    Example:
+        >>> hits_within_words(np.array([[False, True]]), np.array([[100, 60]]), [150, 160])
+        array([[0., 1.]])
+    """
+    if held.shape != words.shape:
+        raise ValueError(f"words must be of the shape of held, {held.shape}; got {words.shape}")
+    if (words < 0).any():
+        raise ValueError(f"words must not be negative; got {words.min()}")
+    spent = np.cumsum(words, axis=1)
+    return np.stack([(held & (spent <= budget)).any(axis=1) for budget in budgets], axis=1).astype(np.float64)
+
+
 def recall_at_k(shares: F64) -> F64:
     """1 where an answer occurs in one of the top k chunks; ``shares`` float64[questions, k]; float64[questions].
 

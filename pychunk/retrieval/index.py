@@ -399,6 +399,40 @@ class Index:
             lists = [[replace(hit, around=searcher.around(hit.row, expand)) for hit in hits] for hits in lists]
         return [searcher.by_document(hits) for hits in lists] if by_document else lists
 
+    def rank(
+        self,
+        queries: Sequence[str],
+        k: int = 5,
+        mode: str = "hybrid",
+        *,
+        fusion: str = "score",
+        weight: float = 1.5,
+        blend: float = 0.5,
+        query_vectors: Any = None,
+        threads: int | None = None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """What :meth:`search` finds, as rows of :attr:`table` without their texts: for joins and for measuring.
+
+        Returns:
+            (rows int64[q, k], scores float32[q, k]); -1 and NaN where there are fewer hits.
+        """
+        texts = list(queries)
+        ranking = Ranking(mode, fusion, weight, blend)
+        ranking.check(self._layout)
+        vectors = self._query_vectors(texts, query_vectors, mode, threads)
+        rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
+        searcher = self._ready()
+        if searcher.table is not None:
+            for i, (found, _, _) in enumerate(searcher.rank(texts, vectors, k, ranking, searcher.allowed(None, None))):
+                rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
+        return rows, scores
+
+    @property
+    def table(self) -> pa.Table:
+        """All chunks by row, removed ones too, memory-mapped; without vectors."""
+        found = self._ready().table
+        return pa.table({}) if found is None else found
+
     def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
         if given is not None:
             vectors = np.atleast_2d(np.asarray(given, np.float32))
@@ -549,7 +583,9 @@ class Index:
         self._finish_part()
 
     def _append(self, rows: Rows, names: list[str] | None = None) -> None:
-        """Write rows to the open part, which is finished when it is full."""
+        """Write rows to the open part, which is finished when it is full, or where the columns change."""
+        if self._writer is not None and not self._writer.takes(rows.table):
+            self._finish_part()
         if self._writer is None:
             name = names.pop(0) if names else self._next_name()
             self._writer = PartWriter(self.path / name, self._layout)

@@ -105,11 +105,16 @@ class PartWriter:
         names = [SPANS, SENTENCES] * layout.sentences + [POOLED] * layout.pooled
         self._files = {name: open(folder / name, "wb") for name in names}  # noqa: SIM115 (closed in finish)
 
+    def takes(self, table: pa.Table) -> bool:
+        """Whether a table has the columns of those before it; another goes to a part of its own."""
+        return self._table is None or bool(table.schema.equals(self._schema))
+
     def append(self, rows: Rows) -> None:
         """The next chunks."""
         if self._table is None:
-            self._table = pa.ipc.new_file(self._sink, rows.table.schema)
-        self._table.write_table(rows.table.cast(self._table.schema) if self.chunks else rows.table)
+            self._schema = rows.table.schema
+            self._table = pa.ipc.new_file(self._sink, self._schema)
+        self._table.write_table(rows.table)
         self.chunks += rows.table.num_rows
         if self.layout.sentences:
             assert rows.offsets is not None

@@ -1,0 +1,132 @@
+"""How well hypothesised segment boundaries agree with a reference: Pk, WindowDiff, boundary F1.
+
+A document has n units, sentences as a rule. A boundary is the number of the unit that begins a segment, 1 to n - 1;
+the beginning of the document is none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+I64 = npt.NDArray[np.int64]
+
+
+class BoundaryScores(NamedTuple):
+    """Precision, recall and F1 of boundaries."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def in_units(positions: npt.ArrayLike, unit_starts: npt.ArrayLike) -> I64:
+    """The boundaries, as units, of segments that begin at ``positions``; both in characters, int[...].
+
+    A segment counts for the unit that its first character is in, also where it begins inside of it. Unit 0 is left out.
+
+    Example:
+        >>> in_units([0, 40, 95], unit_starts=[0, 20, 40, 80])
+        array([2, 3])
+    """
+    starts = np.asarray(unit_starts, np.int64)
+    units = np.unique(np.searchsorted(starts, np.asarray(positions, np.int64), side="right") - 1)
+    return units[units > 0]
+
+
+def window_size(reference: npt.ArrayLike, units: int) -> int:
+    """Half the mean length of a reference segment, in units, rounded; at least 1."""
+    return max(1, round(units / (2 * (len(_checked(reference, units, "reference")) + 1))))
+
+
+def pk(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, window: int | None = None) -> float:
+    """The share of unit pairs, ``window`` apart, on which the two disagree whether both are in one segment; 0 is best.
+
+    ``window=None`` is :func:`window_size` of the reference. A document of one unit has no pair and scores 0.
+
+    Example:
+        >>> pk([2], [3], units=4, window=1)
+        0.6666666666666666
+
+    Source: Beeferman, Berger and Lafferty, "Statistical models for text segmentation" (1999).
+    """
+    expected, found = _crossed(reference, hypothesis, units, window)
+    return _share((expected > 0) != (found > 0))
+
+
+def window_diff(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, window: int | None = None) -> float:
+    """The share of windows in which the two have different numbers of boundaries; 0 is best.
+
+    As :func:`pk`, but a surplus boundary in a window that has one already counts too.
+
+    Example:
+        >>> window_diff([2], [2, 3], units=5, window=2)
+        0.6666666666666666
+
+    Source: Pevzner and Hearst, "A critique and improvement of an evaluation metric for text segmentation" (2002).
+    """
+    expected, found = _crossed(reference, hypothesis, units, window)
+    return _share(expected != found)
+
+
+def boundary_f1(
+    reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, tolerance: int = 0
+) -> BoundaryScores:
+    """Precision, recall and F1 of hypothesised boundaries, each matched with one of the reference's at the most.
+
+    A match is at most ``tolerance`` units away; as many are matched as can be. Where neither side has a boundary all
+    three are 1, where only one has, all are 0.
+
+    Example:
+        >>> boundary_f1([3, 6], [3, 7, 9], units=10, tolerance=1)
+        BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8)
+    """
+    if tolerance < 0:
+        raise ValueError(f"tolerance must not be negative; got {tolerance}")
+    expected, found = _checked(reference, units, "reference"), _checked(hypothesis, units, "hypothesis")
+    if not len(expected) and not len(found):
+        return BoundaryScores(1.0, 1.0, 1.0)
+    # Both sorted, all of one tolerance: to match the first two that are near enough never costs a match later on.
+    i = j = matches = 0
+    while i < len(expected) and j < len(found):
+        if abs(expected[i] - found[j]) <= tolerance:
+            i, j, matches = i + 1, j + 1, matches + 1
+        elif expected[i] < found[j]:
+            i += 1
+        else:
+            j += 1
+    return BoundaryScores(
+        matches / max(1, len(found)), matches / max(1, len(expected)), 2 * matches / (len(expected) + len(found))
+    )
+
+
+def _checked(boundaries: npt.ArrayLike, units: int, name: str) -> I64:
+    """The boundaries sorted, each once."""
+    if units < 1:
+        raise ValueError(f"units must be at least 1; got {units}")
+    found = np.unique(np.asarray(boundaries, np.int64))
+    outside = found[(found < 1) | (found >= units)]
+    if len(outside):
+        raise ValueError(f"{name} boundaries must be 1 to units - 1 = {units - 1}; got {outside[0]}")
+    return found
+
+
+def _crossed(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, window: int | None) -> tuple[I64, I64]:
+    """How many boundaries of each side stand between unit i and unit i + window, int64[units - window]."""
+    if window is None:
+        window = window_size(reference, units)
+    elif not 1 <= window < max(units, 2):
+        raise ValueError(f"window must be 1 to units - 1 = {units - 1}; got {window}")
+    counts = []
+    for name, boundaries in (("reference", reference), ("hypothesis", hypothesis)):
+        segment = np.zeros(units, np.int64)  # of each unit
+        segment[_checked(boundaries, units, name)] = 1
+        segment = segment.cumsum()
+        counts.append(segment[window:] - segment[:-window])
+    return counts[0], counts[1]
+
+
+def _share(wrong: npt.NDArray[np.bool_]) -> float:
+    return float(wrong.mean()) if len(wrong) else 0.0

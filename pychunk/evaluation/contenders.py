@@ -1,0 +1,148 @@
+"""What an evaluation compares: chunks of pychunk's methods and of peers, with vectors of one encoder and their cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .. import _native
+from ..encoders import registry, static
+from ..retrieval.ingest import encode_chunks
+from ..segmenter import Segmenter
+from .datasets import Dataset
+from .peers import Peer, locate
+
+
+class Encoder:
+    """A vector encoder that counts the tokens it is given."""
+
+    def __init__(self, name: str, runtime: str = "onnxruntime") -> None:
+        self.name = name
+        self.model = registry.vector_encoder(name, runtime)
+        self.tokens = 0
+        self._known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def remembered(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The same, each text encoded once; counts nothing."""
+        new = list({text: None for text in texts if text not in self._known})
+        if new:
+            self._known.update(zip(new, self.model.encode(new), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Unit vectors float32[n, dim]."""
+        self.tokens += count_tokens(texts)
+        return self.model.encode(list(texts))
+
+
+def count_tokens(texts: Sequence[str]) -> int:
+    """WordPiece tokens of texts, without special ones."""
+    data = [text.encode() for text in texts]
+    bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
+    ids, _, _ = _native.encode_words(static.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
+    return len(ids)
+
+
+@dataclass(frozen=True)
+class Chunked:
+    """Chunks of all documents by one contender.
+
+    Attributes:
+        table: chunk table with the column ``sentences``, vectors of the evaluation's encoder.
+        seconds: what cutting took, without the vectors for the index.
+        cutting: tokens that a transformer read for cutting. reused: whether the index gets the vectors it gave.
+        peer: package and version; None for pychunk's own.
+    """
+
+    name: str
+    table: pa.Table
+    seconds: float
+    cutting: int = 0
+    reused: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    peer: str | None = None
+
+    @property
+    def words(self) -> npt.NDArray[np.int64]:
+        """Words of each chunk."""
+        return np.array([len(text.split()) for text in self.table["text"].to_pylist()], np.int64)
+
+
+def by_method(method: str, options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "") -> Chunked:
+    """Chunks of one of pychunk's methods.
+
+    Args:
+        options: of :class:`pychunk.Segmenter`; with ``encoder`` the method cuts by that model's vectors, else by the
+            static ones.
+    """
+    cutter = options.get("encoder")
+    begun = time.perf_counter()
+    Segmenter(method, **options)(data.documents, ids=data.ids)
+    seconds = time.perf_counter() - begun
+    both = Segmenter(method, **{"vector_encoder": encoder.name, **options, "vectors": "sentence"})
+    table = both(data.documents, ids=data.ids).table
+    by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
+    cutting = count_tokens(data.documents) * (1 + (method == "nsp")) if by_model else 0
+    shown = " ".join([method, *(f"{key}={value}" for key, value in options.items() if key != "unit")])
+    return Chunked(name or shown, table, seconds, cutting, cutter == encoder.name, dict(options))
+
+
+def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> Chunked:
+    """Chunks of a peer whose mean length is to be ``words``; its embeddings are the evaluation's.
+
+    Peers have limits, not means: the limit is set anew, up to three times, until the mean is within 5 %. Only the last
+    run is timed and its tokens counted.
+    """
+    ask, best = words, (np.inf, words)
+    for _ in range(3):
+        split = peer.chunker(ask, encoder.remembered)
+        lengths = [len(text[a:b].split()) for text in data.documents for a, b in split(text)]
+        mean = float(np.mean(lengths)) if lengths else words
+        best = min(best, (abs(mean - words), ask))
+        if abs(mean - words) <= 0.05 * words:
+            break
+        ask *= words / mean
+    ask = best[1]
+    before = encoder.tokens
+    cut = peer.make(ask, encoder.encode)
+    begun = time.perf_counter()
+    pieces = [cut(text) for text in data.documents]
+    seconds = time.perf_counter() - begun
+    table = span_table(data, [locate(text, own, peer.name) for text, own in zip(data.documents, pieces, strict=True)])
+    cutting = encoder.tokens - before
+    table = encode_chunks(table, encoder.name)
+    return Chunked(peer.name, table, seconds, cutting, False, {"words": round(ask)}, peer.version)
+
+
+def span_table(data: Dataset, spans: Sequence[Sequence[tuple[int, int]]]) -> pa.Table:
+    """A chunk table of spans in characters, without vectors."""
+    rows: list[dict[str, Any]] = []
+    for number, (text, own) in enumerate(zip(data.documents, spans, strict=True)):
+        for chunk, (start, end) in enumerate(own):
+            name = f"{data.ids[number]}:{chunk}"
+            rows.append(
+                {
+                    "document": number,
+                    "id": data.ids[number],
+                    "chunk": chunk,
+                    "chunk_id": name,
+                    "start": start,
+                    "end": end,
+                    "text": text[start:end],
+                }
+            )
+    return pa.Table.from_pylist(rows)
+
+
+def pooled(chunked: Chunked, encoder: Encoder) -> pa.Table:
+    """The table with each chunk's text encoded as one, the usual recipe; the extra tokens are on ``encoder``."""
+    vectors = encoder.encode(chunked.table["text"].to_pylist())
+    dim = vectors.shape[1]
+    column = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(vectors).ravel()), dim)
+    return chunked.table.drop_columns(["sentences"]).append_column("vector", column)

@@ -1,0 +1,370 @@
+"""What an evaluation found, as a table on the terminal, as JSON and as one self-contained HTML page.
+
+All three are made from one dictionary of plain JSON types (the `results` of the functions here); a field that is
+missing, null or not a number is shown as an en dash::
+
+    dataset      {name, kind: "answers" | "references", documents, questions, words}
+    command, machine, versions {name: version}
+    rows         [{name, options, peer: null | "chonkie 1.7.0", mode, encoder,
+                   measures {name: {mean, low, high}},          low and high: 95 % interval
+                   within {words [..], share [..], low [..], high [..]},
+                   lengths {edges [..], counts [..], mean, std, chunks},
+                   cost {"words a chunk", "chunk seconds", "encoder tokens", "index bytes", "words in top 5"}}]
+    differences  [{measure, row, against, mean, low, high}]     row minus against, on the same questions
+    primary      [measure ..]                                   whose differences the terminal shows; default: all
+    absent       [{name, reason}]                               peers that did not run
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any, TypeGuard
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from . import plots
+from .style import STYLE
+
+Results = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+DASH = "–"
+#: Measures of which less is better; every other measure is the better the higher.
+LOWER_IS_BETTER = {"pk", "windowdiff"}
+DIFFERENCE = ("measure", "row", "against")
+#: Columns of the cost table and how their values are written.
+COSTS: dict[str, Callable[[Any], str]] = {
+    "words a chunk": lambda value: _number(value, ".0f"),
+    "chunk seconds": lambda value: _number(value, ".2f"),
+    "encoder tokens": lambda value: _number(value, ","),
+    "index bytes": lambda value: _size(value),
+    "words in top 5": lambda value: _number(value, ".0f"),
+}
+
+
+def to_json(results: Results) -> str:
+    """The results as JSON text; what is not a finite number becomes null."""
+    return json.dumps(_finite(results), ensure_ascii=False, indent=2) + "\n"
+
+
+def print_table(results: Results, console: Console) -> None:
+    """Measures, costs, differences and absent peers as tables, as many measures side by side as the console is wide."""
+    rows = _rows(results)
+    names = [Text(_text(row.get("name"))) for row in rows]
+    console.print(Text(_title(results), style="bold"))
+    measures = _measures(rows)
+    room = console.width - max((len(name) for name in names), default=0) - 4
+    together = max(1, room // 20)
+    for first in range(0, len(measures), together):
+        shown = measures[first : first + together]
+        table = _table("row", *shown)
+        best = {measure: _best(rows, measure) for measure in shown}
+        for i, row in enumerate(rows):
+            cells = [_cell(_interval(row, measure), i in best[measure]) for measure in shown]
+            table.add_row(names[i], *cells)
+        console.print(table)
+    table = _table("row", *COSTS)
+    for name, row in zip(names, rows, strict=True):
+        table.add_row(name, *_costs(row))
+    console.print(table)
+    primary = results.get("primary")
+    differences = [
+        each for each in results.get("differences") or [] if primary is None or each.get("measure") in primary
+    ]
+    if differences:
+        table = Table("measure", "row", "against", box=None, header_style="dim", pad_edge=False)
+        table.add_column("difference", justify="right")
+        for difference in differences:
+            table.add_row(*(Text(_text(difference.get(key))) for key in DIFFERENCE), _cell(difference, False, "+.3f"))
+        console.print(table)
+    for peer in results.get("absent") or []:
+        console.print(Text(f"absent: {_text(peer.get('name'))}: {_text(peer.get('reason'))}", style="dim"))
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(first, box=None, header_style="dim", pad_edge=False)
+    for name in others:
+        table.add_column(Text(name), justify="right")
+    return table
+
+
+def _cell(interval: Mapping[str, Any], best: bool, form: str = ".3f") -> Text:
+    text = Text(_number(interval.get("mean"), form), style="bold" if best else "")
+    if _is_number(interval.get("low")) and _is_number(interval.get("high")):
+        text.append(f" {interval['low']:{form}}{DASH}{interval['high']:{form}}", style="dim")
+    return text
+
+
+def html(results: Results) -> str:
+    """The results as one page that needs no other file, no script and no network."""
+    sections = [
+        _within(results),
+        _forest(results),
+        _differences(results),
+        _cost(results),
+        _lengths(results),
+        _run(results),
+    ]
+    title = escape(_title(results))
+    dataset = results.get("dataset") or {}
+    sizes = [f"{_number(dataset.get(key), ',')} {key}" for key in ("documents", "questions", "words")]
+    kind = {"answers": "questions with answers", "references": "questions with reference spans"}
+    about = escape(" · ".join([*sizes, kind.get(str(dataset.get("kind")), _text(dataset.get("kind")))]))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1><p>{about}</p></header>\n"
+        + "\n".join(filter(None, sections))
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _within(results: Results) -> str:
+    rows = [row for row in _rows(results) if _numbers((row.get("within") or {}).get("share"))]
+    if not rows:
+        return ""
+    rows.sort(key=lambda row: -row["within"]["share"][-1])
+    own = [i for i, row in enumerate(rows) if not row.get("peer")]
+    peers = [i for i, row in enumerate(rows) if row.get("peer")]
+    edges = [(row["within"].get("low"), row["within"].get("high")) for row in rows]
+    banded = [i for i in (*own[:1], *peers[:1]) if all(_numbers(edge) for edge in edges[i])]
+    legend = "".join(
+        f'<li><span class="key {plots.colour(i)}{" peer" if row.get("peer") else ""}"></span>'
+        f"<span>{_name(row)}</span><b>{100 * row['within']['share'][-1]:.1f} %</b></li>"
+        for i, row in enumerate(rows)
+    )
+    notes = "Share of questions whose answer stands in the first W words of the retrieved chunks."
+    if peers:
+        notes += " Dashed: other packages."
+    if banded:
+        notes += f" Shaded: 95 % interval of line {' and '.join(str(i + 1) for i in banded)}."
+    words = max(row["within"]["words"][-1] for row in rows)
+    return _section(
+        "Answers found within W words",
+        f'<p>{notes}</p><figure class="within">{plots.within_words(rows, banded)}'
+        f"<figcaption>At {words:,} words<ol>{legend}</ol></figcaption></figure>",
+    )
+
+
+def _forest(results: Results) -> str:
+    rows = _rows(results)
+    tables = []
+    for measure in _measures(rows):
+        intervals = [_interval(row, measure) for row in rows]
+        scale = _scale(intervals)
+        best = _best(rows, measure)
+        body = ""
+        for i, (row, interval) in enumerate(zip(rows, intervals, strict=True)):
+            mark = ' class="best"' if i in best else ""
+            cells = f"<td>{_whisker(interval, scale)}</td>{_means(interval)}"
+            body += f'<tr{mark}><th scope="row">{_name(row)}</th>{cells}</tr>'
+        less = " (less is better)" if measure.lower() in LOWER_IS_BETTER else ""
+        tables.append(
+            f'<table class="forest"><caption>{escape(measure)}{less}</caption>{_forest_head(scale, "mean")}'
+            f"<tbody>{body}</tbody></table>"
+        )
+    if not tables:
+        return ""
+    notes = "Means over the questions with their 95 % bootstrap intervals; the best mean is bold."
+    return _section("Measures", f'<p>{notes}</p><div class="grid">{"".join(tables)}</div>')
+
+
+def _differences(results: Results) -> str:
+    differences = results.get("differences") or []
+    if not differences:
+        return ""
+    tables = []
+    for measure in dict.fromkeys(_text(difference.get("measure")) for difference in differences):
+        chosen = [difference for difference in differences if _text(difference.get("measure")) == measure]
+        scale = _scale([*chosen, {"mean": 0.0}])
+        body = "".join(
+            f'<tr><th scope="row">{escape(_text(one.get("row")))} <span class="soft">minus '
+            f"{escape(_text(one.get('against')))}</span></th>"
+            f"<td>{_whisker(one, scale, zero=True)}</td>{_means(one, '+.3f')}</tr>"
+            for one in chosen
+        )
+        tables.append(
+            f'<table class="forest"><caption>{escape(measure)}</caption>{_forest_head(scale, "difference")}'
+            f"<tbody>{body}</tbody></table>"
+        )
+    notes = "Differences on the same questions; an interval that holds 0 decides nothing."
+    return _section("Paired differences", f'<p>{notes}</p><div class="grid">{"".join(tables)}</div>')
+
+
+def _cost(results: Results) -> str:
+    rows = _rows(results)
+    head = "".join(f'<th scope="col">{name}</th>' for name in COSTS)
+    body = "".join(
+        f'<tr><th scope="row">{_name(row)}</th>{"".join(f"<td>{cell}</td>" for cell in _costs(row))}</tr>'
+        for row in rows
+    )
+    return _section("Cost", _scrolled(f'<tr><th scope="col">row</th>{head}</tr>', body, "Cost of each row"))
+
+
+def _lengths(results: Results) -> str:
+    rows = [row for row in _rows(results) if (row.get("lengths") or {}).get("counts")]
+    if not rows:
+        return ""
+    end = max(_far(row["lengths"]) for row in rows)
+    cards = ""
+    for row in rows:
+        lengths = row["lengths"]
+        mean = lengths.get("mean") if _is_number(lengths.get("mean")) else None
+        drawing = plots.histogram(lengths["edges"], lengths["counts"], end, mean, _text(row.get("name")))
+        about = (
+            f"{_number(lengths.get('chunks'), ',')} chunks, "
+            f"{_number(lengths.get('mean'), '.0f')} ± {_number(lengths.get('std'), '.0f')} words"
+        )
+        cards += f'<figure><figcaption>{_name(row)}<br><span class="soft">{about}</span></figcaption>{drawing}</figure>'
+    notes = "Words in a chunk, on the same axis for all rows (each scaled to its own peak); the line is the mean. "
+    notes += "The longest 0.5 % of a row's chunks may lie beyond the axis."
+    return _section("Chunk lengths", f'<p>{notes}</p><div class="grid small">{cards}</div>')
+
+
+def _run(results: Results) -> str:
+    body = ""
+    for row in _rows(results):
+        options = row.get("options") or {}
+        cells = (
+            _text(row.get("peer") or "pychunk"),
+            _text(row.get("mode")),
+            _text(row.get("encoder")),
+            ", ".join(f"{key}={value}" for key, value in options.items()) or DASH,
+        )
+        body += f'<tr><th scope="row">{_name(row)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("row", "package", "mode", "encoder", "options"))
+    versions = ", ".join(f"{name} {version}" for name, version in (results.get("versions") or {}).items()) or DASH
+    absent = "".join(
+        f"<dt>{escape(_text(peer.get('name')))}</dt><dd>{escape(_text(peer.get('reason')))}</dd>"
+        for peer in results.get("absent") or []
+    )
+    if absent:
+        absent = f"<h3>Packages that did not run</h3><dl>{absent}</dl>"
+    return _section(
+        "How it was run",
+        _scrolled(f"<tr>{head}</tr>", body, "Options of each row", "text")
+        + f"<dl><dt>Command</dt><dd><code>{escape(_text(results.get('command')))}</code></dd>"
+        f"<dt>Machine</dt><dd>{escape(_text(results.get('machine')))}</dd>"
+        f"<dt>Versions</dt><dd>{escape(versions)}</dd></dl>" + absent,
+    )
+
+
+def _section(heading: str, body: str) -> str:
+    return f"<section><h2>{heading}</h2>{body}</section>"
+
+
+def _scrolled(head: str, body: str, label: str, kind: str = "") -> str:
+    """A table that scrolls inside the page where the page is narrow; by keyboard too."""
+    table = f'<table class="{kind}"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{table}</div>'
+
+
+def _forest_head(scale: tuple[float, float], last: str) -> str:
+    low, high = (f"{end:.3g}" for end in scale)
+    return (
+        f'<thead><tr><td></td><td><span class="ends"><span>{low}</span><span>{high}</span></span></td>'
+        f'<th scope="col">{last}</th></tr></thead>'
+    )
+
+
+def _name(row: Row) -> str:
+    return escape(_text(row.get("name")))
+
+
+def _means(interval: Mapping[str, Any], form: str = ".3f") -> str:
+    mean, low, high = (_number(interval.get(key), form) for key in ("mean", "low", "high"))
+    ends = f' <span class="soft">{low} to {high}</span>' if DASH not in (low, high) else ""
+    return f'<td class="number">{mean}{ends}</td>'
+
+
+def _whisker(interval: Mapping[str, Any], scale: tuple[float, float], zero: bool = False) -> str:
+    if not _is_number(interval.get("mean")):
+        return ""
+    low, high = (interval.get(key) if _is_number(interval.get(key)) else None for key in ("low", "high"))
+    return plots.whisker(interval["mean"], low, high, scale, zero)
+
+
+def _scale(intervals: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    values = [one[key] for one in intervals for key in ("mean", "low", "high") if _is_number(one.get(key))]
+    marks = plots.ticks(min(values, default=0.0), max(values, default=1.0), 8)
+    return marks[0], marks[-1]
+
+
+def _far(lengths: Mapping[str, Any]) -> float:
+    """The length below which 99.5 % of the chunks are: a few huge chunks would press the others into one bar."""
+    left = 0.995 * sum(lengths["counts"])
+    for edge, count in zip(lengths["edges"][1:], lengths["counts"], strict=True):
+        left -= count
+        if left <= 0:
+            return float(edge)
+    return float(lengths["edges"][-1])
+
+
+def _title(results: Results) -> str:
+    return f"Chunking evaluation: {_text((results.get('dataset') or {}).get('name'))}"
+
+
+def _rows(results: Results) -> list[Row]:
+    return list(results.get("rows") or [])
+
+
+def _measures(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(measure for row in rows for measure in row.get("measures") or {}))
+
+
+def _interval(row: Row, measure: str) -> Mapping[str, Any]:
+    return (row.get("measures") or {}).get(measure) or {}
+
+
+def _best(rows: Sequence[Row], measure: str) -> set[int]:
+    means = [(i, _interval(row, measure).get("mean")) for i, row in enumerate(rows)]
+    known: dict[int, float] = {i: mean for i, mean in means if _is_number(mean)}
+    choose = min if measure.lower() in LOWER_IS_BETTER else max
+    best = choose(known.values(), default=None)
+    return {i for i, mean in known.items() if mean == best}
+
+
+def _costs(row: Row) -> list[str]:
+    """The cells of the cost table, one for each of COSTS."""
+    cost = row.get("cost") or {}
+    return [show(cost.get(key)) for key, show in COSTS.items()]
+
+
+def _text(value: Any) -> str:
+    return DASH if value is None or value == "" else str(value)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _numbers(values: Any) -> bool:
+    """Whether there are values and all are numbers."""
+    return bool(values) and all(map(_is_number, values))
+
+
+def _number(value: Any, form: str) -> str:
+    return f"{value:{form}}" if _is_number(value) else DASH
+
+
+def _size(value: Any) -> str:
+    if not _is_number(value):
+        return DASH
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} GB"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,230 @@
+"""The commands about an index: build and search."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from .cli_batches import Shares, progress_bar, rate_of, segmented
+from .cli_errors import readable_errors
+from .io import readers
+from .retrieval import ingest
+from .retrieval.hits import DocumentHits, Hit
+from .retrieval.index import Index
+from .segmenter import Segmenter
+
+INDEX_EPILOG = """Examples:
+
+pychunk index articles.parquet --id-column id -o wiki.idx
+
+pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
+
+pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, with or without vectors)
+
+pychunk search wiki.idx "Who crossed the Andes?" """
+
+SEARCH_EPILOG = """Examples:
+
+pychunk search wiki.idx "Who crossed the Andes?" -k 3
+
+pychunk search wiki.idx "glacier" "volcano" --mode sparse --json
+
+pychunk search wiki.idx "treaty" --where language=en --expand 1"""
+
+
+def index(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help=f"Documents ({', '.join(readers.KNOWN)}), -, or files of chunks."),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index's folder, new or not.")],
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Whose vectors to hold: static (default), a name of `pychunk model list`, a folder."),
+    ] = None,
+    vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
+    kind: Annotated[str | None, typer.Option(help="flat, hnsw, ivfpq or auto (default).")] = None,
+    terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
+    stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
+    method: Annotated[str, typer.Option("-m", "--method", help="How to cut documents.")] = "recursive",
+    size: Annotated[int, typer.Option(min=1, help="fixed, recursive: longest chunk, in words.")] = 110,
+    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
+    id_column: Annotated[str | None, typer.Option(help="Column of document ids: adding one again replaces it.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None,
+) -> None:
+    """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
+
+    The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
+    """
+    given = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "stemmer": stemmer}
+    given = {name: value for name, value in given.items() if value is not None}
+    with readable_errors("interrupted; the index is as it was"), _opened(output, given) as made:
+        begun = time.monotonic()
+        errors = Console(stderr=True)
+        documents = chunks = size_ = 0
+        facts = made.info
+        shares = Shares()
+        source = _batches(facts, inputs, method, size, column, id_column, limit, threads, shares)
+        bar = progress_bar("index", errors)
+        with bar:
+            task = bar.add_task("", total=1.0, rate="")
+            shares.show = lambda share: bar.update(task, completed=share)
+            for table, count, bytes_ in source:
+                chunks += made.add(table)
+                documents, size_ = documents + count, size_ + bytes_
+                rate = f"{documents:,} documents, {chunks:,} chunks, {rate_of(size_, begun)}"
+                bar.update(task, completed=shares.done, rate=rate)
+            bar.update(task, rate="saving")
+            made.save()
+        facts = made.info
+        errors.print(
+            f"{documents:,} documents, {chunks:,} chunks, {rate_of(size_, begun)}: {output} holds {len(made):,} "
+            f"chunks in {facts['bytes'] / 1e6:.1f} MB",
+            highlight=False,
+        )
+
+
+def _opened(path: Path, given: dict[str, Any]) -> Index:
+    if (path / "manifest.json").is_file():
+        if given:
+            raise ValueError(
+                f"{path} is there already, and {', '.join(f'--{name}' for name in given)} cannot change: leave out "
+                "the option, or remove the folder to build it anew"
+            )
+        return Index.open(path)
+    if given.get("terms") == "none":
+        given["terms"] = None
+    return Index.create(path, **given)
+
+
+def _batches(
+    facts: dict[str, Any],
+    inputs: list[str],
+    method: str,
+    size: int,
+    column: str | None,
+    id_column: str | None,
+    limit: int | None,
+    threads: int | None,
+    shares: Shares,
+) -> Iterator[tuple[pa.Table, int, int]]:
+    """(chunk table, documents, bytes of text), cut here from documents or read from files of chunks."""
+    encoder, vectors = facts["encoder"]["name"], facts["vectors"]
+    if vectors == "both":
+        raise ValueError("an index of both vectors takes chunks from Python: see pychunk.Index.add")
+    chunk_files = [path for path in inputs if _holds_chunks(path)]
+    if chunk_files and len(chunk_files) < len(inputs):
+        raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs documents: add them one after the other")
+    if chunk_files:
+        for path in inputs:
+            for table in _whole_documents(path):
+                if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
+                    table = ingest.encode_chunks(table, encoder, threads=threads)
+                count = len(table["document"].unique())
+                yield table, count, table["text"].nbytes
+        return
+    sized: dict[str, Any] = {"size": size, "unit": "words"} if method in ("fixed", "recursive") else {}
+    made = Segmenter(method, vector_encoder=encoder, vectors=vectors, threads=threads, **sized)
+    for out, bytes_ in segmented(made, inputs, column, id_column, None, limit, shares):
+        yield out.table, out.documents, bytes_
+
+
+def _holds_chunks(path: str) -> bool:
+    if path == "-" or readers.kind_of(path) in readers.TEXT:
+        return False
+    for table in readers.read(path):
+        return set(ingest.REQUIRED) <= set(table.column_names)
+    return False
+
+
+def _whole_documents(path: str) -> Iterator[pa.Table]:
+    """Tables of a file of chunks, each document in one: adding part of one would replace the other part."""
+    held: pa.Table | None = None
+    for table in readers.read(path):
+        joined = table if held is None else pa.concat_tables([held, table])
+        document = np.asarray(joined["document"])
+        changes = np.flatnonzero(np.diff(document))
+        border = int(changes[-1]) + 1 if len(changes) else 0
+        if border:
+            yield joined.slice(0, border)
+        held = joined.slice(border)
+    if held is not None and held.num_rows:
+        yield held
+
+
+def search(
+    path: Annotated[Path, typer.Argument(metavar="INDEX", help="The index's folder.")],
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="One question or several.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Hits for each query.")] = 5,
+    mode: Annotated[str, typer.Option(help="dense (vectors), sparse (BM25) or hybrid (both).")] = "hybrid",
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only chunks with this value; may be repeated.")
+    ] = None,
+    expand: Annotated[int, typer.Option(min=0, help="Show this many chunks before and after each hit.")] = 0,
+    rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
+    by_document: Annotated[bool, typer.Option("--by-document", help="Group hits by document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a query, with scores and spans.")] = False,
+) -> None:
+    """Find the chunks that answer a question; the sentence that matched best is highlighted."""
+    with readable_errors("interrupted"):
+        made = Index.open(path)
+        found: Any = made.search(
+            queries, k, mode, where=_where(where), expand=expand, rerank=rerank, by_document=by_document
+        )
+        console = Console(highlight=False)
+        for query, hits in zip(queries, found, strict=True):
+            if as_json:
+                typer.echo(json.dumps({"query": query, "hits": [asdict(hit) for hit in hits]}, ensure_ascii=False))
+                continue
+            if len(queries) > 1:
+                console.print(Text(query, style="bold"))
+            for rank, hit in enumerate(hits, 1):
+                for line in _shown(rank, hit):
+                    console.print(line)
+                console.print()
+
+
+def _where(given: list[str] | None) -> dict[str, list[str]] | None:
+    found: dict[str, list[str]] = {}
+    for each in given or []:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ValueError(f"--where must be COLUMN=VALUE; got {each!r}")
+        found.setdefault(name, []).append(value)
+    return found or None
+
+
+def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
+    if isinstance(hit, DocumentHits):
+        yield Text(f"{rank}. document {_name(hit)}", style="bold cyan").append(f"  {hit.score:.3f}", style="dim")
+        for each in hit.hits:
+            yield from _body(each)
+        return
+    header = Text(f"{rank}. document {_name(hit)}, chunk {hit.chunk}", style="bold cyan")
+    header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
+    parts = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
+    yield header.append(f" ({parts})", style="dim")
+    yield from _body(hit)
+
+
+def _name(hit: Hit | DocumentHits) -> Any:
+    return hit.document if hit.id is None else hit.id
+
+
+def _body(hit: Hit) -> Iterator[Text]:
+    for passage in hit.around or (hit,):
+        text = Text(passage.text, style="" if passage.chunk == hit.chunk else "dim")
+        if hit.sentence and passage.chunk == hit.chunk:
+            text.stylize("bold yellow", hit.sentence[0] - hit.start, hit.sentence[1] - hit.start)
+        yield text
