@@ -1,0 +1,199 @@
+"""The harness: what it reports is what searching and counting by hand give."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("faiss")
+
+from typer.testing import CliRunner
+
+import pychunk
+from pychunk.cli import app
+from pychunk.evaluation import contenders, datasets, metrics, runner
+from pychunk.evaluation.contenders import Encoder
+from pychunk.evaluation.datasets import Dataset, Question
+
+TEXTS = [
+    "Cats purr when they are content. Kittens are blind at birth. A group of cats is called a clowder.\n"
+    "Dogs descend from wolves. A border collie herds sheep. Puppies open their eyes after two weeks.",
+    "The Rhine rises in Switzerland. It flows through Basel. It reaches the sea in the Netherlands.\n"
+    "The Danube rises in the Black Forest. Its delta lies in Romania. Vienna stands on it.",
+    "Python was released in 1991. Guido van Rossum designed it. Its name comes from a comedy group.\n"
+    "Rust was released in 2015. Its compiler checks borrows. It has no garbage collector.",
+]
+ASKED = [
+    ("What is a group of cats called?", 0, "clowder"),
+    ("Which animals are the ancestors of dogs?", 0, "wolves"),
+    ("Where does the Rhine rise?", 1, "Switzerland"),
+    ("Which city stands on the Danube?", 1, "Vienna"),
+    ("Who designed Python?", 2, "Guido van Rossum"),
+    ("When was Rust released?", 2, "2015"),
+]
+
+
+def paragraph(text: str, answer: str) -> tuple[int, int]:
+    at = text.index(answer)
+    return (0, text.index("\n")) if at < text.index("\n") else (text.index("\n") + 1, len(text))
+
+
+def answered() -> Dataset:
+    questions = [Question(q, d, (a,), paragraph=paragraph(TEXTS[d], a)) for q, d, a in ASKED]
+    return Dataset("small", "answers", ["animals", "rivers", "languages"], TEXTS, questions)
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return Encoder("static")
+
+
+@pytest.mark.parametrize("mode", runner.MODES)
+def test_strict_hits_are_those_that_searching_by_hand_finds(tmp_path: Path, encoder: Encoder, mode: str) -> None:
+    data = answered()
+    chunked = contenders.by_method("sentence", {}, data, encoder)
+    vectors = encoder.encode([question.text for question in data.questions])
+    found = runner.retrieve(chunked, data, encoder, mode, vectors, {"stemmer": "english"})
+    values, within = runner.measure(found, data)
+
+    layout = "chunk" if mode.startswith("recipe") else "sentence"
+    chunks = pychunk.segment(TEXTS, "sentence", vectors=layout, ids=data.ids)
+    with pychunk.Index.create(tmp_path / "index", vectors=layout, stemmer="english") as index:
+        index.add(chunks)
+        how = {"recipe": "dense", "recipe+bm25": "hybrid"}.get(mode, mode)
+        lists = index.search([question.text for question in data.questions], k=20, mode=how)
+    for i, (question, hits) in enumerate(zip(data.questions, lists)):
+        begin, end = question.paragraph
+        right = [
+            hit.document == question.document
+            and hit.start < end
+            and hit.end > begin
+            and f" {metrics.normalize_answer(question.answers[0])} " in f" {metrics.normalize_answer(hit.text)} "
+            for hit in hits
+        ]
+        for k in runner.CUTOFFS:
+            assert values[f"strict hits@{k}"][i] == any(right[:k])
+        spent = np.cumsum([len(hit.text.split()) for hit in hits])
+        for budget, share in zip(runner.BUDGETS, within[i]):
+            assert share == any(ok and words <= budget for ok, words in zip(right, spent))
+
+
+def test_results_hold_every_row_with_intervals_costs_and_differences(encoder: Encoder) -> None:
+    data = answered()
+    makers = [
+        lambda: contenders.by_method("sentence", {}, data, encoder),
+        lambda: contenders.by_method("paragraph", {}, data, encoder),
+    ]
+    results = runner.run(data, makers, encoder, ["hybrid", "recipe"], {"stemmer": "english"})
+    assert [row["name"] for row in results["rows"]] == [
+        "sentence, hybrid",
+        "sentence, recipe",
+        "paragraph, hybrid",
+        "paragraph, recipe",
+    ]
+    for row in results["rows"]:
+        for value in row["measures"].values():
+            assert 0 <= value["low"] <= value["mean"] <= value["high"] <= 1
+        assert row["cost"]["index bytes"] > 0
+        assert row["lengths"]["chunks"] == (18 if row["name"].startswith("sentence") else 6)
+    first = results["rows"][0]["measures"]
+    for each in results["differences"]:
+        other = next(row for row in results["rows"] if row["name"] == each["row"])
+        expected = other["measures"][each["measure"]]["mean"] - first[each["measure"]]["mean"]
+        assert each["mean"] == pytest.approx(expected)
+    json.dumps(results)
+
+
+def test_references_are_scored_by_characters(encoder: Encoder) -> None:
+    spans = [((TEXTS[d].index(a), TEXTS[d].index(a) + len(a)),) for _, d, a in ASKED]
+    questions = [Question(q, d, spans=own) for (q, d, _), own in zip(ASKED, spans)]
+    data = Dataset("small", "references", ["a", "b", "c"], TEXTS, questions)
+    whole = contenders.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
+    vectors = encoder.encode([question.text for question in questions])
+    found = runner.retrieve(whole, data, encoder, "hybrid", vectors, {})
+    values, within = runner.measure(found, data)
+    assert (values["recall@5"] == 1).all()  # three chunks in all: every one is retrieved
+    everything = sum(len(text) for text in TEXTS)
+    for i, ((begin, end),) in enumerate(spans):
+        assert values["precision@5"][i] == pytest.approx((end - begin) / everything)
+    assert (within[:, -1] == 1).all()
+
+
+def test_pages_count_only_in_the_right_document(encoder: Encoder) -> None:
+    starts = [[0, text.index("\n") + 1] for text in TEXTS]
+    questions = [Question(q, d, page=1 + (TEXTS[d].index(a) >= starts[d][1])) for q, d, a in ASKED]
+    data = Dataset("small", "pages", ["a", "b", "c"], TEXTS, questions, page_starts=starts)
+    chunked = contenders.by_method("paragraph", {}, data, encoder)
+    vectors = encoder.encode([question.text for question in questions])
+    values, _ = runner.measure(runner.retrieve(chunked, data, encoder, "hybrid", vectors, {}), data)
+    assert values["accuracy doc"].mean() == 1
+    assert values["page recall@20"].mean() == 1
+    assert values["accuracy page"].mean() >= 0.75
+
+
+def test_sections_found_exactly_score_perfectly(encoder: Encoder) -> None:
+    cuts = [[text.index("\n") + 1] for text in TEXTS]
+    data = Dataset("small", "boundaries", ["a", "b", "c"], TEXTS, boundaries=cuts)
+    right = runner.measure_boundaries(contenders.by_method("paragraph", {}, data, encoder), data)
+    wrong = runner.measure_boundaries(contenders.by_method("sentence", {}, data, encoder), data)
+    assert right["pk"].tolist() == right["windowdiff"].tolist() == [0, 0, 0]
+    assert right["boundary F1"].tolist() == [1, 1, 1]
+    assert (wrong["windowdiff"] > 0).all()
+    assert (wrong["boundary F1"] < 1).all()
+
+
+def test_a_peer_is_asked_until_its_mean_length_is_right(encoder: Encoder, articles: list[str]) -> None:
+    pytest.importorskip("langchain_text_splitters")
+    from pychunk.evaluation import peers
+
+    recursive = next(peer for peer in peers.PEERS if peer.name == "LangChain recursive")
+    data = Dataset("wiki", "answers", [str(i) for i in range(20)], articles[:20], [])
+    chunked = contenders.by_peer(recursive, 80, data, encoder)
+    assert chunked.words.mean() == pytest.approx(80, rel=0.08)
+    for document, start, end, text in zip(
+        *(chunked.table[name].to_pylist() for name in ("document", "start", "end", "text"))
+    ):
+        assert data.documents[document][start:end] == text
+
+
+def test_eval_writes_table_json_and_page(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text(
+        "".join(json.dumps({"question": q, "answers": [a], "document": TEXTS[d]}) + "\n" for q, d, a in ASKED)
+    )
+    out, page = tmp_path / "out.json", tmp_path / "out.html"
+    call = ["eval", str(file), "-m", "sentence", "-m", "recursive:size=20", "--json", str(out), "--html", str(page)]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0, done.output
+    assert "recursive:size=20, hybrid" in done.output
+    results = json.loads(out.read_text())
+    assert len(results["rows"]) == 4
+    assert "recursive:size=20, dense" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing.json"], "nothing.json"),
+        (["questions.jsonl", "--mode", "psychic"], "psychic"),
+        (["questions.jsonl", "-m", "sentense"], "sentense"),
+        (["questions.jsonl", "-m", "fixed:size"], "NAME:OPTION=VALUE"),
+    ],
+)
+def test_eval_says_what_is_wrong(tmp_path: Path, arguments: list[str], words: str) -> None:
+    (tmp_path / "questions.jsonl").write_text(json.dumps({"question": "a?", "answers": ["b"], "document": "b."}) + "\n")
+    done = CliRunner().invoke(app, ["eval", str(tmp_path / arguments[0]), *arguments[1:]])
+    assert done.exit_code == 2
+    assert words in done.output.replace("\n", "")
+
+
+def test_squad_with_the_recommended_options_finds_what_the_documentation_says(data: Path, encoder: Encoder) -> None:
+    """A slice: 300 questions against all articles."""
+    squad = datasets.squad(data / "squad" / "dev-v2.0.json", 300)
+    vectors = encoder.encode([question.text for question in squad.questions])
+    chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, squad, encoder)
+    found = runner.retrieve(chunked, squad, encoder, "hybrid", vectors, {"stemmer": "english"})
+    values, _ = runner.measure(found, squad)
+    assert values["strict hits@1"].mean() > 0.7
+    assert values["strict hits@5"].mean() > 0.88
