@@ -130,7 +130,7 @@ def _batches(
         for path in inputs:
             for table in _whole_documents(path):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
-                    table = ingest.encode_chunks(table, encoder, threads=threads)
+                    table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=threads)
                 count = len(table["document"].unique())
                 yield table, count, table["text"].nbytes
         return

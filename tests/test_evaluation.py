@@ -197,3 +197,12 @@ def test_squad_with_the_recommended_options_finds_what_the_documentation_says(da
     values, _ = runner.measure(found, squad)
     assert values["strict hits@1"].mean() > 0.7
     assert values["strict hits@5"].mean() > 0.88
+
+
+@pytest.mark.parametrize(("method", "options"), [("pic", {}), ("recursive", {"size": 5, "unit": "words"})])
+def test_sentences_encoded_once_are_what_the_segmenter_gives(tiny_encoder: Path, method: str, options: dict) -> None:
+    data = answered()
+    shared = contenders.by_method(method, options, data, Encoder(str(tiny_encoder))).table
+    own = pychunk.segment(TEXTS, method, vector_encoder=str(tiny_encoder), vectors="sentence", ids=data.ids, **options)
+    assert shared["text"].to_pylist() == own.table["text"].to_pylist()
+    assert shared["sentences"].to_pylist() == own.table["sentences"].to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from .. import _native
 from ..encoders import registry, static
+from ..functions import sentences
 from ..retrieval.ingest import encode_chunks
 from ..segmenter import Segmenter
 from .datasets import Dataset
@@ -26,6 +28,7 @@ class Encoder:
         self.name = name
         self.model = registry.vector_encoder(name, runtime)
         self.tokens = 0
+        self._sentences: tuple[Dataset, list[list[tuple[int, int]]], npt.NDArray[np.float32]] | None = None
         self._known: dict[str, npt.NDArray[np.float32]] = {}
 
     def remembered(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -34,6 +37,14 @@ class Encoder:
         if new:
             self._known.update(zip(new, self.model.encode(new), strict=True))
         return np.stack([self._known[text] for text in texts])
+
+    def sentences(self, data: Dataset) -> tuple[list[list[tuple[int, int]]], npt.NDArray[np.float32]]:
+        """(spans, vectors float32[n, dim]) of all sentences of a dataset's documents, encoded once."""
+        if self._sentences is None or self._sentences[0] is not data:
+            spans = sentences(data.documents)
+            flat = [text[a:b] for text, own in zip(data.documents, spans, strict=True) for a, b in own]
+            self._sentences = (data, spans, self.model.encode(flat))
+        return self._sentences[1:]
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors float32[n, dim]."""
@@ -82,15 +93,46 @@ def by_method(method: str, options: Mapping[str, Any], data: Dataset, encoder: E
             static ones.
     """
     cutter = options.get("encoder")
+    arguments: dict[str, Any] = {"ids": data.ids}
+    if data.page_starts:
+        arguments["page_starts"] = data.page_starts
     begun = time.perf_counter()
-    Segmenter(method, **options)(data.documents, ids=data.ids)
+    Segmenter(method, **options)(data.documents, **arguments)
     seconds = time.perf_counter() - begun
-    both = Segmenter(method, **{"vector_encoder": encoder.name, **options, "vectors": "sentence"})
-    table = both(data.documents, ids=data.ids).table
+    own = cutter == encoder.name  # the vectors that it cuts by are those of the index
+    made = Segmenter(method, **options, vector_encoder=None if own else "static", vectors="sentence")
+    table = made(data.documents, **arguments).table
+    if not own and encoder.name != "static":
+        table = _with_vectors(table, data, encoder)
     by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
     cutting = count_tokens(data.documents) * (1 + (method == "nsp")) if by_model else 0
     shown = " ".join([method, *(f"{key}={value}" for key, value in options.items() if key != "unit")])
-    return Chunked(name or shown, table, seconds, cutting, cutter == encoder.name, dict(options))
+    return Chunked(name or shown, table, seconds, cutting, own, dict(options))
+
+
+def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
+    """The table with the encoder's vectors of its sentences; all sentences are encoded once, for all contenders.
+
+    A piece of a sentence that was cut has the vector of the whole, as ``Segmenter(vector_encoder=...)`` gives it.
+    """
+    spans, vectors = encoder.sentences(data)
+    first = np.concatenate([[0], np.cumsum([len(own) for own in spans])])
+    lists = table["sentences"].combine_chunks()
+    start, end, _ = lists.flatten().flatten()
+    document = np.repeat(np.asarray(table["document"], np.int64), np.diff(np.asarray(lists.offsets)))
+    begins = np.asarray(start, np.int64)
+    rows = np.empty(len(begins), np.int64)
+    for number in np.unique(document):
+        own = document == number
+        borders = np.array([begin for begin, _ in spans[number]])
+        rows[own] = first[number] + np.searchsorted(borders, begins[own], side="right") - 1
+    items = pa.FixedSizeListArray.from_arrays(pa.array(vectors[rows].ravel()), vectors.shape[1])
+    structs = pa.StructArray.from_arrays([start, end, items], ["start", "end", "vector"])
+    offsets = pa.array(np.asarray(lists.offsets, np.int64) - lists.offsets[0].as_py())
+    at = table.column_names.index("sentences")
+    facts = {b"pychunk": json.dumps({"vector_encoder": encoder.model.fingerprint}).encode()}
+    swapped = table.set_column(at, "sentences", pa.LargeListArray.from_arrays(offsets, structs))
+    return swapped.replace_schema_metadata(facts)
 
 
 def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> Chunked:

@@ -17,11 +17,11 @@ from .. import _native
 from ..encoders import registry
 from . import ingest, rerank
 from .hits import DocumentHits, Hit
-from .part import Layout, Part, PartWriter, Rows, slices
+from .part import Layout, Part, PartWriter, Rows, flush, slices
 from .searcher import Ranking, Searcher
 from .store import SCHEMA, Store, checksum
 from .terms import Analyzer
-from .vectors import KINDS, VectorIndex, choose, import_faiss
+from .vectors import ACCURACY, KINDS, VectorIndex, choose, import_faiss
 
 #: Chunks of one part: bounds what a writer holds in memory (postings, about 1 kB a chunk of 100 words).
 PART_CHUNKS = 65_536
@@ -74,7 +74,7 @@ class Index:
         b: float = 0.4,
         dim: int | None = None,
         runtime: str = "onnxruntime",
-        accuracy: int = 128,
+        accuracy: int = ACCURACY,
     ) -> Index:
         """A new, empty index in a folder that holds none.
 
@@ -116,6 +116,8 @@ class Index:
             raise ValueError(f"{path} holds an index already: Index.open adds to it; or remove the folder")
         store.folder.mkdir(parents=True, exist_ok=True)
         store.lock()
+        if store.exists():  # another process was quicker
+            raise ValueError(f"{path} holds an index already: Index.open adds to it; or remove the folder")
         store.commit(
             {
                 "schema": SCHEMA,
@@ -149,7 +151,7 @@ class Index:
         *,
         encoder: str | Path | None = None,
         runtime: str = "onnxruntime",
-        accuracy: int = 128,
+        accuracy: int = ACCURACY,
         verify: bool = True,
     ) -> Index:
         """An index that was saved; the first :meth:`add` or :meth:`remove` makes this process its writer.
@@ -188,10 +190,18 @@ class Index:
         self._layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
         self._parts = [Part.load(self._store.folder / name, self._layout) for name in self._names]
+        self._schema: pa.Schema | None = None
+        for part in self._parts:
+            self._schema = ingest.joined(self._schema, part.table.schema)
         self._removed = np.zeros(manifest["chunks"], np.bool_)
         for name in manifest["files"]:
             if name.startswith("removed-"):
                 self._removed[np.load(self._store.folder / name)] = True
+        # Opened now: the file may be gone when the first search reads it.
+        self._stored = {
+            name: (own, pa.memory_map(str(self._store.folder / own["file"])))
+            for name, own in manifest["stored"].items()
+        }
         self._generation = manifest["generation"]
         self._writer: PartWriter | None = None
         self._new_keys: set[str] = set()
@@ -244,6 +254,7 @@ class Index:
         rows = ingest.rows_of(table, self._layout, self._store.manifest["encoder"]["fingerprint"])
         if table.num_rows == 0:
             return 0
+        self._schema = ingest.joined(self._schema, rows.table.schema)
         keys = ingest.keys(table)
         self._replace(keys)
         late = np.flatnonzero(ingest.outdated(table))
@@ -284,10 +295,11 @@ class Index:
         generation = manifest["generation"] + 1
         known = {part["name"]: part for part in manifest["parts"]}
         manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
-        manifest["files"], manifest["stored"] = self._save_vectors(generation, manifest)
+        manifest["files"], manifest["stored"] = self._save_vectors(generation, manifest["files"])
         if self._removed.any():
             name = f"removed-{generation:06d}.npy"
             np.save(self.path / name, np.flatnonzero(self._removed), allow_pickle=False)
+            flush(self.path / name)
             manifest["files"][name] = checksum(self.path / name)
         manifest.update(
             generation=generation,
@@ -297,6 +309,8 @@ class Index:
             removed=int(self._removed.sum()),
         )
         self._store.commit(manifest)
+        for name, own in manifest["stored"].items():
+            self._stored[name] = own, pa.memory_map(str(self.path / own["file"]))
         self._generation, self._dirty = generation, False
 
     def refresh(self) -> bool:
@@ -314,7 +328,8 @@ class Index:
 
     def close(self) -> None:
         """Let another process write. What was not saved is gone."""
-        self._writer = None
+        if self._dirty:
+            self._load()
         self._store.unlock()
 
     def __enter__(self) -> Index:
@@ -366,19 +381,13 @@ class Index:
         Raises:
             ValueError: an option out of range, a column that is not there, queries that nothing can encode.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1; got {k!r}")
-        texts = [queries] if isinstance(queries, str) else list(queries or [])
         ranking = Ranking(mode, fusion, weight, blend)
-        ranking.check(self._layout)
-        vectors = self._query_vectors(texts, query_vectors, mode, threads)
-        if not texts and vectors is not None:
-            if mode != "dense" or rerank:
-                raise ValueError("query_vectors without texts serve mode='dense' alone, without rerank")
-            texts = [""] * len(vectors)
+        texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
+        if rerank and queries is None:
+            raise ValueError("rerank reads the queries' texts; query_vectors came without")
         searcher = self._ready()
         allowed = searcher.allowed(where, ids)
-        if searcher.table is None:
+        if searcher.table is None or not texts:
             return [list[Hit]() for _ in texts]
         found = searcher.rank(texts, vectors, max(k, depth) if rerank else k, ranking, allowed)
         lists = [
@@ -401,7 +410,7 @@ class Index:
 
     def rank(
         self,
-        queries: Sequence[str],
+        queries: str | Sequence[str] | None = None,
         k: int = 5,
         mode: str = "hybrid",
         *,
@@ -416,13 +425,11 @@ class Index:
         Returns:
             (rows int64[q, k], scores float32[q, k]); -1 and NaN where there are fewer hits.
         """
-        texts = list(queries)
         ranking = Ranking(mode, fusion, weight, blend)
-        ranking.check(self._layout)
-        vectors = self._query_vectors(texts, query_vectors, mode, threads)
+        texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
         searcher = self._ready()
-        if searcher.table is not None:
+        if searcher.table is not None and texts:
             for i, (found, _, _) in enumerate(searcher.rank(texts, vectors, k, ranking, searcher.allowed(None, None))):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
         return rows, scores
@@ -432,6 +439,19 @@ class Index:
         """All chunks by row, removed ones too, memory-mapped; without vectors."""
         found = self._ready().table
         return pa.table({}) if found is None else found
+
+    def _asked(self, queries: Any, given: Any, k: int, ranking: Ranking, threads: int | None) -> tuple[list[str], Any]:
+        """(texts, vectors) of the queries; empty texts for vectors that came alone."""
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1; got {k!r}")
+        ranking.check(self._layout)
+        texts = [queries] if isinstance(queries, str) else [] if queries is None else list(queries)
+        if not texts and given is None:
+            return [], None
+        vectors = self._query_vectors(texts, given, ranking.mode, threads)
+        if not texts and ranking.mode != "dense":
+            raise ValueError("query_vectors without texts serve mode='dense' alone")
+        return texts or [""] * len(vectors), vectors
 
     def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
         if given is not None:
@@ -467,11 +487,7 @@ class Index:
         if self._searcher is None:
             facts = self._store.manifest
             kinds = self._kinds()
-            stored = {
-                name: self.path / own["file"]
-                for name, own in facts["stored"].items()
-                if own["kind"] == kinds[name] and self._names[: len(own["parts"])] == own["parts"]
-            }
+            stored = {name: file for name, (own, file) in self._stored.items() if own["kind"] == kinds[name]}
             self._searcher = Searcher(
                 self._parts,
                 self._removed,
@@ -486,8 +502,11 @@ class Index:
 
     def _kinds(self) -> dict[str, str]:
         kind = self._store.manifest["kind"]
+        return {name: choose(kind, count) for name, count in self._counts().items()}
+
+    def _counts(self) -> dict[str, int]:
         sentences = sum(len(part.sentences) for part in self._parts)
-        return {"sentences": choose(kind, sentences), "chunks": choose(kind, len(self._removed))}
+        return {"sentences": sentences, "chunks": sum(map(len, self._parts))}
 
     def _changed(self) -> None:
         self._searcher, self._dirty = None, True
@@ -536,7 +555,7 @@ class Index:
         return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": files}
 
     def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Files of approximate indexes, written anew where there are new parts: (checksums, what they hold)."""
+        """Files of approximate indexes, written anew where there are new rows: (checksums, what they hold)."""
         files: dict[str, Any] = {}
         stored: dict[str, Any] = {}
         for name, kind in self._kinds().items():
@@ -546,14 +565,15 @@ class Index:
                 index = searcher.sentences if name == "sentences" else searcher.pooled
             if index is None:
                 continue
-            own = before["stored"].get(name)
-            if own and own["kind"] == kind and own["parts"] == self._names:
-                files[own["file"]], stored[name] = before["files"][own["file"]], own
+            own = self._stored[name][0] if name in self._stored else {}
+            if own.get("kind") == kind and own["rows"] == len(index):
+                files[own["file"]], stored[name] = before[own["file"]], own
                 continue
             file = f"{name}-{generation:06d}.faiss"
             index.save(self.path / file)
+            flush(self.path / file)
             files[file] = checksum(self.path / file)
-            stored[name] = {"file": file, "kind": kind, "parts": list(self._names)}
+            stored[name] = {"file": file, "kind": kind, "rows": len(index)}
         return files, stored
 
     def _merge_small(self) -> None:
@@ -564,6 +584,7 @@ class Index:
 
     def _compact(self) -> None:
         """Removed chunks leave the files, and rows get new numbers."""
+        self._stored = {}
         self._rewrite(0, ~self._removed)
         self._removed = np.zeros(sum(map(len, self._parts)), np.bool_)
 
@@ -597,6 +618,8 @@ class Index:
 def _with_metadata(table: pa.Table, first: int, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
     document = np.asarray(table["document"], np.int64) - first
     for name, values in metadata.items():
+        if name in table.column_names:
+            raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
         column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
         if len(document) and document.max() >= len(column):
             raise ValueError(

@@ -27,7 +27,23 @@ def as_table(chunks: Any) -> pa.Table:
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
         raise ValueError(f"a chunk table has the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
+    for name in {*REQUIRED, "id"}.intersection(table.column_names):
+        if table[name].null_count:
+            raise ValueError(f"the column {name!r} of a chunk table must not be null; {table[name].null_count} are")
     return table
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Without vectors, and of the types that ``segment`` gives, so that chunks from elsewhere go beside its own."""
+    table = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    fields = []
+    for field in table.schema:
+        if pa.types.is_string(field.type) or field.name in ("chunk_id", "text"):
+            field = pa.field(field.name, pa.large_string())
+        elif field.name in REQUIRED:
+            field = pa.field(field.name, pa.int64())
+        fields.append(field)
+    return table.cast(pa.schema(fields))
 
 
 def fingerprint(table: pa.Table) -> str | None:
@@ -49,7 +65,7 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             kind = "sentence" if name == "sentences" else "chunk"
             raise ValueError(
                 f"the chunks have no {kind} vectors, which this index holds: segment with vectors={kind!r}, or pass "
-                "the chunks through pychunk.retrieval.ingest.encode_chunks first"
+                f"the chunks through pychunk.retrieval.ingest.encode_chunks(chunks, vectors={layout.vectors!r}) first"
             )
     found = fingerprint(table)
     if wanted and found != encoder:
@@ -57,8 +73,7 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             f"the chunks' vectors are of encoder {found!r}, the index's of {encoder!r}: segment with the index's "
             "encoder (vector_encoder=), or create another index"
         )
-    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
-    plain = plain.replace_schema_metadata(None)
+    plain = _plain(table)
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim) if layout.pooled else None
     if not layout.sentences:
         return Rows(plain, pooled=pooled)
@@ -67,6 +82,20 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     start, end, vector = lists.flatten().flatten()
     spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
     return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim), pooled)
+
+
+def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
+    """The columns of an index with those of a table that is added.
+
+    Raises:
+        ValueError: a column of a type that does not go with what is there.
+    """
+    if known is None:
+        return new
+    try:
+        return pa.unify_schemas([known, new], promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise ValueError(f"the chunks do not go with those in the index ({error}): cast the column first") from error
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
@@ -99,20 +128,46 @@ def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
     return np.asarray((code >= 0) & (order != np.where(code >= 0, last[code], order)))
 
 
-def encode_chunks(chunks: Any, encoder: Any = None, **options: Any) -> pa.Table:
-    """A chunk table with the sentence and chunk vectors of an encoder, in the place of those it has, if any.
+def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:
+    """A chunk table with vectors of an encoder, in the place of those it has, if any.
 
     For chunks from elsewhere, or from a file without vectors. Each chunk is read by itself: a sentence that two chunks
     share is encoded in both, as far as each holds it.
 
     Args:
-        chunks: a chunk table. encoder: as for :class:`Segmenter`. **options: ``threads``, ``runtime``, ``progress``.
+        chunks: a chunk table. encoder: as for :class:`Segmenter`. vectors: ``"sentence"``, ``"chunk"`` or ``"both"``,
+            as for :class:`pychunk.Index`. **options: ``threads``, ``runtime``, ``progress``.
     """
     table = as_table(chunks)
+    if vectors not in ("sentence", "chunk", "both"):
+        raise ValueError(f"vectors must be one of 'sentence', 'chunk', 'both'; got {vectors!r}")
+    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    if vectors != "sentence":
+        plain = _with_pooled(plain, encoder, options)
+    return plain if vectors == "chunk" else _with_sentences(plain, encoder, options)
+
+
+def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any]) -> pa.Table:
+    """Each text as a document of one chunk; none where a text is blank."""
+    options = dict(options)
     progress = options.pop("progress", False)
     texts = _one(table["text"].cast(pa.large_string()))
-    whole = Segmenter("fixed", size=1 << 40, unit="characters", encoder=encoder, vectors="sentence", **options)
-    found = whole(texts, progress=progress).table
+    whole = Segmenter("fixed", size=1 << 40, unit="characters", encoder=encoder, vectors=vectors, **options)
+    return whole(texts, progress=progress).table
+
+
+def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
+    found = _encoded(table, encoder, "chunk", options)
+    vectors = _one(found["vector"])
+    rows = np.zeros((table.num_rows, vectors.type.list_size), np.float32)
+    rows[np.asarray(found["document"])] = np.asarray(vectors.flatten()).reshape(len(vectors), -1)
+    column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+    metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
+    return table.append_column("vector", column).replace_schema_metadata(metadata)
+
+
+def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
+    found = _encoded(table, encoder, "sentence", options)
     filled = np.zeros(table.num_rows + 1, np.int64)
     filled[np.asarray(found["document"]) + 1] = np.diff(np.asarray(_one(found["sentences"]).offsets))
     lists = _one(found["sentences"])
@@ -124,6 +179,5 @@ def encode_chunks(chunks: Any, encoder: Any = None, **options: Any) -> pa.Table:
         [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]
     )
     sentences = pa.LargeListArray.from_arrays(pa.array(offsets), items)
-    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
-    return plain.append_column("sentences", sentences).replace_schema_metadata(metadata)
+    return table.append_column("sentences", sentences).replace_schema_metadata(metadata)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Searcher:
         layout: Layout,
         *,
         kinds: Mapping[str, str],
-        stored: Mapping[str, Path],
+        stored: Mapping[str, pa.MemoryMappedFile],
         accuracy: int,
         k1: float,
         b: float,
@@ -60,9 +60,9 @@ class Searcher:
         self.layout = layout
         self.alive = ~removed
         self.all_alive = not removed.any()
-        self.table = pa.concat_tables([part.table for part in parts], promote_options="default") if parts else None
+        self.table = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
         self.rows = len(removed)
-        self.spans = [part.spans for part in parts]
+        self.spans = [np.asarray(part.spans) for part in parts]
         self._span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
         self.offsets = np.concatenate(
             [[0], *(part.offsets[1:] + first for part, first in zip(parts, self._span_first, strict=False))]
@@ -89,6 +89,8 @@ class Searcher:
         return np.asarray(mask, np.bool_)
 
     def _where(self, where: Any) -> Mask:
+        import pyarrow.dataset as ds  # loads pandas where it is installed
+
         assert self.table is not None
         if isinstance(where, Mapping):
             for name in where:
@@ -99,14 +101,23 @@ class Searcher:
             expression = pc.scalar(True)
             for name, value in where.items():
                 kind = self.table.schema.field(name).type
-                values = pa.array(value if isinstance(value, (list, tuple, set)) else [value]).cast(kind)
+                given = list(value) if isinstance(value, (list, tuple, set)) else [value]
+                try:
+                    values = pa.array(given).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
+                except pa.ArrowException as error:
+                    raise ValueError(f"where: the column {name!r} is {kind}, and got {value!r}") from error
                 expression = expression & pc.field(name).isin(values)
         else:
             expression = where
-        names = [name for name in self.table.column_names if name not in ("text",)]
-        numbered = self.table.select(names).append_column("__row", pa.array(np.arange(self.rows)))
+        numbered = self.table.append_column("__row", pa.array(np.arange(self.rows)))
+        try:
+            found = ds.dataset(numbered).scanner(columns=["__row"], filter=expression).to_table()
+        except (pa.ArrowException, TypeError) as error:
+            columns = ", ".join(self.table.column_names)
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"where cannot be applied ({reason}); the index has the columns {columns}") from error
         mask = np.zeros(self.rows, np.bool_)
-        mask[np.asarray(numbered.filter(expression)["__row"])] = True
+        mask[np.asarray(found["__row"])] = True
         return mask
 
     def rank(
@@ -115,7 +126,9 @@ class Searcher:
         """For each query its best chunks, the names of their scores, and each one's best sentence."""
         dense = ranking.mode != "sparse"
         ahead: dict[str, I64] = {}
-        sentence_mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
+        sentence_mask: Mask | None = None
+        if allowed is not None and self.sentences is not None:
+            sentence_mask = np.repeat(allowed, np.diff(self.offsets))
         if dense:
             assert vectors is not None
             depth = 2 * max(4 * count, 32)
@@ -164,12 +177,11 @@ class Searcher:
         """Hits of rows, with what the chunk table says of them."""
         if self.table is None or len(rows) == 0:
             return []
-        found = self.table.take(pa.array(rows)).to_pylist()
         hits = []
-        for i, (row, values) in enumerate(zip(rows, found, strict=True)):
+        for i, row in enumerate(rows):
+            values = self._row(int(row))
             own = {name: values.pop(name) for name in _COLUMNS}
             name = values.pop("id", None)
-            rest = {key: value for key, value in values.items() if key not in _INTERNAL}
             sentence = None if sentences is None or sentences[i] < 0 else self.span(int(sentences[i]))
             hits.append(
                 Hit(
@@ -178,11 +190,26 @@ class Searcher:
                     score=float(scores[i]),
                     scores=parts[i],
                     sentence=sentence,
-                    metadata=rest,
+                    metadata=values,
                     **own,
                 )
             )
         return hits
+
+    @cached_property
+    def _batches(self) -> tuple[list[pa.RecordBatch], I64]:
+        """The table's record batches, without columns that no hit shows, and the row that each begins with."""
+        assert self.table is not None
+        names = [name for name in self.table.column_names if name not in _INTERNAL]
+        batches = self.table.select(names).to_batches()
+        return batches, np.cumsum([0, *(batch.num_rows for batch in batches)])[:-1]
+
+    def _row(self, row: int) -> dict[str, Any]:
+        """What the chunk table says of a row; ``Table.take`` would copy the columns of strings first."""
+        batches, first = self._batches
+        batch = int(np.searchsorted(first, row, side="right")) - 1
+        values: dict[str, Any] = batches[batch].slice(row - int(first[batch]), 1).to_pylist()[0]
+        return values
 
     def around(self, row: int, width: int) -> tuple[Passage, ...]:
         """Up to ``width`` chunks of the same document before and after a chunk, and itself."""
@@ -203,11 +230,17 @@ class Searcher:
         ]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in kept)
 
-    @staticmethod
-    def by_document(hits: Sequence[Hit]) -> list[DocumentHits]:
+    @cached_property
+    def _document_of(self) -> I64:
+        """A number for each row's document, where there are no ids: its chunks follow one another."""
+        assert self.table is not None
+        document, chunk = (np.asarray(self.table[name]) for name in ("document", "chunk"))
+        begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
+        return np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)
+
+    def by_document(self, hits: Sequence[Hit]) -> list[DocumentHits]:
         """Hits grouped by document, the document of the best hit first."""
         groups: dict[Any, list[Hit]] = {}
         for hit in hits:
-            # Without ids a document is where its first chunk lies in the index.
-            groups.setdefault(hit.row - hit.chunk if hit.id is None else ("id", hit.id), []).append(hit)
+            groups.setdefault(self._document_of[hit.row] if hit.id is None else ("id", hit.id), []).append(hit)
         return [DocumentHits(own[0].id, own[0].document, own[0].score, tuple(own)) for own in groups.values()]

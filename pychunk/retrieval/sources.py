@@ -47,7 +47,7 @@ class NearestRows:
         rows = rows[rows >= 0]
         scores = self.index.score(self.query, rows)
         best = np.lexsort((rows, -scores))
-        return scores[best], rows[best], len(rows) >= self.count or not self.index.exact
+        return scores[best], rows[best], len(rows) >= self.count or len(rows) < count
 
 
 class BestSentence:
@@ -58,7 +58,7 @@ class BestSentence:
         self.exact = nearest.index.exact
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """The best chunks, at least ``count`` of them, certain where the index is exact.
+        """The best chunks, at least ``count`` of them if there are, certain where the index is exact.
 
         Sentences are fetched until ``count`` chunks have one that is better than the last sentence fetched: whatever
         was not met scores below that.
@@ -68,12 +68,12 @@ class BestSentence:
             scores, rows, ended = self.nearest.top(fetch)
             chunks, first = np.unique(self.chunk_of[rows], return_index=True)  # rows come best first
             found = scores[first]
-            if not ended:
+            if not ended and self.exact:
                 certain = found > scores[-1] + _SLACK
                 chunks, found = chunks[certain], found[certain]
             if ended or len(chunks) >= count:
                 best = np.lexsort((chunks, -found))
-                return found[best], chunks[best], ended
+                return found[best], chunks[best], ended or not self.exact
             fetch *= 4
 
     def score(self, chunks: I64) -> F32:
@@ -108,12 +108,12 @@ class ChunkVector:
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
         scores, rows, ended = self.nearest.top(count + 1)
-        if not ended:  # a row that ties with the last one may be missing
+        if not ended and self.exact:  # a row that ties with the last one may be missing
             certain = scores > scores[-1] + _SLACK
             scores, rows = scores[certain], rows[certain]
             if len(rows) < count:
                 return self.top(4 * count)
-        return scores, rows, ended
+        return scores, rows, ended or not self.exact
 
     def score(self, chunks: I64) -> F32:
         return self.nearest.index.score(self.nearest.query, chunks)

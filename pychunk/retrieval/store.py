@@ -27,6 +27,12 @@ _BLOCK = 1 << 22
 _OWN = re.compile(r"part-\d+|removed-\d+\.npy|(sentences|chunks)-\d+\.faiss|manifest\.json\.\d+\.part")
 
 
+def _digest(manifest: dict[str, Any]) -> int:
+    """CRC-32 of all that a manifest says."""
+    said = {name: value for name, value in manifest.items() if name != "checksum"}
+    return zlib.crc32(json.dumps(said, sort_keys=True).encode())
+
+
 def checksum(path: Path) -> list[int]:
     """[size, CRC-32] of a file."""
     value = size = 0
@@ -76,6 +82,8 @@ class Store:
                 f"{self.folder} was written by pychunk {manifest.get('pychunk')} (index version {schema}; this one "
                 f"reads up to {SCHEMA}): upgrade with pip install -U pychunk"
             )
+        if manifest.get("checksum") != _digest(manifest):
+            raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")
         for name, (size, value) in self.files(manifest).items():
             file = self.folder / name
             if not file.is_file():
@@ -116,6 +124,7 @@ class Store:
 
     def commit(self, manifest: dict[str, Any]) -> None:
         """Make ``manifest``, whose files are on the disk, the state of the index."""
+        manifest["checksum"] = _digest(manifest)
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
         aside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         flush(aside)

@@ -1,0 +1,225 @@
+"""The index on real sentence vectors: HNSW against flat search (speed, recall, bytes), and memory while adding.
+
+Vectors are those of the static encoder for sentences of Wikipedia articles, in chunks of 100 words; queries are
+sentences of articles that are not in the index. `index` rows search through pychunk.Index (distinct chunks, with their
+text), `vectors` rows through the FAISS index alone. Latency: median of single queries, flat and HNSW in turn, on one
+thread. Recall: share of flat's ten hits that HNSW finds, over all queries.
+
+    python bench/index.py                                        200,000 vectors, accuracy 64 to 256
+    python bench/index.py --links 24 --construction 200          another graph
+    python bench/index.py --million                              peak memory while 1,000,000 vectors are added
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pychunk.retrieval import vectors as settings
+from pychunk.retrieval.index import Index
+from pychunk.retrieval.vectors import VectorIndex
+from pychunk.segmenter import Segmenter
+
+K = 10
+
+
+def chunk_tables(file: Path, articles: int = 250) -> Iterator[pa.Table]:
+    """Chunks of 100 words with their sentences' vectors, some articles at a time."""
+    segmenter = Segmenter("fixed", size=100, unit="words", vectors="sentence")
+    for batch in pq.ParquetFile(file).iter_batches(batch_size=articles, columns=["id", "text"]):
+        yield segmenter(batch, column="text", ids="id").table
+
+
+def sentence_vectors(table: pa.Table) -> np.ndarray:
+    """float32[sentences, dim] of a chunk table."""
+    found = [chunk.flatten().field("vector") for chunk in table["sentences"].chunks]
+    return np.concatenate([np.asarray(each.flatten()).reshape(len(each), -1) for each in found])
+
+
+def corpus(file: Path, count: int, queries: int) -> tuple[list[pa.Table], np.ndarray, np.ndarray]:
+    """(chunk tables of ``count`` sentences in all, their vectors, query vectors from the articles that follow)."""
+    tables: list[pa.Table] = []
+    matrices: list[np.ndarray] = []
+    missing = count
+    for table in chunk_tables(file):
+        if missing <= 0:
+            held_out = sentence_vectors(table)
+            chosen = np.random.default_rng(0).choice(len(held_out), queries, replace=False)
+            return tables, np.concatenate(matrices), np.ascontiguousarray(held_out[chosen])
+        ends = np.cumsum(np.concatenate([np.diff(np.asarray(c.offsets)) for c in table["sentences"].chunks]))
+        table = table.slice(0, int(np.searchsorted(ends, missing)) + 1)
+        tables.append(table)
+        matrices.append(sentence_vectors(table))
+        missing -= len(matrices[-1])
+    raise SystemExit(f"{file} has too few sentences for {count:,} vectors and {queries:,} queries besides")
+
+
+def in_turn(queries: np.ndarray, *searches: Callable[[np.ndarray], Any]) -> list[float]:
+    """Median seconds of each search, one query at a time, each query by all of them in turn."""
+    taken = np.empty((len(queries), len(searches)))
+    for number, query in enumerate(queries):
+        for which, search in enumerate(searches):
+            begun = time.perf_counter()
+            search(query[None])
+            taken[number, which] = time.perf_counter() - begun
+    return np.median(taken, axis=0).tolist()
+
+
+def recall(found: list[set[int]], exact: list[set[int]]) -> float:
+    return float(np.mean([len(a & b) / len(b) for a, b in zip(found, exact)]))
+
+
+def compare(options: argparse.Namespace, file: Path) -> None:
+    tables, matrix, queries = corpus(file, options.vectors, options.queries)
+    few = queries[: options.timed]
+    matrix = matrix.astype(np.float16)
+    print(
+        f"{len(matrix):,} sentence vectors of width {matrix.shape[1]} in {sum(map(len, tables)):,} chunks", flush=True
+    )
+
+    def rows(search: Callable[[np.ndarray], list[set[int]]]) -> list[set[int]]:
+        faiss.omp_set_num_threads(os.cpu_count() or 1)
+        found = search(queries)
+        faiss.omp_set_num_threads(1)
+        return found
+
+    def through_index(index: Index) -> Callable[[np.ndarray], list[set[int]]]:
+        return lambda q: [{hit.row for hit in hits} for hits in index.search(k=K, mode="dense", query_vectors=q)]
+
+    def through_vectors(index: VectorIndex) -> Callable[[np.ndarray], list[set[int]]]:
+        return lambda q: [set(found.tolist()) for found in index.search(q, K)[1]]
+
+    print(f"{'':18}{'accuracy':>9}{'build s':>9}{'MB':>7}{'ms/query':>10}{'flat ms':>9}{'ratio':>7}{'recall@10':>11}")
+
+    def row(name: str, accuracy: object, build: float, size: float, times: list[float], share: float) -> None:
+        print(
+            f"{name:18}{accuracy!s:>9}{build:9.1f}{size / 1e6:7.0f}{1e3 * times[1]:10.3f}{1e3 * times[0]:9.3f}"
+            f"{times[0] / times[1]:7.1f}{share:11.4f}",
+            flush=True,
+        )
+
+    built: dict[str, tuple[VectorIndex, float, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("flat", "hnsw"):
+            faiss.omp_set_num_threads(os.cpu_count() or 1)
+            begun = time.perf_counter()
+            index = VectorIndex([matrix], matrix.shape[1], kind)
+            built[kind] = index, time.perf_counter() - begun, 0.0
+            index.save(Path(folder) / kind)
+            built[kind] = *built[kind][:2], (Path(folder) / kind).stat().st_size
+    flat, hnsw = built["flat"][0], built["hnsw"][0]
+    exact = rows(through_vectors(flat))
+    scores = np.sort(few[:20] @ matrix.astype(np.float32).T, axis=1)[:, : -K - 1 : -1]
+    assert np.allclose(flat.search(few[:20], K)[0], scores, atol=1e-5), "flat search is not brute force"
+    row("vectors flat", "-", *built["flat"][1:], in_turn(few, flat_search := through_vectors(flat), flat_search), 1.0)
+    best = 0.0
+    for accuracy in options.accuracy:
+        hnsw.accuracy = accuracy
+        share = recall(rows(through_vectors(hnsw)), exact)
+        best = max(best, share)
+        row("vectors hnsw", accuracy, *built["hnsw"][1:], in_turn(few, flat_search, through_vectors(hnsw)), share)
+    del flat, hnsw, built
+    assert best >= 0.9, "HNSW finds too little"
+    if options.no_index:
+        return
+
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = {}
+        for kind in ("flat", "hnsw"):
+            faiss.omp_set_num_threads(os.cpu_count() or 1)
+            begun = time.perf_counter()
+            with Index.create(Path(folder) / kind, kind=kind, terms=None) as index:
+                for table in tables:
+                    index.add(table)
+                index.save()
+            seconds[kind] = time.perf_counter() - begun
+        opened = Index.open(Path(folder) / "flat")
+        flat_search = through_index(opened)
+        exact = rows(flat_search)
+        row("index flat", "-", seconds["flat"], opened.info["bytes"], in_turn(few, flat_search, flat_search), 1.0)
+        for accuracy in options.accuracy:
+            index = Index.open(Path(folder) / "hnsw", accuracy=accuracy)
+            share = recall(rows(through_index(index)), exact)
+            best = max(best, share)
+            times = in_turn(few, flat_search, through_index(index))
+            row("index hnsw", accuracy, seconds["hnsw"], index.info["bytes"], times, share)
+
+
+def peak() -> float:
+    """Megabytes that this process held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def million(options: argparse.Namespace, file: Path) -> None:
+    """Add the same chunks again and again under other ids, and print the peak of memory at four points.
+
+    What is held is the words of one part (65,536 chunks) and a byte a chunk; everything else is in files.
+    """
+    table = next(chunk_tables(file, 150))
+    ids = table["id"].cast(pa.string())
+    each = len(sentence_vectors(table))
+    rounds = max(4, -(-1_000_000 // each))
+    marks = [round(rounds * share / 4) for share in (1, 2, 3, 4)]
+    print(f"{each:,} vectors in {len(table):,} chunks a batch, {rounds} batches; before: {peak():.0f} MB", flush=True)
+    print(f"{'vectors':>12}{'chunks':>10}{'peak MB':>9}{'vectors MB':>12}{'s':>7}")
+    curve = []
+    with tempfile.TemporaryDirectory() as folder:
+        index = Index.create(Path(folder) / "million", kind="flat", encoder="static")
+        begun = time.perf_counter()
+        for number in range(1, rounds + 1):
+            at = table.column_names.index("id")
+            renamed = pa.array([f"{number}/{name}" for name in ids.to_pylist()])
+            index.add(table.set_column(at, "id", renamed))
+            if number in marks:
+                curve.append((number * each, number * len(table), peak()))
+                vectors, chunks, most = curve[-1]
+                size = vectors * 256 * 2 / 1e6
+                print(f"{vectors:12,}{chunks:10,}{most:9.0f}{size:12.0f}{time.perf_counter() - begun:7.1f}", flush=True)
+        index.save()
+        print(
+            f"saved: {peak():.0f} MB, {time.perf_counter() - begun:.1f} s, {index.info['bytes'] / 1e6:.0f} MB on disk"
+        )
+        assert len(index) == rounds * len(table)
+        index.close()
+    (before, chunks, first), (after, more, last) = curve[1], curve[-1]  # the first part is full by the second point
+    print(f"growth from the second point to the last: {(last - first) * 2**20 / (more - chunks):.0f} bytes a chunk")
+    assert last - first < 0.1 * (after - before) * 512 / 1e6, "memory grows with what is added"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds wiki/articles.parquet")
+    parser.add_argument("--vectors", type=int, default=200_000, help="sentences in the index (default: %(default)s)")
+    parser.add_argument("--queries", type=int, default=1000, help="held-out sentences to ask for (%(default)s)")
+    parser.add_argument("--timed", type=int, default=200, help="queries that are timed one by one (%(default)s)")
+    parser.add_argument(
+        "--accuracy", type=int, nargs="+", default=[64, 96, 128, 256], help="candidates of HNSW (%(default)s)"
+    )
+    parser.add_argument("--links", type=int, default=settings._LINKS, help="HNSW's links a vector (%(default)s)")
+    parser.add_argument(
+        "--construction", type=int, default=settings._CONSTRUCTION, help="candidates while building (%(default)s)"
+    )
+    parser.add_argument("--no-index", action="store_true", help="the FAISS index alone, not through pychunk.Index")
+    parser.add_argument("--million", action="store_true", help="memory while adding instead of search")
+    options = parser.parse_args()
+    settings._LINKS, settings._CONSTRUCTION = options.links, options.construction
+    file = options.data / "wiki" / "articles.parquet"
+    if not file.is_file():
+        raise SystemExit(f"no {file}: pass --data or set PYCHUNK_DATA")
+    (million if options.million else compare)(options, file)
+
+
+if __name__ == "__main__":
+    main()
