@@ -22,7 +22,7 @@ pytest.importorskip("faiss")
 
 import pychunk
 from pychunk.encoders import registry
-from pychunk.retrieval import index as index_module
+from pychunk.retrieval import contents as index_module
 from pychunk.retrieval import vectors as vectors_module
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.ingest import encode_chunks

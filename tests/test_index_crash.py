@@ -25,12 +25,12 @@ PERIODS = 0.4
 WRITER = f"""
 import sys
 import pychunk
-from pychunk.retrieval import index as module
-module.PART_CHUNKS = 40  # so that parts fill, are merged, and compaction has work
+from pychunk.retrieval import contents
+contents.PART_CHUNKS = 40  # so that parts fill, are merged, and compaction has work
 first = int(sys.argv[2])
 pychunk.segment("Warm up.", "sentence", vectors="sentence")
 print("ready", flush=True)
-with module.Index.open(sys.argv[1]) as index:
+with pychunk.Index.open(sys.argv[1]) as index:
     for number in range(first, first + 10_000, 4):
         own = [str(each) for each in range(number, number + 4)]
         texts = [" ".join(f"Document {{name}} sentence {{i}}." for i in range({SENTENCES})) for name in own]

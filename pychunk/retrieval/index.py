@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .. import _native
 from ..encoders import registry
 from . import ingest, rerank
+from .contents import Contents, steady
 from .hits import DocumentHits, Hit
-from .part import Layout, Part, PartWriter, Rows, flush, slices
-from .searcher import Ranking, Searcher
-from .store import SCHEMA, Store, checksum
+from .searcher import Ranking
+from .store import SCHEMA, Store
 from .terms import Analyzer
-from .vectors import ACCURACY, KINDS, VectorIndex, choose, import_faiss
+from .vectors import ACCURACY, KINDS, import_faiss
 
-#: Chunks of one part: bounds what a writer holds in memory (postings, about 1 kB a chunk of 100 words).
-PART_CHUNKS = 65_536
-#: So many small parts at the end are written together as one when the index is saved.
-_SMALL_PARTS = 8
-#: Share of removed chunks above which saving writes the rest anew.
-_SPARSE = 0.5
 GIVEN = "given"
-
-_T = TypeVar("_T")
 
 
 class Index:
@@ -54,8 +44,8 @@ class Index:
     """
 
     def __init__(self, store: Store, encoder: Any, runtime: str, accuracy: int) -> None:
-        self._store, self._encoder, self._runtime, self._accuracy = store, encoder, runtime, accuracy
-        self._load()
+        self._store, self._encoder, self._runtime = store, encoder, runtime
+        self._contents = Contents(store, accuracy)
 
     @classmethod
     def create(
@@ -166,7 +156,7 @@ class Index:
             ValueError: no index, a newer version's, a damaged or missing file, another encoder; says which.
         """
         store = Store(Path(path))
-        return _steady(lambda: cls._opened(store, encoder, runtime, accuracy, verify), store)
+        return steady(lambda: cls._opened(store, encoder, runtime, accuracy, verify), store)
 
     @classmethod
     def _opened(cls, store: Store, encoder: Any, runtime: str, accuracy: int, verify: bool) -> Index:
@@ -182,37 +172,11 @@ class Index:
                 )
         return cls(store, made, runtime, accuracy)
 
-    def _load(self) -> None:
-        """Take up the state that the manifest says."""
-        manifest = self._store.manifest
-        terms = manifest["terms"]
-        analyzer = Analyzer(**terms) if terms else None
-        self._layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
-        self._names = [part["name"] for part in manifest["parts"]]
-        self._parts = [Part.load(self._store.folder / name, self._layout) for name in self._names]
-        self._schema: pa.Schema | None = None
-        for part in self._parts:
-            self._schema = ingest.joined(self._schema, part.table.schema)
-        self._removed = np.zeros(manifest["chunks"], np.bool_)
-        for name in manifest["files"]:
-            if name.startswith("removed-"):
-                self._removed[np.load(self._store.folder / name)] = True
-        # Opened now: the file may be gone when the first search reads it.
-        self._stored = {
-            name: (own, pa.memory_map(str(self._store.folder / own["file"])))
-            for name, own in manifest["stored"].items()
-        }
-        self._generation = manifest["generation"]
-        self._writer: PartWriter | None = None
-        self._new_keys: set[str] = set()
-        self._searcher: Searcher | None = None
-        self._dirty = False
-
     # What an index is
 
     def __len__(self) -> int:
         """Chunks that can be found."""
-        return int((~self._removed).sum())
+        return len(self._contents)
 
     def __repr__(self) -> str:
         facts = self._store.manifest
@@ -247,25 +211,16 @@ class Index:
         Raises:
             ValueError: vectors that are missing or another encoder's, another process that writes.
         """
-        self._begin_writing()
+        self._contents.begin_writing()
         table = ingest.as_table(chunks)
         if metadata:
             table = _with_metadata(table, getattr(chunks, "first_document", 0), metadata)
-        rows = ingest.rows_of(table, self._layout, self._store.manifest["encoder"]["fingerprint"])
+        rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
         if table.num_rows == 0:
             return 0
-        self._schema = ingest.joined(self._schema, rows.table.schema)
-        keys = ingest.keys(table)
-        self._replace(keys)
-        late = np.flatnonzero(ingest.outdated(table))
-        begin = len(self._removed)
-        for piece in slices(rows, 8192):
-            self._append(piece)
-        self._new_keys.update(keys.to_pylist())
-        self._removed = np.concatenate([self._removed, np.zeros(table.num_rows, np.bool_)])
-        self._removed[begin + late] = True
-        self._changed()
-        return int(table.num_rows - len(late))
+        late = ingest.outdated(table)
+        self._contents.add(rows, ingest.keys(table), late)
+        return int((~late).sum())
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
         """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none."""
@@ -274,62 +229,25 @@ class Index:
         for name, given in (("ids", ids), ("chunk_ids", chunk_ids)):
             if isinstance(given, str):
                 raise TypeError(f"{name} must be a list; got the single {given!r}")
-        self._begin_writing()
+        self._contents.begin_writing()
         wanted, column = (ids, "id") if ids is not None else (chunk_ids, "chunk_id")
-        self._finish_part()
         before = len(self)
-        self._mark(pa.array([str(each) for each in wanted or []], pa.large_string()), column)
-        self._changed()
+        self._contents.remove(pa.array([str(each) for each in wanted or []], pa.large_string()), column)
         return before - len(self)
 
     def save(self) -> None:
         """Keep all that was added and removed. Takes effect in one step: readers find the state before or after."""
-        self._begin_writing()
-        self._finish_part()
-        if not self._dirty:
-            return
-        if len(self._removed) and self._removed.mean() > _SPARSE:
-            self._compact()
-        self._merge_small()
-        manifest = dict(self._store.manifest)
-        generation = manifest["generation"] + 1
-        known = {part["name"]: part for part in manifest["parts"]}
-        manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
-        manifest["files"], manifest["stored"] = self._save_vectors(generation, manifest["files"])
-        if self._removed.any():
-            name = f"removed-{generation:06d}.npy"
-            np.save(self.path / name, np.flatnonzero(self._removed), allow_pickle=False)
-            flush(self.path / name)
-            manifest["files"][name] = checksum(self.path / name)
-        manifest.update(
-            generation=generation,
-            pychunk=_native.version,
-            chunks=len(self._removed),
-            sentences=sum(len(part.sentences) for part in self._parts),
-            removed=int(self._removed.sum()),
-        )
-        self._store.commit(manifest)
-        for name, own in manifest["stored"].items():
-            self._stored[name] = own, pa.memory_map(str(self.path / own["file"]))
-        self._generation, self._dirty = generation, False
+        self._contents.begin_writing()
+        self._contents.save()
 
     def refresh(self) -> bool:
         """Take up what another process saved since; whether there was anything."""
-        if self._store.locked:
-            return False
-        before = self._generation
-
-        def again() -> None:
-            self._store.read(verify=False)
-            self._load()
-
-        _steady(again, self._store)
-        return bool(self._generation != before)
+        return not self._store.locked and self._contents.refresh()
 
     def close(self) -> None:
         """Let another process write. What was not saved is gone."""
-        if self._dirty:
-            self._load()
+        if self._contents.dirty:
+            self._contents.load()
         self._store.unlock()
 
     def __enter__(self) -> Index:
@@ -385,7 +303,7 @@ class Index:
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
-        searcher = self._ready()
+        searcher = self._contents.searcher()
         allowed = searcher.allowed(where, ids)
         if searcher.table is None or not texts:
             return [list[Hit]() for _ in texts]
@@ -428,7 +346,7 @@ class Index:
         ranking = Ranking(mode, fusion, weight, blend)
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
-        searcher = self._ready()
+        searcher = self._contents.searcher()
         if searcher.table is not None and texts:
             for i, (found, _, _) in enumerate(searcher.rank(texts, vectors, k, ranking, searcher.allowed(None, None))):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
@@ -437,14 +355,14 @@ class Index:
     @property
     def table(self) -> pa.Table:
         """All chunks by row, removed ones too, memory-mapped; without vectors."""
-        found = self._ready().table
+        found = self._contents.searcher().table
         return pa.table({}) if found is None else found
 
     def _asked(self, queries: Any, given: Any, k: int, ranking: Ranking, threads: int | None) -> tuple[list[str], Any]:
         """(texts, vectors) of the queries; empty texts for vectors that came alone."""
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1; got {k!r}")
-        ranking.check(self._layout)
+        ranking.check(self._contents.layout)
         texts = [queries] if isinstance(queries, str) else [] if queries is None else list(queries)
         if not texts and given is None:
             return [], None
@@ -455,11 +373,9 @@ class Index:
 
     def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
         if given is not None:
-            vectors = np.atleast_2d(np.asarray(given, np.float32))
-            if vectors.shape[1] != self._layout.dim or (texts and len(vectors) != len(texts)):
-                raise ValueError(
-                    f"query_vectors must be float[{len(texts) or 'q'}, {self._layout.dim}]; got {vectors.shape}"
-                )
+            vectors, dim = np.atleast_2d(np.asarray(given, np.float32)), self._contents.layout.dim
+            if vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
+                raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             return np.ascontiguousarray(vectors / np.maximum(norms, np.float32(1e-12)))
         if mode == "sparse":
@@ -480,140 +396,6 @@ class Index:
             for hits, own in zip(lists, found, strict=True)
         ]
 
-    # Inside
-
-    def _ready(self) -> Searcher:
-        self._finish_part()
-        if self._searcher is None:
-            facts = self._store.manifest
-            kinds = self._kinds()
-            stored = {name: file for name, (own, file) in self._stored.items() if own["kind"] == kinds[name]}
-            self._searcher = Searcher(
-                self._parts,
-                self._removed,
-                self._layout,
-                kinds=kinds,
-                stored=stored,
-                accuracy=self._accuracy,
-                k1=facts["bm25"]["k1"],
-                b=facts["bm25"]["b"],
-            )
-        return self._searcher
-
-    def _kinds(self) -> dict[str, str]:
-        kind = self._store.manifest["kind"]
-        return {name: choose(kind, count) for name, count in self._counts().items()}
-
-    def _counts(self) -> dict[str, int]:
-        sentences = sum(len(part.sentences) for part in self._parts)
-        return {"sentences": sentences, "chunks": sum(map(len, self._parts))}
-
-    def _changed(self) -> None:
-        self._searcher, self._dirty = None, True
-
-    def _begin_writing(self) -> None:
-        if self._store.locked:
-            return
-        self._store.lock()
-        before = self._generation
-        if self._store.read(verify=False)["generation"] != before:
-            self._load()
-        self._store.sweep()
-
-    def _next_name(self) -> str:
-        used = [int(name.split("-")[1]) for name in self._names]
-        used += [int(part["name"].split("-")[1]) for part in self._store.manifest["parts"]]
-        return f"part-{max(used, default=0) + 1:06d}"
-
-    def _finish_part(self) -> None:
-        """What was added so far becomes a part that can be searched."""
-        if self._writer is None:
-            return
-        writer, self._writer = self._writer, None
-        writer.finish()
-        self._names.append(writer.folder.name)
-        self._parts.append(Part.load(writer.folder, self._layout))
-        self._new_keys.clear()
-
-    def _replace(self, keys: pa.Array) -> None:
-        """Mark what the chunks of ``keys`` take the place of."""
-        if not self._new_keys.isdisjoint(keys.to_pylist()):
-            self._finish_part()
-        self._mark(keys.unique(), None)
-
-    def _mark(self, wanted: pa.Array, column: str | None) -> None:
-        first = 0
-        for part in self._parts:
-            if column is None or column in part.table.column_names:
-                own = ingest.keys(part.table) if column is None else part.table[column].cast(pa.large_string())
-                found = np.asarray(pc.is_in(own, value_set=wanted))
-                self._removed[first : first + len(part)] |= found
-            first += len(part)
-
-    def _part_facts(self, name: str) -> dict[str, Any]:
-        files = {file: checksum(self.path / name / file) for file in self._layout.files()}
-        return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": files}
-
-    def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Files of approximate indexes, written anew where there are new rows: (checksums, what they hold)."""
-        files: dict[str, Any] = {}
-        stored: dict[str, Any] = {}
-        for name, kind in self._kinds().items():
-            index: VectorIndex | None = None
-            if kind != "flat":
-                searcher = self._ready()
-                index = searcher.sentences if name == "sentences" else searcher.pooled
-            if index is None:
-                continue
-            own = self._stored[name][0] if name in self._stored else {}
-            if own.get("kind") == kind and own["rows"] == len(index):
-                files[own["file"]], stored[name] = before[own["file"]], own
-                continue
-            file = f"{name}-{generation:06d}.faiss"
-            index.save(self.path / file)
-            flush(self.path / file)
-            files[file] = checksum(self.path / file)
-            stored[name] = {"file": file, "kind": kind, "rows": len(index)}
-        return files, stored
-
-    def _merge_small(self) -> None:
-        """Many small parts at the end become one; rows keep their order and numbers."""
-        small = list(itertools.takewhile(lambda part: len(part) < PART_CHUNKS // 2, reversed(self._parts)))
-        if len(small) >= _SMALL_PARTS:
-            self._rewrite(len(self._parts) - len(small), None)
-
-    def _compact(self) -> None:
-        """Removed chunks leave the files, and rows get new numbers."""
-        self._stored = {}
-        self._rewrite(0, ~self._removed)
-        self._removed = np.zeros(sum(map(len, self._parts)), np.bool_)
-
-    def _rewrite(self, begin: int, kept: npt.NDArray[np.bool_] | None) -> None:
-        """Write the parts from ``begin`` on again, all their rows or those kept."""
-        first = sum(map(len, self._parts[:begin]))
-        parts, self._searcher = self._parts[begin:], None
-        names = [f"part-{int(self._next_name()[5:]) + i:06d}" for i in range(len(parts))]
-        del self._names[begin:], self._parts[begin:]
-        for part in parts:
-            for piece in slices(part.rows(), 8192):
-                size = piece.table.num_rows
-                chosen = np.arange(size) if kept is None else np.flatnonzero(kept[first : first + size])
-                first += size
-                if len(chosen):
-                    self._append(piece if len(chosen) == size else piece.choose(chosen), names)
-        self._finish_part()
-
-    def _append(self, rows: Rows, names: list[str] | None = None) -> None:
-        """Write rows to the open part, which is finished when it is full, or where the columns change."""
-        if self._writer is not None and not self._writer.takes(rows.table):
-            self._finish_part()
-        if self._writer is None:
-            name = names.pop(0) if names else self._next_name()
-            self._writer = PartWriter(self.path / name, self._layout)
-        self._writer.append(rows)
-        if self._writer.chunks >= PART_CHUNKS:
-            self._finish_part()
-
 
 def _with_metadata(table: pa.Table, first: int, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
     document = np.asarray(table["document"], np.int64) - first
@@ -627,14 +409,3 @@ def _with_metadata(table: pa.Table, first: int, metadata: Mapping[str, Sequence[
             )
         table = table.append_column(name, column.take(pa.array(document)))
     return table
-
-
-def _steady(action: Callable[[], _T], store: Store) -> _T:
-    """Read files of an index; again where a writer put others in their place in the middle."""
-    while True:
-        before = store.generation()
-        try:
-            return action()
-        except (ValueError, FileNotFoundError):
-            if store.generation() == before:
-                raise
