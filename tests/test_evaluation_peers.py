@@ -1,5 +1,6 @@
 """Other packages' chunkers: exact spans, nothing lost, and a reason for every one that is absent."""
 
+import os
 import subprocess
 import sys
 
@@ -144,5 +145,7 @@ def test_a_chunk_that_is_nowhere_is_an_error() -> None:
 def test_importing_the_module_imports_no_peer() -> None:
     packages = ["langchain_text_splitters", "langchain_experimental", "llama_index", "chonkie", "semchunk"]
     code = f"import sys, pychunk.evaluation.peers; print(sorted(set({packages!r}) & set(sys.modules)))"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=os.sep
+    ).stdout
     assert printed.strip() == "[]"

@@ -662,7 +662,7 @@ def test_a_reader_answers_as_when_it_opened_until_it_refreshes(kind: str, tmp_pa
     writer.save()
     before = str([hit.text for hit in writer.search("Which animals are there?", k=9)[0]])
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", READER, str(folder)], **pipes) as reader:
+    with subprocess.Popen([sys.executable, "-c", READER, str(folder)], cwd=tmp_path, **pipes) as reader:
 
         def ask(line: str) -> str:
             print(line, file=reader.stdin, flush=True)
@@ -699,7 +699,7 @@ def test_whoever_opens_while_another_saves_sees_a_whole_state(tmp_path: Path) ->
     folder = tmp_path / "x"
     Index.create(folder, kind="hnsw").close()
     seen_states = set()
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(folder)]) as writer:
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], cwd=tmp_path) as writer:
         running = True
         follower = Index.open(folder)
         while running:

@@ -47,7 +47,7 @@ with pychunk.Index.open(sys.argv[1]) as index:
 def killed(folder: Path, first: int, delay: float) -> list[str]:
     """Lines that a writer printed until it was killed ``delay`` seconds after it had begun."""
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), str(first)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, str(folder), str(first)], stdout=subprocess.PIPE, text=True, cwd=folder.parent
     ) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
