@@ -60,7 +60,7 @@ def row(name: str, chunked: contenders.Chunked, data: datasets.Dataset, encoder:
     relevant = np.array([kind == "relevant" for kind in chunked.table["kind"].to_pylist()])
     for mode in MODES:
         found = runner.retrieve(chunked, data, encoder, mode, vectors, {"stemmer": "english"})
-        values, _ = runner.measure(found, data)
+        values, _ = runner.measure(found, data, encoder)
         cells = {measure: intervals.interval(values[measure])._asdict() for measure in SHOWN}
         cells["words in top 5"] = float(found.words[:, :5].sum(axis=1).mean())
         if relevant.any():

@@ -51,7 +51,7 @@ def evaluated(
     chunked = contenders.by_method(method, sized, data, encoder)
     index = {key: options[key] for key in ("stemmer", "k1", "b", "weight", "fusion") if key in options}
     found = runner.retrieve(chunked, data, encoder, options["mode"], vectors, index)
-    values, _ = runner.measure(found, data)
+    values, _ = runner.measure(found, data, encoder)
     out = {name: intervals.interval(values[name])._asdict() for name in SHOWN[data.kind]}
     return {**out, "words in top 5": float(found.words[:, :5].sum(axis=1).mean())}
 

@@ -55,7 +55,7 @@ def test_strict_hits_are_those_that_searching_by_hand_finds(tmp_path: Path, enco
     chunked = contenders.by_method("sentence", {}, data, encoder)
     vectors = encoder.encode([question.text for question in data.questions])
     found = runner.retrieve(chunked, data, encoder, mode, vectors, {"stemmer": "english"})
-    values, within = runner.measure(found, data)
+    values, within = runner.measure(found, data, encoder)
 
     layout = "chunk" if mode.startswith("recipe") else "sentence"
     chunks = pychunk.segment(TEXTS, "sentence", vectors=layout, ids=data.ids)
@@ -112,7 +112,7 @@ def test_references_are_scored_by_characters(encoder: Encoder) -> None:
     whole = contenders.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
     vectors = encoder.encode([question.text for question in questions])
     found = runner.retrieve(whole, data, encoder, "hybrid", vectors, {})
-    values, within = runner.measure(found, data)
+    values, within = runner.measure(found, data, encoder)
     assert (values["recall@5"] == 1).all()  # three chunks in all: every one is retrieved
     everything = sum(len(text) for text in TEXTS)
     for i, ((begin, end),) in enumerate(spans):
@@ -126,7 +126,7 @@ def test_pages_count_only_in_the_right_document(encoder: Encoder) -> None:
     data = Dataset("small", "pages", ["a", "b", "c"], TEXTS, questions, page_starts=starts)
     chunked = contenders.by_method("paragraph", {}, data, encoder)
     vectors = encoder.encode([question.text for question in questions])
-    values, _ = runner.measure(runner.retrieve(chunked, data, encoder, "hybrid", vectors, {}), data)
+    values, _ = runner.measure(runner.retrieve(chunked, data, encoder, "hybrid", vectors, {}), data, encoder)
     assert values["accuracy doc"].mean() == 1
     assert values["page recall@20"].mean() == 1
     assert values["accuracy page"].mean() >= 0.75
@@ -194,7 +194,7 @@ def test_squad_with_the_recommended_options_finds_what_the_documentation_says(da
     vectors = encoder.encode([question.text for question in squad.questions])
     chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, squad, encoder)
     found = runner.retrieve(chunked, squad, encoder, "hybrid", vectors, {"stemmer": "english"})
-    values, _ = runner.measure(found, squad)
+    values, _ = runner.measure(found, squad, encoder)
     assert values["strict hits@1"].mean() > 0.7
     assert values["strict hits@5"].mean() > 0.88
 
@@ -206,3 +206,21 @@ def test_sentences_encoded_once_are_what_the_segmenter_gives(tiny_encoder: Path,
     own = pychunk.segment(TEXTS, method, vector_encoder=str(tiny_encoder), vectors="sentence", ids=data.ids, **options)
     assert shared["text"].to_pylist() == own.table["text"].to_pylist()
     assert shared["sentences"].to_pylist() == own.table["sentences"].to_pylist()
+
+
+def test_semantic_precision_and_relevant_share_are_means_over_the_top_five(encoder: Encoder) -> None:
+    data = answered()
+    chunked = contenders.by_method("pic", {}, data, encoder)
+    asked = encoder.encode([question.text for question in data.questions])
+    found = runner.retrieve(chunked, data, encoder, "dense", asked, {})
+    values, _ = runner.measure(found, data, encoder)
+    kinds = chunked.table["kind"].to_pylist()
+    for i, question in enumerate(data.questions):
+        top = [row for row in found.rows[i, :5] if row >= 0]
+        answer = encoder.model.encode([question.answers[0]])[0]
+        cosines = []
+        for row in top:
+            total = np.sum([each["vector"] for each in chunked.table["sentences"][row].as_py()], axis=0)
+            cosines.append(float(answer @ total / np.linalg.norm(total)))
+        assert values["semantic precision@5"][i] == pytest.approx(np.mean(cosines), abs=1e-5)
+        assert values["relevant among top 5"][i] == np.mean([kinds[row] == "relevant" for row in top])

@@ -84,6 +84,20 @@ class Chunked:
         """Words of each chunk."""
         return np.array([len(text.split()) for text in self.table["text"].to_pylist()], np.int64)
 
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]:
+        """Each chunk's unit vector float32[n, dim], the sum of its sentences'; zeros for a chunk without any."""
+        lists = self.table["sentences"].combine_chunks()
+        offsets = np.asarray(lists.offsets, np.int64)
+        flat = lists.flatten().flatten()[2]
+        sentence = np.asarray(flat.flatten(), np.float32).reshape(len(flat), -1)
+        sums = np.zeros((len(lists), sentence.shape[1]), np.float32)
+        some = np.diff(offsets) > 0
+        if some.any():
+            sums[some] = np.add.reduceat(sentence, (offsets[:-1] - offsets[0])[some], axis=0)
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
+
 
 def by_method(method: str, options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "") -> Chunked:
     """Chunks of one of pychunk's methods.

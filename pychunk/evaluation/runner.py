@@ -78,9 +78,18 @@ def retrieve(
     return Found(chunked, rows, words, size, tokens)
 
 
-def measure(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
+def measure(found: Found, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
     """(values of each measure float64[q], share found within each of BUDGETS float64[q, budgets])."""
-    return {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
+    values, within = {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
+    top = found.rows[:, :5]
+    if data.kind == "answers":
+        answers = encoder.remembered([question.answers[0] if question.answers else "" for question in data.questions])
+        values["semantic precision@5"] = metrics.semantic_precision_at_k(answers, found.chunked.vectors, top)
+    kinds = found.chunked.table["kind"].to_pylist() if "kind" in found.chunked.table.column_names else []
+    if any(kind is not None for kind in kinds):
+        relevant = np.array([kind == "relevant" for kind in kinds])[top] & (top >= 0)
+        values["relevant among top 5"] = relevant.sum(axis=1) / np.maximum(1, (top >= 0).sum(axis=1))
+    return values, within
 
 
 def _answers(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
@@ -268,7 +277,7 @@ def _rows(
     for mode in modes:
         step(f"{chunked.name}, {mode}")
         found = retrieve(chunked, data, encoder, mode, vectors, options)
-        own, within = measure(found, data)
+        own, within = measure(found, data, encoder)
         bands = [interval(column, seed=seed) for column in within.T]
         yield (
             {
