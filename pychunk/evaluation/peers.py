@@ -4,11 +4,8 @@ A peer runs as its users run it, without overlap; only its embeddings are replac
 every peer sees the same vectors. Importing this module imports no peer. A peer that is not here, or does not work here,
 is listed as absent with the reason; nothing stands in for it.
 
-Example:
-    >>> usable, absent = available()
-    >>> for peer in usable:
-    ...     chunk = peer.chunker(100, encode)
-    ...     spans = chunk(text)
+``available()`` gives the peers that work here; ``peer.chunker(100, encode)`` makes one ready for chunks of about 100
+words, and that turns a text into spans.
 """
 
 from __future__ import annotations
