@@ -9,6 +9,7 @@
 #include "parallel.h"
 #include "recursive.h"
 #include "similarity.h"
+#include "tokenize.h"
 #include "wordpiece.h"
 
 namespace pychunk {
@@ -69,19 +70,17 @@ void bind_vectors(py::module_& m) {
 }
 
 py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
-                       bool byte_spans) {
+                       bool byte_spans, int threads) {
   check_offsets(view(bounds), text.size(), "bounds");
-  Values<int32_t> ids;
-  std::vector<int64_t> offsets;
-  Values<int64_t> spans;
+  Tokens tokens;
   {
     const py::gil_scoped_release unlocked;
-    tokenizer.encode({reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, bounds.data(),
-                     static_cast<size_t>(bounds.size()) - 1, ids, offsets, byte_spans ? &spans : nullptr);
+    tokens = tokenize(tokenizer, {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
+                      view(bounds), byte_spans, threads);
   }
-  const auto tokens = static_cast<py::ssize_t>(ids.size());
-  return py::make_tuple(array(std::move(ids)), array(std::move(offsets)),
-                        byte_spans ? py::object(array(std::move(spans), {tokens, 2})) : py::none());
+  const int64_t count = tokens.ids.size;
+  return py::make_tuple(array(std::move(tokens.ids)), array(std::move(tokens.offsets)),
+                        byte_spans ? py::object(array(std::move(tokens.byte_spans), {count, 2})) : py::none());
 }
 
 void bind_wordpiece(py::module_& m) {
@@ -96,7 +95,7 @@ void bind_wordpiece(py::module_& m) {
            py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
            py::arg("prefix") = "##", py::arg("max_word_characters") = 100)
       .def("encode", &encode_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
-           py::arg("byte_spans") = false,
+           py::arg("byte_spans") = false, py::arg("threads") = 1,
            "Tokens of the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself: ids "
            "int32[t], "
            "offsets int64[n + 1] into them, and byte spans int64[t, 2] or None.")

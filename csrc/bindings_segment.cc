@@ -94,8 +94,9 @@ struct Arguments {
   const KeptHead* pair_head;
   Optional<uint8_t> summary_text;
   Optional<int64_t> summary_offsets;
-  Optional<float> summary_vectors;
-  Optional<int64_t> page_starts, page_offsets;
+  Optional<float> summary_vectors, summary_scores;
+  Optional<int8_t> summary_labels;
+  Optional<int64_t> score_offsets, page_starts, page_offsets;
   Optional<uint8_t> fallback;
   int64_t first_row;
   int threads;
@@ -165,12 +166,22 @@ struct Arguments {
       PYCHUNK_CHECK(in.summary_vectors.cols == dim, "summaries must have ", dim,
                     " columns, as the sentence vectors, got ", in.summary_vectors.cols);
     }
+    if (summary_scores) {
+      check_offsets(view(*score_offsets), summary_scores->size(), "summary_scores");
+      PYCHUNK_CHECK(summary_labels && summary_labels->size() == summary_scores->size(), "summary_labels must hold ",
+                    summary_scores->size(), " entries");
+      in.summary_scores = {view(*summary_scores), view(*score_offsets)};
+      in.summary_labels = {view(*summary_labels), view(*score_offsets)};
+      one_each(in.summary_scores.size(), "summary_scores");
+    }
     if (page_starts) {
       check_offsets(view(*page_offsets), page_starts->size(), "page_starts");
       in.page_starts = {view(*page_starts), view(*page_offsets)};
       one_each(in.page_starts.size(), "page_starts");
     }
-    PYCHUNK_CHECK(!plan.needs_vectors() || vectors || table || table_vectors,
+    const bool scored = plan.cuts_by_scores() && pair_scores && (plan.method != Method::kPic || summary_scores);
+    const bool no_vectors = scored && !plan.chunk_vectors && !plan.sentence_vectors;
+    PYCHUNK_CHECK(!plan.needs_vectors() || no_vectors || vectors || table || table_vectors,
                   "the plan needs sentence vectors or a table");
     PYCHUNK_CHECK(!tokens_are_counted(in) || tokenizer != nullptr, "the plan needs a tokenizer");
     return in;
@@ -225,7 +236,8 @@ Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& pl
                  Optional<int64_t> sentence_starts, Optional<int64_t> sentence_offsets, Optional<float> vectors,
                  Optional<int64_t> vector_offsets, Optional<float> table_vectors, Optional<float> pair_scores,
                  Optional<int64_t> pair_offsets, const KeptHead* pair_head, Optional<uint8_t> summary_text,
-                 Optional<int64_t> summary_offsets, Optional<float> summary_vectors, Optional<int64_t> page_starts,
+                 Optional<int64_t> summary_offsets, Optional<float> summary_vectors, Optional<float> summary_scores,
+                 Optional<int8_t> summary_labels, Optional<int64_t> score_offsets, Optional<int64_t> page_starts,
                  Optional<int64_t> page_offsets, Optional<uint8_t> fallback, int64_t first_row, int threads) {
   return {std::move(text),
           std::move(offsets),
@@ -245,6 +257,9 @@ Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& pl
           std::move(summary_text),
           std::move(summary_offsets),
           std::move(summary_vectors),
+          std::move(summary_scores),
+          std::move(summary_labels),
+          std::move(score_offsets),
           std::move(page_starts),
           std::move(page_offsets),
           std::move(fallback),
@@ -264,7 +279,9 @@ void bind_segment(py::module_& m) {
            py::arg("table_vectors").noconvert() = py::none(), py::arg("pair_scores").noconvert() = py::none(),
            py::arg("pair_offsets").noconvert() = py::none(), py::arg("pair_head") = nullptr,
            py::arg("summary_text").noconvert() = py::none(), py::arg("summary_offsets").noconvert() = py::none(),
-           py::arg("summary_vectors").noconvert() = py::none(), py::arg("page_starts").noconvert() = py::none(),
+           py::arg("summary_vectors").noconvert() = py::none(), py::arg("summary_scores").noconvert() = py::none(),
+           py::arg("summary_labels").noconvert() = py::none(), py::arg("score_offsets").noconvert() = py::none(),
+           py::arg("page_starts").noconvert() = py::none(),
            py::arg("page_offsets").noconvert() = py::none(), py::arg("fallback").noconvert() = py::none(),
            py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>(), py::keep_alive<1, 16>());
   py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/pair_head.h.")

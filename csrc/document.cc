@@ -61,6 +61,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
     const int64_t* rows = &inputs.vector_offsets[static_cast<size_t>(i)];
     fits(rows[1] - rows[0], " sentence vectors");
   }
+  if (inputs.summary_scores.size() > 0) fits(static_cast<int64_t>(inputs.summary_scores[i].size()), " scores");
   if (inputs.pair_scores.size() > 0 && sentences() > 0)
     fits(static_cast<int64_t>(inputs.pair_scores[i].size()) + 1, " scored ones");
 }
@@ -229,6 +230,10 @@ Matrix<const float> Document::vectors() {
     }
   }
   return {vectors_.data(), sentences(), dim};
+}
+
+std::span<const float> Document::given_scores() const {
+  return inputs_->summary_scores.size() > 0 ? inputs_->summary_scores[row_] : std::span<const float>{};
 }
 
 std::span<const float> Document::affinities() {

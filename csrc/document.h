@@ -41,6 +41,9 @@ class Document {
   // How much sentence s + 1 belongs to sentence s: probabilities (nsp), else adjacent cosines; empty where the inputs
   // give no vectors.
   std::span<const float> affinities();
+  // pic, computed elsewhere: cosines to the summary and their labels; empty where they are computed here.
+  std::span<const float> given_scores() const;
+  std::span<const int8_t> given_labels() const { return inputs_->summary_labels[row_]; }
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.data != nullptr; }
   bool table_encodes_text() const {
     return inputs_->table_vectors.data == nullptr && inputs_->vectors.data == nullptr && inputs_->table.data != nullptr;

@@ -20,7 +20,7 @@ void groups_where(int64_t sentences, Begins begins, std::vector<Group>& groups) 
   }
 }
 
-void pic(const Plan& plan, Document& document, const float* summary, Grouping& out) {
+void score_by_summary(const Plan& plan, Document& document, const float* summary, Grouping& out) {
   const Matrix<const float> vectors = document.vectors();
   thread_local std::vector<float> made;
   if (summary == nullptr) {
@@ -32,9 +32,18 @@ void pic(const Plan& plan, Document& document, const float* summary, Grouping& o
   kernels().dot_rows(vectors.data, static_cast<size_t>(vectors.rows), static_cast<size_t>(vectors.cols), summary,
                      out.scores.data());
   label_by_mean(out.scores, plan.k, out.labels);
+}
+
+void pic(const Plan& plan, Document& document, const float* summary, Grouping& out) {
+  if (const auto given = document.given_scores(); !given.empty()) {
+    out.scores.assign(given.begin(), given.end());
+    out.labels.assign(document.given_labels().begin(), document.given_labels().end());
+  } else {
+    score_by_summary(plan, document, summary, out);
+  }
   const auto& labels = out.labels;
   groups_where(
-      vectors.rows, [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; },
+      document.sentences(), [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; },
       out.groups);
 }
 

@@ -29,12 +29,16 @@ struct Inputs {
   // Vectors of the same sentences by another encoder, for the table alone.
   Matrix<const float> table_vectors;
 
-  // nsp: probabilities of adjacent pairs, ragged by document, or what makes them from the sentence vectors.
+  // How much each sentence belongs to the one before, ragged by document: nsp's probabilities, or adjacent cosines that
+  // a GPU computed. Or what makes the probabilities from the sentence vectors.
   Ragged<float> pair_scores;
   const PairHead* pair_head = nullptr;
 
   Texts summaries;                      // pic with given summaries, as text for the static encoder
   Matrix<const float> summary_vectors;  // or as vectors, one row a document
+  // pic on a GPU: cosine of each sentence to the summary, and 1 where it reaches the threshold.
+  Ragged<float> summary_scores;
+  Ragged<int8_t> summary_labels;
   Ragged<int64_t> page_starts;          // first characters of pages, ragged by document
 
   int64_t first_row = 0;  // number of the batch's first document in errors and in the table

@@ -43,6 +43,8 @@ struct Plan {
     return method == Method::kSemantic || method == Method::kCluster || method == Method::kPic || chunk_vectors ||
            sentence_vectors;
   }
+  // Whether scores of the sentences are all that the cuts need: cosines to the summary (pic), adjacent ones (semantic).
+  bool cuts_by_scores() const { return method == Method::kPic || (method == Method::kSemantic && window == 1); }
   bool has_size() const { return method == Method::kFixed || method == Method::kRecursive; }
   bool needs_tokens() const {
     const bool overlap_in_tokens = overlap > 0 && (!has_size() || unit == Unit::kTokens);

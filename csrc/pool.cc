@@ -1,23 +1,11 @@
 #include "pool.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "similarity.h"
 
 namespace pychunk {
-
-float to_float(Half half) {
-  const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
-  const uint32_t exponent = (half.bits >> 10) & 0x1Fu, fraction = half.bits & 0x3FFu;
-  if (exponent == 0) {  // zero, or a subnormal: fraction * 2^-24
-    const float value = static_cast<float>(fraction) * 5.9604644775390625e-8f;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(value) | sign);
-  }
-  const uint32_t wide = exponent == 31 ? 255u : exponent + 112u;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
 
 template <typename T>
 void pool(const T* states, int64_t width, int64_t dim, std::span<const int64_t> chosen,

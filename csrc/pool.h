@@ -3,18 +3,12 @@
 #include <cstdint>
 #include <span>
 
+#include "arithmetic.h"
 #include "view.h"
 
 namespace pychunk {
 
 enum class Pooling : uint8_t { kMean, kCls };
-
-// A float16 as its bits: the engine only reads them.
-struct Half {
-  uint16_t bits;
-};
-float to_float(Half half);
-inline float to_float(float value) { return value; }
 
 // Rows of a batch, [rows, width, dim], to rows chosen[i] of `out`, [n, dim]: the first token's state, or the mean of
 // the first lengths[chosen[i]] ones (special tokens count, as in sentence-transformers), scaled to unit length if asked

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "arithmetic.h"
 #include "dispatch.h"
 
 namespace pychunk {
@@ -19,16 +20,22 @@ uint64_t next_random(uint64_t& state) {
 
 void sum_rows(const Matrix<const float>& vectors, int64_t begin, int64_t end, std::vector<float>& out) {
   const Kernels& run = kernels();
-  out.assign(static_cast<size_t>(vectors.cols), 0.0f);
-  for (int64_t i = begin; i < end; ++i)
-    run.add_scaled(vectors.row(i), static_cast<size_t>(vectors.cols), 1.0f, out.data());
+  const auto dim = static_cast<size_t>(vectors.cols);
+  thread_local std::vector<float> partial;
+  out.assign(dim, 0.0f);
+  for (int64_t first = begin; first < end; first += kSumRows) {
+    partial.assign(dim, 0.0f);
+    for (int64_t i = first; i < std::min(first + kSumRows, end); ++i)
+      run.add_scaled(vectors.row(i), dim, 1.0f, partial.data());
+    run.add_scaled(partial.data(), dim, 1.0f, out.data());
+  }
 }
 
 // Greedy choice of a few sentences near the mean and unlike each other; `out` holds the mean on entry.
 void extract(const Matrix<const float>& vectors, std::vector<float>& out) {
   const Kernels& run = kernels();
   const auto n = static_cast<size_t>(vectors.rows), dim = static_cast<size_t>(vectors.cols);
-  const size_t picks = std::min<size_t>(5, 1 + n / 20);
+  const auto picks = static_cast<size_t>(summary_picks(vectors.rows));
   thread_local std::vector<float> to_mean, to_chosen, highest;
   to_mean.resize(n), to_chosen.resize(n);
   highest.assign(n, -2.0f);  // below any cosine
@@ -39,7 +46,7 @@ void extract(const Matrix<const float>& vectors, std::vector<float>& out) {
     float best_score = 0.0f;
     for (size_t i = 0; i < n; ++i) {
       if (highest[i] == 2.0f) continue;  // chosen already
-      const float score = pick == 0 ? to_mean[i] : to_mean[i] - 0.5f * highest[i];
+      const float score = pick == 0 ? to_mean[i] : pick_score(to_mean[i], highest[i]);
       if (best == n || score > best_score) best = i, best_score = score;
     }
     const float* chosen = vectors.row(static_cast<int64_t>(best));
@@ -56,7 +63,7 @@ void extract(const Matrix<const float>& vectors, std::vector<float>& out) {
 void normalize(float* x, int64_t dim) {
   const auto size = static_cast<size_t>(dim);
   float squares = kernels().dot(x, x, size);
-  if (!(squares > 1e-30f && squares < 1e30f)) {  // rescale by a power of two, which rounds nothing
+  if (!is_plain(squares)) {  // rescale by a power of two, which rounds nothing
     float largest = 0.0f;
     for (size_t j = 0; j < size; ++j) largest = std::max(largest, std::fabs(x[j]));
     if (largest == 0.0f) return;
@@ -64,7 +71,7 @@ void normalize(float* x, int64_t dim) {
     for (size_t j = 0; j < size; ++j) x[j] = std::ldexp(x[j], -exponent);
     squares = kernels().dot(x, x, size);
   }
-  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(squares)));
+  const float scale = unit_scale(static_cast<double>(squares));
   for (size_t j = 0; j < size; ++j) x[j] *= scale;
 }
 

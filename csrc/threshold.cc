@@ -5,11 +5,6 @@
 
 namespace pychunk {
 
-double Moments::deviation() const {
-  const __int128 scaled = squares * count - static_cast<__int128>(sum) * sum;  // under 2^127 up to 2^31 scores
-  return std::sqrt(static_cast<double>(scaled)) / static_cast<double>(count) * kFixedPointUnit;
-}
-
 double percentile(std::vector<double>& values, double percent) {
   const double position = percent / 100.0 * static_cast<double>(values.size() - 1);
   const size_t below = std::min(static_cast<size_t>(position), values.size() - 1);
@@ -24,15 +19,9 @@ double percentile(std::vector<double>& values, double percent) {
 void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels) {
   Moments moments;
   for (const float score : scores) moments.add(score);
+  const MeanThreshold threshold(moments, k);
   labels.resize(scores.size());
-  if (k == 0.0) {
-    for (size_t i = 0; i < scores.size(); ++i)
-      labels[i] = static_cast<__int128>(fixed_point(scores[i])) * moments.count >= moments.sum;
-    return;
-  }
-  const double threshold = moments.count > 0 ? moments.mean() + k * moments.deviation() : 0.0;
-  for (size_t i = 0; i < scores.size(); ++i)
-    labels[i] = static_cast<double>(fixed_point(scores[i])) * kFixedPointUnit >= threshold;
+  for (size_t i = 0; i < scores.size(); ++i) labels[i] = threshold.reached(scores[i]);
 }
 
 void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut) {

@@ -5,28 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "arithmetic.h"
 #include "plan.h"
 
 namespace pychunk {
-
-// A score rounded to 2^-32, as an integer; sums of 2^31 cosines fit.
-inline int64_t fixed_point(float score) {
-  return static_cast<int64_t>(__builtin_nearbyint(static_cast<double>(score) * 4294967296.0));
-}
-constexpr double kFixedPointUnit = 1.0 / 4294967296.0;
-
-struct Moments {
-  int64_t sum = 0, count = 0;  // of fixed-point scores
-  __int128 squares = 0;        // in units of 2^-64: exact, so that equal scores have no deviation at all
-  void add(float score) {
-    const int64_t value = fixed_point(score);
-    sum += value;
-    squares += static_cast<__int128>(value) * value;
-    ++count;
-  }
-  double mean() const { return static_cast<double>(sum) / static_cast<double>(count) * kFixedPointUnit; }
-  double deviation() const;  // of the population
-};
 
 // numpy.percentile(values, percent), linear interpolation; reorders `values`.
 double percentile(std::vector<double>& values, double percent);

@@ -77,7 +77,8 @@ def _arguments(request: Request) -> _core.Arguments:
     optional: dict[str, Any] = {}
     if request.encoder is not None:
         optional["tokenizer"] = _tokenizer(request.encoder)
-        if request.vectors is None and request.encoder.table.size:  # a transformer's tokenizer has none
+        own = request.vectors is None or request.vectors_of_table
+        if own and request.encoder.table.size:  # a transformer's tokenizer has none
             optional["table"] = request.encoder.table
     if request.ids is not None:
         optional["id_text"], optional["id_offsets"] = flat_text(request.ids.cast(pa.large_string()))
@@ -103,6 +104,11 @@ def _arguments(request: Request) -> _core.Arguments:
         optional["summary_vectors"] = _contiguous(request.summaries, np.float32)
     elif request.summaries is not None:
         optional["summary_text"], optional["summary_offsets"] = flat_text(request.summaries)
+    if request.summary_scores is not None:
+        scores, labels, offsets = request.summary_scores
+        optional["summary_scores"] = _contiguous(scores, np.float32)
+        optional["summary_labels"] = _contiguous(labels, np.int8)
+        optional["score_offsets"] = _contiguous(offsets, np.int64)
     if request.page_starts is not None:
         values, offsets = request.page_starts
         optional["page_starts"] = _contiguous(values, np.int64)
@@ -247,6 +253,7 @@ def encode_words(
     bounds: npt.NDArray[np.int64],
     *,
     byte_spans: bool = False,
+    threads: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """WordPiece ids of consecutive spans of a text: (ids int32[t], token_offsets int64[n + 1], byte spans)."""
-    return _tokenizer(encoder).encode(text, bounds, byte_spans)
+    return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)

@@ -96,9 +96,14 @@ class Request:
     vectors: tuple[FloatArray, IntArray] | None = None
     #: Vectors of the same sentences by another encoder, for the table alone.
     table_vectors: tuple[FloatArray, IntArray] | None = None
-    #: nsp: probabilities that a sentence follows the one before, or the network that makes them.
+    #: Whether ``vectors`` are those of the encoder's own table, which can encode parts of sentences, too.
+    vectors_of_table: bool = False
+    #: How much each sentence belongs to the one before: nsp's probabilities, or adjacent cosines that a GPU computed.
     pair_scores: tuple[FloatArray, IntArray] | None = None
+    #: nsp: the network that makes probabilities from static vectors.
     pair_head: PairHead | None = None
+    #: pic on a GPU: cosine of each sentence to the summary, its label, and the offsets of each document's.
+    summary_scores: tuple[FloatArray, npt.NDArray[np.int8], IntArray] | None = None
     summaries: pa.LargeStringArray | FloatArray | None = None
     page_starts: tuple[IntArray, IntArray] | None = None
     first_row: int = 0

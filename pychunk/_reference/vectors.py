@@ -70,10 +70,13 @@ def next_probabilities(head: PairHead, vectors: F32) -> F32:
 
 
 def total(vectors: F32) -> F32:
-    """Sum of rows, one after the other."""
+    """Sum of rows, one after the other; of more than 256, the sum of the sums of each 256."""
     out = np.zeros(vectors.shape[1], np.float32)
-    for row in vectors:
-        out = out + row
+    for first in range(0, len(vectors), 256):
+        partial = np.zeros_like(out)
+        for row in vectors[first : first + 256]:
+            partial = partial + row
+        out = out + partial
     return out
 
 

@@ -1,0 +1,98 @@
+// Arithmetic that decides where a text is cut, shared by CPU and GPU code: one source, so the same bits on both.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+// Functions that nvcc compiles for both sides; plain ones for every other compiler.
+#if defined(__CUDACC__)
+#define PYCHUNK_BOTH __host__ __device__
+#else
+#define PYCHUNK_BOTH
+#endif
+
+namespace pychunk {
+
+// A score rounded to 2^-32, as an integer; sums of 2^31 cosines fit, and have no order.
+PYCHUNK_BOTH inline int64_t fixed_point(float score) {
+  return static_cast<int64_t>(std::nearbyint(static_cast<double>(score) * 4294967296.0));
+}
+constexpr double kFixedPointUnit = 1.0 / 4294967296.0;
+
+// 1 / sqrt(squares), what scales a vector to unit length; IEEE double on both sides, then one rounding.
+PYCHUNK_BOTH inline float unit_scale(double squares) { return static_cast<float>(1.0 / std::sqrt(squares)); }
+
+// Whether a float32 sum of squares is far from overflow and underflow.
+PYCHUNK_BOTH inline bool is_plain(float squares) { return squares > 1e-30f && squares < 1e30f; }
+
+// Sums of the fixed-point scores of one document; integers, so that the order of additions does not matter.
+struct Moments {
+  int64_t sum = 0, count = 0;
+  // Squares in units of 2^-64, as high * 2^32 + low: a square may need 65 bits.
+  int64_t squares_high = 0, squares_low = 0;
+
+  PYCHUNK_BOTH void add(float score) { add_fixed(fixed_point(score)); }
+  PYCHUNK_BOTH void add_fixed(int64_t value) {
+    const __int128 square = static_cast<__int128>(value) * value;
+    sum += value;
+    squares_high += static_cast<int64_t>(square >> 32);
+    squares_low += static_cast<int64_t>(square & 0xFFFFFFFF);
+    ++count;
+  }
+  PYCHUNK_BOTH double mean() const { return static_cast<double>(sum) / static_cast<double>(count) * kFixedPointUnit; }
+  // Of the population; equal scores have none at all, since the difference below is exact.
+  PYCHUNK_BOTH double deviation() const {
+    const __int128 squares = (static_cast<__int128>(squares_high) << 32) + squares_low;
+    const __int128 scaled = squares * count - static_cast<__int128>(sum) * sum;  // under 2^127 up to 2^31 scores
+    return std::sqrt(static_cast<double>(scaled)) / static_cast<double>(count) * kFixedPointUnit;
+  }
+};
+
+// PIC, eq. 2-4: whether a score reaches mean + k deviations. With k = 0 exactly, in integers: n * r_i >= sum(r).
+struct MeanThreshold {
+  int64_t sum, count;
+  bool exact;
+  double least = 0.0;
+
+  PYCHUNK_BOTH MeanThreshold(const Moments& moments, double k)
+      : sum(moments.sum), count(moments.count), exact(k == 0.0) {
+    if (!exact && count > 0) least = moments.mean() + k * moments.deviation();
+  }
+  PYCHUNK_BOTH bool reached(float score) const {
+    const int64_t value = fixed_point(score);
+    return exact ? static_cast<__int128>(value) * count >= sum : static_cast<double>(value) * kFixedPointUnit >= least;
+  }
+};
+
+// Sentences that an extractive summary of n takes.
+PYCHUNK_BOTH inline int64_t summary_picks(int64_t n) { return 1 + n / 20 < 5 ? 1 + n / 20 : 5; }
+// What the next one is chosen by: near to the mean, unlike those chosen.
+PYCHUNK_BOTH inline float pick_score(float to_mean, float highest_to_chosen) {
+  return to_mean - 0.5f * highest_to_chosen;
+}
+
+// Rows that one running sum of vectors takes: sums of longer runs are sums of such partial ones, in their order, so
+// that a GPU can make them side by side.
+constexpr int64_t kSumRows = 256;
+
+// A float16 as its bits.
+struct Half {
+  uint16_t bits;
+};
+
+PYCHUNK_BOTH inline float to_float(Half half) {
+  const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
+  const uint32_t exponent = (half.bits >> 10) & 0x1Fu, fraction = half.bits & 0x3FFu;
+  uint32_t bits = sign | (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13;
+  float value;
+  if (exponent == 0) {  // zero, or a subnormal: fraction * 2^-24
+    value = static_cast<float>(fraction) * 5.9604644775390625e-8f;
+    std::memcpy(&bits, &value, sizeof(bits));
+    bits |= sign;
+  }
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+PYCHUNK_BOTH inline float to_float(float value) { return value; }
+
+}  // namespace pychunk

@@ -1,0 +1,28 @@
+// CUDA errors as exceptions with file and line; out of memory is one of its own, since callers answer it.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace pychunk::cuda {
+
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct OutOfMemory : Error {
+  using Error::Error;
+};
+
+inline void check(cudaError_t status, const char* what, const char* file, int line) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that is not sticky must not be met again by the next call
+  const std::string text = std::string(what) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
+                           ") at " + file + ":" + std::to_string(line);
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemory(text);
+  throw Error(text);
+}
+
+#define PYCHUNK_CUDA(call) ::pychunk::cuda::check((call), #call, __FILE_NAME__, __LINE__)
+
+}  // namespace pychunk::cuda

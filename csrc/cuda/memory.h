@@ -1,0 +1,77 @@
+// Device memory that is kept for the next call, and pinned host memory.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace pychunk::cuda {
+
+// Blocks handed back by one stream serve that stream again without waiting: whatever still reads them was put into the
+// stream before. cudaMalloc takes 100 us and more, and cudaFree waits for the device.
+class Pool {
+ public:
+  static Pool& of_device(int device);
+
+  // At least `bytes` bytes; OutOfMemory where the device has none left even after all kept blocks are freed.
+  void* take(size_t bytes, cudaStream_t stream);
+  void give(void* block, size_t bytes, cudaStream_t stream) noexcept;
+  // Frees what is kept; returns how many bytes.
+  size_t trim();
+  size_t kept() const;
+
+  // Blocks are of these sizes, eight between a power of two and the next, so that a kept one often fits.
+  static size_t rounded(size_t bytes);
+
+ private:
+  size_t trim_locked();
+
+  // Beyond this all that is kept goes back to the device: other libraries in the process want some, too.
+  static constexpr size_t kMostKept = size_t{4} << 30;
+  mutable std::mutex mutex_;
+  std::multimap<std::pair<cudaStream_t, size_t>, void*> free_;
+  size_t kept_ = 0;
+};
+
+// Owns a block of the pool; the work that uses it must be in `stream`.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(size_t bytes, int device, cudaStream_t stream);
+  ~Memory();
+  Memory(Memory&& other) noexcept { *this = std::move(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(block_, other.block_), std::swap(bytes_, other.bytes_);
+    std::swap(device_, other.device_), std::swap(stream_, other.stream_);
+    return *this;
+  }
+
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(block_);
+  }
+  int device() const { return device_; }
+  cudaStream_t stream() const { return stream_; }
+
+ private:
+  void* block_ = nullptr;
+  size_t bytes_ = 0;
+  int device_ = 0;
+  cudaStream_t stream_ = nullptr;
+};
+
+// Makes a device the current one of this thread, for a scope.
+class OnDevice {
+ public:
+  explicit OnDevice(int device);
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace pychunk::cuda

@@ -1,0 +1,106 @@
+// Where the vector of a sentence comes from: hidden states, token ids, or it is there already. One warp makes one.
+#pragma once
+#include "../arithmetic.h"
+#include "warp.cuh"
+
+namespace pychunk::cuda {
+
+// x / |x| in place, by one warp; as normalize() in csrc/similarity.cc, bit for bit. `squares` is x . x.
+__device__ inline void normalize(float* x, int dim, float squares) {
+  if (!is_plain(squares)) {  // rescale by a power of two, which rounds nothing
+    float most = 0.0f;
+    for (int j = lane(); j < dim; j += kWarp) most = fmaxf(most, fabsf(x[j]));
+    most = largest(most);
+    if (most == 0.0f) return;
+    const int exponent = ilogbf(most);
+    for (int j = lane(); j < dim; j += kWarp) x[j] = ldexpf(x[j], -exponent);
+    __syncwarp();
+    squares = dot(x, x, dim);
+  }
+  const float scale = unit_scale(static_cast<double>(squares));
+  for (int j = lane(); j < dim; j += kWarp) x[j] *= scale;
+}
+
+// Unit vectors that are there.
+struct Given {
+  __device__ void make(int64_t, float*, int) const {}
+};
+
+// Mean or first hidden state of a sentence's tokens. Reads 2 (float16) or 4 bytes a value once, writes 4 bytes a
+// dimension: with 25 tokens a sentence the states are 93 % of the bytes.
+template <typename T>
+struct States {
+  const uint64_t* first;     // address of each sentence's first state
+  const int32_t* tokens;     // states that count, special tokens among them
+  bool mean, unit;
+
+  __device__ void make(int64_t row, float* out, int dim) const {
+    pool(reinterpret_cast<const T*>(first[row]), mean ? tokens[row] : 1, out, dim);
+  }
+  // Tokens are added in their order, in float32, as csrc/pool.cc does.
+  __device__ void pool(const T* states, int count, float* out, int dim) const {
+    constexpr int kColumns = 4;  // of a lane at a time: so many loads a token are in flight
+    float squares = 0.0f;
+    const int last = (dim + kWarp - 1) / kWarp * kWarp;
+    for (int base = lane(); base < last; base += kColumns * kWarp) {
+      float sum[kColumns] = {};
+#pragma unroll 4
+      for (int t = 0; t < count; ++t) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+          const int j = base + c * kWarp;
+          if (j < dim) sum[c] += to_float(states[static_cast<int64_t>(t) * dim + j]);
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const int j = base + c * kWarp;
+        if (j >= dim) continue;
+        if (!unit && count > 1) sum[c] /= static_cast<float>(count);
+        out[j] = sum[c];
+        squares += sum[c] * sum[c];
+      }
+    }
+    if (!unit) return;
+    __syncwarp();
+    normalize(out, dim, tree_sum(squares));
+  }
+};
+
+// Sum of the rows of an int8 table, exact in integers, scaled to unit length (csrc/embed_simd.h). Reads `dim` bytes a
+// token, from L2 where the table lies (8 MB), and writes 4 bytes a dimension.
+struct Bag {
+  const int8_t* table;
+  const int32_t* ids;
+  const int64_t* offsets;
+
+  __device__ void make(int64_t row, float* out, int dim) const {
+    const int32_t* own = ids + offsets[row];
+    const int64_t count = offsets[row + 1] - offsets[row];
+    long long squares = 0;
+    for (int base = 8 * lane(); base < dim; base += 8 * kWarp) {
+      int sum[8] = {};
+      if (base + 8 <= dim && dim % 8 == 0) {
+#pragma unroll 4
+        for (int64_t t = 0; t < count; ++t) {
+          const int2 eight = *reinterpret_cast<const int2*>(table + static_cast<int64_t>(own[t]) * dim + base);
+#pragma unroll
+          for (int c = 0; c < 8; ++c) sum[c] += static_cast<int8_t>((c < 4 ? eight.x : eight.y) >> 8 * (c % 4));
+        }
+      } else {
+        for (int64_t t = 0; t < count; ++t)
+          for (int c = 0; c < 8 && base + c < dim; ++c) sum[c] += table[static_cast<int64_t>(own[t]) * dim + base + c];
+      }
+      for (int c = 0; c < 8 && base + c < dim; ++c) {
+        squares += static_cast<long long>(sum[c]) * sum[c];
+        out[base + c] = static_cast<float>(sum[c]);
+      }
+    }
+    squares = integer_sum(squares);
+    const float scale = squares == 0 ? 0.0f : unit_scale(static_cast<double>(squares));
+    for (int base = 8 * lane(); base < dim; base += 8 * kWarp)
+      for (int c = 0; c < 8 && base + c < dim; ++c) out[base + c] *= scale;
+  }
+};
+
+}  // namespace pychunk::cuda

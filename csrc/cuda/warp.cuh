@@ -1,0 +1,85 @@
+// What threads do together: warps that add in the engine's order, and teams (a block, or the whole grid) that share a
+// document.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace pychunk::cuda {
+
+// A variable that the threads of a block share.
+#if defined(PYCHUNK_CUDA_EMULATED)
+#define PYCHUNK_SHARED(type, name)        \
+  static const char name##_of_block = 0; \
+  type& name = ::emulator::shared_variable<type>(&name##_of_block)
+#else
+#define PYCHUNK_SHARED(type, name) __shared__ type name
+#endif
+
+constexpr int kWarp = 32;
+constexpr unsigned kAll = 0xFFFFFFFFu;
+constexpr int kThreads = 256;  // of every block
+constexpr int kWarps = kThreads / kWarp;
+
+__device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
+__device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / kWarp; }
+
+// The upper half of the lanes is added to the lower half, five times (csrc/similarity_simd.h): the exchange gives lane
+// 0 those very sums, since an addition has the same bits either way round, and every lane the same as lane 0.
+__device__ inline float tree_sum(float partial) {
+#pragma unroll
+  for (int half = kWarp / 2; half > 0; half /= 2) partial += __shfl_xor_sync(kAll, partial, half);
+  return partial;
+}
+
+__device__ inline long long integer_sum(long long value) {
+#pragma unroll
+  for (int half = kWarp / 2; half > 0; half /= 2) value += __shfl_xor_sync(kAll, value, half);
+  return value;
+}
+
+__device__ inline float largest(float value) {
+#pragma unroll
+  for (int half = kWarp / 2; half > 0; half /= 2) {
+    const float other = __shfl_xor_sync(kAll, value, half);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// a . b by one warp, in the engine's order: lane k adds the products k, k + 32, ...; reads 128 bytes of each at a time.
+__device__ inline float dot(const float* a, const float* b, int dim) {
+  float partial = 0.0f;
+  const int last = (dim + kWarp - 1) / kWarp * kWarp;  // lanes past the end add 0, as the CPU's padding does
+#pragma unroll 4
+  for (int j = lane(); j < last; j += kWarp) partial += j < dim ? a[j] * b[j] : 0.0f;
+  return tree_sum(partial);
+}
+
+// All blocks of a cooperative launch wait for each other; `arrivals` counts up from 0.
+__device__ inline void grid_barrier(unsigned* arrivals) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    const unsigned before = atomicAdd(arrivals, 1u);
+    const unsigned whole = (before / gridDim.x + 1) * gridDim.x;
+    while (atomicAdd(arrivals, 0u) < whole) __nanosleep(64);
+    __threadfence();
+  }
+  __syncthreads();
+}
+
+// The threads that work on one document. All of them call sync(), and see afterwards what any wrote before.
+struct Block {
+  __device__ int block() const { return 0; }
+  __device__ int blocks() const { return 1; }
+  __device__ void sync() const { __syncthreads(); }
+};
+struct Grid {
+  unsigned* arrivals;
+  __device__ int block() const { return static_cast<int>(blockIdx.x); }
+  __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+  __device__ void sync() const { grid_barrier(arrivals); }
+};
+
+}  // namespace pychunk::cuda
