@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .bert_weights import BertWeights, read_weights
-from .cuda_graphs import ByShape, CudaCapture
+from .cuda_graphs import ByShape, CudaCapture, Function
 from .exact_products import exact_products
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class BertTorch:
         stored = read_weights(Path(path))
         self._take(stored)
         self.compiled = on_gpu and importlib.util.find_spec("triton") is not None if compiled is None else compiled
-        self._run = torch.compile(self._output, dynamic=True) if self.compiled else self._output
+        self._run: Function = _compile(self._output) if self.compiled else self._output
         if graphs:
             self._run = ByShape(self._run, CudaCapture(self.device))
 
@@ -149,9 +149,7 @@ class BertTorch:
         if ids.shape[1] > self.positions:
             raise ValueError(f"rows must have at most {self.positions} tokens; got {ids.shape[1]}")
         with torch.inference_mode(), exact_products():
-            # Sizes of 1 are never taken for variable: a compiled stack would be compiled anew for a single row.
-            run = self._output if 1 in ids.shape else self._run
-            return run(ids, lengths, types)
+            return self._run(ids, lengths, types)
 
     def _output(self, ids: torch.Tensor, lengths: torch.Tensor | None, types: torch.Tensor | None) -> torch.Tensor:
         import torch
@@ -198,6 +196,19 @@ class BertTorch:
         from torch.nn import functional
 
         return functional.layer_norm(state, (self.dim,), norm.weight, norm.bias, self.epsilon)
+
+
+def _compile(function: Function) -> Function:
+    """Compiled once for all shapes; batches of one row run as they are, as torch compiles sizes of 1 by themselves."""
+    import torch
+
+    compiled = torch.compile(function, dynamic=True)
+
+    def run(ids: torch.Tensor, *more: torch.Tensor | None) -> torch.Tensor:
+        result: torch.Tensor = function(ids, *more) if 1 in ids.shape else compiled(ids, *more)
+        return result
+
+    return run
 
 
 def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
