@@ -250,4 +250,6 @@ def _device(name: str) -> torch.device:
         raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ValueError(f"there is no device {name!r}: torch sees {torch.cuda.device_count()} CUDA devices")
+    if device.type == "cuda" and device.index is None:  # of this thread now; another thread's may be another
+        device = torch.device("cuda", torch.cuda.current_device())
     return device

@@ -137,19 +137,19 @@ def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
     )
     for ours, theirs in zip(expected.graph.node, model.graph.node, strict=False):
         if ours != theirs:
-            raise ValueError(f"the node {theirs.name or theirs.op_type!r} is another than {ours.name!r}")
+            raise ValueError(f"its node {(theirs.name or theirs.op_type)!r} differs from {ours.name!r} there")
     if len(expected.graph.node) != len(model.graph.node):
         raise ValueError(f"it has {len(model.graph.node)} nodes, not {len(expected.graph.node)}")
     for part in ("input", "output"):
         if getattr(expected.graph, part) != getattr(model.graph, part):
-            raise ValueError(f"its {part}s are others")
+            raise ValueError(f"its {part}s differ")
     if {each.name: each.data_type for each in expected.graph.initializer} != types:
-        raise ValueError("its weights have other names or types")
+        raise ValueError("the names or types of its weights differ")
     for ours in expected.graph.initializer:
         if ours.data_type == TensorProto.INT64:  # positions of the first token, and shapes
             theirs = next(each for each in model.graph.initializer if each.name == ours.name)
             if ours != theirs:
-                raise ValueError(f"its constant {ours.name!r} is another")
+                raise ValueError(f"its constant {ours.name!r} differs")
 
 
 def _check_shapes(found: BertWeights) -> None:

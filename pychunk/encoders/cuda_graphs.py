@@ -46,9 +46,9 @@ class ByShape:
                 if len(self._seen) > 16 * self._kept:
                     self._seen.popitem(last=False)
                 return self._function(*inputs)
-            if len(self._captured) == self._kept:
-                self._captured.popitem(last=False)
             self._captured[shape] = self._capture(self._function, inputs)
+            if len(self._captured) > self._kept:  # after the capture, which has waited for all replays
+                self._captured.popitem(last=False)
             return self._captured[shape](*inputs)
 
 
@@ -81,9 +81,8 @@ class CudaCapture:
                 for _ in range(WARM_UPS):
                     function(*static)
             current.wait_stream(self._stream)
-            torch.cuda.synchronize()
             graph = torch.cuda.CUDAGraph()
-            # Other threads may copy to the device meanwhile; only this one's calls are captured.
+            # Entering waits for the device. Other threads may use it meanwhile: only this one's calls are captured.
             with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
                 result = function(*static)
 
