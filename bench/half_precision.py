@@ -30,7 +30,6 @@ from torch.nn import functional
 import pychunk
 from pychunk import _native
 from pychunk._arrow import flat_text
-from pychunk._reference import vectors as linear
 from pychunk.encoders import batches, model_dir, tokens
 from pychunk.encoders.bert_torch import BertTorch
 
@@ -46,6 +45,12 @@ METHODS: dict[str, dict[str, Any]] = {
 AGAIN = ((1e-3, 0.0), (2e-3, 0.0), (5e-3, 0.0), (1e-3, 3e-5), (1e-3, 1e-4))
 #: A score as near to its threshold as this may be cut otherwise by another device, as the documentation says.
 NEAR = 1e-3
+
+LEGEND = """
+equal: per cent of documents with float32's chunks. median, largest: of |score - float32's|. cuts: those that only one
+of both has; near: per cent of them whose float32 score is within 1e-3 of its threshold. Pairs of margins: per cent of
+documents equal once the sentences within the first margin, then documents within the second one, have float32's vectors
+(in brackets the per cent of all sentences that were encoded again)."""
 
 
 def half(x: torch.Tensor) -> torch.Tensor:
@@ -162,35 +167,40 @@ def articles(data: Path, count: int, seed: int) -> list[str]:
     return [column[int(row)].as_py() for row in rows]
 
 
+def direction(vectors: F64) -> F64:
+    """The sum of rows at unit length."""
+    total = vectors.sum(axis=0)
+    return np.asarray(total / np.linalg.norm(total), np.float64)
+
+
+def extractive(vectors: F64, margin: float = 0.0) -> tuple[list[int], set[int]]:
+    """Sentences of the extractive summary, and those that could be there were merits off by ``margin``."""
+    centrality = vectors @ direction(vectors)
+    chosen: list[int] = []
+    nearly: set[int] = set()
+    for _ in range(min(5, 1 + len(vectors) // 20)):
+        merit = centrality - (0.5 * (vectors @ vectors[chosen].T).max(axis=1) if chosen else 0.0)
+        merit[chosen] = -np.inf
+        nearly |= set(np.flatnonzero(merit >= merit.max() - margin).tolist())
+        chosen.append(int(merit.argmax()))
+    return chosen, nearly
+
+
 def scores(method: str, vectors: F32) -> tuple[F64, float]:
-    """(scores of one document's sentences, or of its borders; their threshold), as the engine computes them."""
+    """(scores of one document's sentences, or of its borders; their threshold), in float64."""
     wide = vectors.astype(np.float64)
     if method == "semantic":
         cosines = (wide[:-1] * wide[1:]).sum(axis=1)
         return cosines, float(np.percentile(cosines, 20)) if len(cosines) else 0.0
-    found = wide @ linear.summary_vector(method.removeprefix("pic "), vectors, [], "")
+    found = wide @ direction(wide[extractive(wide)[0]] if method == "pic extractive" else wide)
     return found, float(found.mean())
 
 
 def nearest(method: str, vectors: F32) -> float:
-    """The least distance of a score from its threshold; not of the score that is the threshold, as percentiles may be."""
+    """The least distance of a score from its threshold; a percentile's own score, which is its threshold, aside."""
     found, threshold = scores(method, vectors)
     off = np.abs(found - threshold)
     return float(off[off > 0].min(initial=1.0))
-
-
-def nearly_chosen(vectors: F32, margin: float) -> set[int]:
-    """Sentences that the extractive summary takes, and those that it would take for scores off by ``margin``."""
-    wide = vectors.astype(np.float64)
-    centrality = wide @ linear.summary_vector("mean", vectors, [], "")
-    found: set[int] = set()
-    chosen: list[int] = []
-    for _ in range(min(5, 1 + len(vectors) // 20)):
-        merit = centrality - (0.5 * (wide @ wide[chosen].T).max(axis=1) if chosen else 0.0)
-        merit[chosen] = -np.inf
-        found.update(int(i) for i in np.flatnonzero(merit >= merit.max() - margin))
-        chosen.append(int(merit.argmax()))
-    return found
 
 
 def touched(method: str, vectors: F32, margin: float) -> list[int]:
@@ -200,7 +210,7 @@ def touched(method: str, vectors: F32, margin: float) -> list[int]:
     if method == "semantic":
         near |= {i + 1 for i in near}
     if method == "pic extractive":
-        near |= nearly_chosen(vectors, margin)
+        near |= extractive(vectors.astype(np.float64), margin)[1]
     return sorted(near)
 
 
@@ -309,11 +319,7 @@ def main() -> None:
     starts = [np.array([a for a, _ in spans], np.int64) for spans in pychunk.sentences(texts)]
     sample = Sample(texts, starts, encoded.pop("fp32"))
     report_nearness(sample)
-    print(
-        "\nper cent of documents with float32's chunks; median and largest |score - float32's|; cuts that only one has, "
-        "and per cent\nof these within 1e-3 of the threshold; per cent of documents equal once sentences within a margin "
-        "of it, then documents\nwithin a second one, have float32's vectors (per cent of all sentences)"
-    )
+    print(LEGEND)
     columns = "".join(f"{f'{margin:g}, {whole:g}':>15}" for margin, whole in AGAIN)
     print(f"{'scheme':18}{'method':16}{'equal':>8}{'median':>10}{'largest':>10}{'cuts':>6}{'near':>6}{columns}")
     for name, vectors in encoded.items():

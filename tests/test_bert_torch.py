@@ -283,6 +283,21 @@ def test_float32_stays_float32_whatever_the_process_allows(tiny: dict[str, BertT
             torch.set_float32_matmul_precision("highest")
 
 
+def test_float32_stays_float32_where_newer_settings_allow_less(tiny: dict[str, BertTorch]) -> None:
+    products = torch.backends.mkldnn.matmul
+    if not hasattr(products, "fp32_precision"):
+        pytest.skip("this torch has the older settings alone")
+    ids = random_rows(8, 24)[0]
+    expected = by_torch(tiny["fp32"], ids)
+    products.fp32_precision = "bf16"
+    try:
+        assert (by_torch(tiny["fp32"], ids) == expected).all()
+        assert products.fp32_precision == "bf16"
+    finally:
+        products.fp32_precision = "none"
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
 def test_settings_come_back_after_the_last_thread() -> None:
     products = torch.backends.cuda.matmul
     inside, leave = threading.Barrier(2), threading.Event()
