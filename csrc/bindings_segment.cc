@@ -281,9 +281,9 @@ void bind_segment(py::module_& m) {
            py::arg("summary_text").noconvert() = py::none(), py::arg("summary_offsets").noconvert() = py::none(),
            py::arg("summary_vectors").noconvert() = py::none(), py::arg("summary_scores").noconvert() = py::none(),
            py::arg("summary_labels").noconvert() = py::none(), py::arg("score_offsets").noconvert() = py::none(),
-           py::arg("page_starts").noconvert() = py::none(),
-           py::arg("page_offsets").noconvert() = py::none(), py::arg("fallback").noconvert() = py::none(),
-           py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>(), py::keep_alive<1, 16>());
+           py::arg("page_starts").noconvert() = py::none(), py::arg("page_offsets").noconvert() = py::none(),
+           py::arg("fallback").noconvert() = py::none(), py::arg("first_row") = 0, py::arg("threads") = 1,
+           py::keep_alive<1, 5>(), py::keep_alive<1, 16>());
   py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/pair_head.h.")
       .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),

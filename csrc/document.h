@@ -45,9 +45,7 @@ class Document {
   std::span<const float> given_scores() const;
   std::span<const int8_t> given_labels() const { return inputs_->summary_labels[row_]; }
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.data != nullptr; }
-  bool table_encodes_text() const {
-    return inputs_->table_vectors.data == nullptr && inputs_->vectors.data == nullptr && inputs_->table.data != nullptr;
-  }
+  bool table_encodes_text() const { return inputs_->table_vectors.data == nullptr && inputs_->table.data != nullptr; }
 
   // Tokens and vector of any piece of text, by the static encoder.
   int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }

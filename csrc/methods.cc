@@ -43,8 +43,8 @@ void pic(const Plan& plan, Document& document, const float* summary, Grouping& o
   }
   const auto& labels = out.labels;
   groups_where(
-      document.sentences(), [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; },
-      out.groups);
+      document.sentences(),
+      [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; }, out.groups);
 }
 
 void semantic(const Plan& plan, Document& document, std::vector<Group>& groups) {

@@ -80,6 +80,7 @@ class Worker {
 
   const float* summary(int64_t i) {
     if (plan_.method != Method::kPic || plan_.summary != SummarySource::kGiven) return nullptr;
+    if (inputs_.summary_scores.size() > 0) return nullptr;  // compared with already
     if (inputs_.summary_vectors.data != nullptr) return inputs_.summary_vectors.row(i);
     summary_.resize(static_cast<size_t>(inputs_.table.cols));
     document_->encode(inputs_.summaries[i], summary_.data());

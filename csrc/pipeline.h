@@ -23,7 +23,8 @@ struct Inputs {
 
   // Sentences from elsewhere: first characters, ragged by document. Empty offsets: split here.
   Ragged<int64_t> sentence_starts;
-  // Sentence vectors from elsewhere, unit length; rows of document i are vector_offsets[i] .. [i + 1].
+  // Sentence vectors from elsewhere, unit length; rows of document i are vector_offsets[i] .. [i + 1]. Beside a table
+  // they are that table's own.
   Matrix<const float> vectors;
   std::span<const int64_t> vector_offsets;
   // Vectors of the same sentences by another encoder, for the table alone.
@@ -39,7 +40,7 @@ struct Inputs {
   // pic on a GPU: cosine of each sentence to the summary, and 1 where it reaches the threshold.
   Ragged<float> summary_scores;
   Ragged<int8_t> summary_labels;
-  Ragged<int64_t> page_starts;          // first characters of pages, ragged by document
+  Ragged<int64_t> page_starts;  // first characters of pages, ragged by document
 
   int64_t first_row = 0;  // number of the batch's first document in errors and in the table
   int threads = 1;

@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     _cuda = None  # type: ignore[assignment]
     _missing = (
-        "this build has no GPU module: install where nvcc is on PATH, with --config-settings=cmake.define.PYCHUNK_CUDA=ON"
+        "this build has no GPU module: install it again where nvcc is on PATH (CMake option PYCHUNK_CUDA)"
         if "_cuda" in str(error)
         else f"the GPU module cannot be loaded ({error})"
     )
@@ -126,6 +126,26 @@ def empty(shape: tuple[int, ...], dtype: Any, device: Device) -> Array:
     return _cuda.empty(list(shape), np.dtype(dtype).str, device.number, device.stream)
 
 
+def foreign(owner: Any, pointer: int, shape: tuple[int, ...], dtype: Any, device: Device) -> Array:
+    """Memory at an address of the device, which ``owner`` keeps alive."""
+    return _cuda.foreign(owner, pointer, list(shape), np.dtype(dtype).str, device.number)
+
+
+def part(array: Array, begin: int, shape: tuple[int, ...], device: Device) -> Array:
+    """Entries of an array from ``begin`` on, counted flat, in a shape of their own; a view."""
+    return foreign(array, array.pointer + begin * array.dtype.itemsize, shape, array.dtype, device)
+
+
+def order(earlier: Device, later: Device) -> None:
+    """What is put into ``later``'s stream from now on waits for what is in ``earlier``'s now."""
+    _cuda.order(earlier.stream, later.stream, earlier.number)
+
+
+def synchronize(device: Device) -> None:
+    """Waits for all that is in the device's stream."""
+    _cuda.synchronize(device.stream, device.number)
+
+
 def to_device(values: npt.NDArray[Any], device: Device) -> Array:
     """A copy on the device; of pinned memory it is made while the caller goes on, and the memory must stay as it is."""
     return _cuda.to_device(np.ascontiguousarray(values), device.number, device.stream)
@@ -143,7 +163,8 @@ def pinned(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
     """Host memory that a device reads and writes by itself: copies from it need no thread."""
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64))
-    return _cuda.pinned(size * kind.itemsize).view(kind).reshape(shape)
+    flat: npt.NDArray[Any] = _cuda.pinned(size * kind.itemsize).view(kind)
+    return flat.reshape(shape)
 
 
 def new_stream(device: Device) -> Any:
@@ -197,7 +218,7 @@ def pic(
     *,
     summary: str = "extractive",
     given: Array | None = None,
-    marks: npt.NDArray[np.int32] | None = None,
+    lead: npt.NDArray[np.int32] | None = None,
     k: float = 0.0,
     states: tuple[Array, Array] | None = None,
     half: bool = True,
@@ -210,8 +231,8 @@ def pic(
     Args:
         vectors: unit vectors float32[n, dim]; with ``states`` or ``bag`` memory for them, which is filled.
         offsets: int64[k + 1] in host memory: document d has the rows from ``offsets[d]`` to ``offsets[d + 1]``.
-        summary: ``extractive``, ``mean``, ``lead`` (``marks``: sentences of each first paragraph), ``sentence``
-            (``marks``: which one) or ``given`` (``given``: float32[k, dim]).
+        summary: ``extractive``, ``mean``, ``lead`` (``lead``: sentences of each first paragraph) or ``given``
+            (``given``: float32[k, dim]).
         states: (address uint64[n] of each sentence's first hidden state, its tokens int32[n]).
         bag: (table int8[v, dim], ids int32[t], their offsets int64[n + 1]).
     """
@@ -228,7 +249,7 @@ def pic(
         host_offsets=offsets,
         summary=summary,
         given=given,
-        marks=None if marks is None else to_device(np.asarray(marks, np.int32), device),
+        lead=None if lead is None else to_device(np.asarray(lead, np.int32), device),
         k=k,
         out=out,
         stream=device.stream,

@@ -84,7 +84,11 @@ def segment(
     vector_encoder: Annotated[
         str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
     ] = None,
-    runtime: Annotated[str, typer.Option(help="What runs a transformer: onnxruntime or openvino.")] = "onnxruntime",
+    runtime: Annotated[
+        str, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
+    ] = "auto",
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")] = "auto",
+    precision: Annotated[str, typer.Option(help="torch: fp32, fp16 or bf16; auto: fp16 on a GPU.")] = "auto",
     column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
@@ -120,6 +124,8 @@ def segment(
             encoder=encoder,
             vector_encoder=vector_encoder,
             runtime=runtime,
+            device=device,
+            precision=precision,
             max_tokens=_tokens(max_tokens),
             min_tokens=min_tokens,
             overlap=overlap,

@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any
 
-from . import _native
+from . import _device, _native
 
 
 def engine() -> Any:
@@ -22,6 +22,9 @@ def engine() -> Any:
 def backend() -> dict[str, Any]:
     """What runs: version, backend, instruction set and those this CPU could run, threads, CUDA.
 
+    ``cuda`` is a dictionary: the names of the ``devices``, the versions of ``driver`` and ``runtime``, and ``why`` CUDA
+    is off, empty where it runs.
+
     Example:
         >>> sorted(backend())
         ['backend', 'cuda', 'isa', 'isas', 'threads', 'version']
@@ -32,5 +35,5 @@ def backend() -> dict[str, Any]:
         "isa": _native.isa(),
         "isas": _native.available_isas(),
         "threads": _native.default_threads(),
-        "cuda": None,
+        "cuda": _device.facts(),
     }

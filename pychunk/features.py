@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .device_features import DeviceScorer, Prepared, scores_on_device
 from .encoders.onnx import OnnxEncoder
 from .encoders.pairs import PairScorer
+from .encoders.placement import Placement
 from .encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from .encoders.static import StaticEncoder
 from .encoders.static import load as load_static
 from .encoders.static_pairs import StaticPairs
 from .encoders.tokens import WordPieceTokenizer
 from .plan import Plan, Request, TokenTable
+from .sentences import Sentences, neighbours
 
 I64 = npt.NDArray[np.int64]
 #: Share of the request's work that is done, from 0 to 1.
@@ -29,15 +32,19 @@ class Models:
     With the static encoder the engine computes both in its own call and there is nothing to do here.
     """
 
-    def __init__(self, plan: Plan, encoder: Any, table_encoder: Any, runtime: str) -> None:
-        self.runtime = runtime
-        self.pairs: PairEncoder | None = pair_encoder(encoder, runtime) if plan.method == "nsp" else None
-        self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, runtime)
-        self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, runtime)
+    def __init__(self, plan: Plan, encoder: Any, table_encoder: Any, placement: Placement) -> None:
+        self.placement = placement
+        self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if plan.method == "nsp" else None
+        self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
+        self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
         #: The vectors of an encoder that cuts and fills the table are computed once.
         self.one_encoder = self.table is self.cutter
         self._cuts_by_vectors = plan.method in ("semantic", "cluster", "pic")
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
+        self._scorer: DeviceScorer | None = None
+        if placement.device is not None and scores_on_device(plan):
+            wanted = self._fills_table and self.one_encoder
+            self._scorer = DeviceScorer(plan, placement.device, self.cutter, wants_vectors=wanted)
 
     @property
     def use_transformer(self) -> bool:
@@ -81,10 +88,21 @@ class Models:
             ]
             found["runtime"] = running[0].session.version
             found["precision"] = running[0].session.arithmetic or running[0].facts.precision
+        if self.placement.device is not None:
+            found["device"] = self.placement.device.name
         return found
 
-    def complete(self, request: Request, engine: Any, report: Report | None = None) -> Request:
-        """The request with all vectors and probabilities that a transformer computes for it."""
+    def prepare(self, request: Request, engine: Any) -> Request | Prepared:
+        """What threads of the CPU do for :meth:`complete` while a GPU is busy with the request before."""
+        if self._scorer is None:
+            return request
+        return self._scorer.prepare(self._with_static(request, request.vectors is not None), engine)
+
+    def complete(self, given: Request | Prepared, engine: Any, report: Report | None = None) -> Request:
+        """The request with all vectors, scores and probabilities that a transformer or a GPU computes for it."""
+        if isinstance(given, Prepared):
+            return self._scored(given, engine, report)
+        request = given
         own = request.vectors is not None
         request = self._with_static(request, own)
         pairs = self.pairs if isinstance(self.pairs, PairScorer) else None
@@ -95,15 +113,26 @@ class Models:
             return request
         sentences, steps = Sentences.of(request, engine), Steps(sum([bool(pairs), cuts, again]), report)
         if pairs:
-            request = replace(request, pair_scores=sentences.probabilities(pairs, request, steps))
+            request = replace(request, pair_scores=_probabilities(pairs, sentences, request, steps))
         if cuts:
             request = self._with_summaries(request)
-            request = replace(request, vectors=sentences.vectors(self.cutter, request, engine, steps))
+            request = replace(request, vectors=_vectors(self.cutter, sentences, request, engine, steps))
         if again:
-            vectors = sentences.vectors(self.table, request, engine, steps)
+            vectors = _vectors(self.table, sentences, request, engine, steps)
             if self.one_encoder:
                 return replace(request, vectors=vectors)
             return replace(request, table_vectors=vectors)
+        return request
+
+    def _scored(self, prepared: Prepared, engine: Any, report: Report | None) -> Request:
+        """As a GPU scores it; with the vectors of another encoder for the table, if they are wanted."""
+        assert self._scorer is not None
+        again = self._fills_table and not self.one_encoder
+        steps = Steps(2 if again else 1, report)
+        request = self._scorer.score(prepared, engine, steps.next())
+        if again:
+            table = _vectors(self.table, prepared.sentences, request, engine, steps)
+            request = replace(request, table_vectors=table)
         return request
 
     def _with_static(self, request: Request, own_vectors: bool) -> Request:
@@ -123,43 +152,25 @@ class Models:
         return replace(request, summaries=self.cutter.encode(request.summaries, threads=request.threads))
 
 
-@dataclass(frozen=True)
-class Sentences:
-    """A request's sentences: bounds in bytes of its text, int64[n + 1], and the documents as runs of them."""
-
-    bounds: I64
-    documents: I64
-
-    @classmethod
-    def of(cls, request: Request, engine: Any) -> Sentences:
-        """As the engine splits them, or as the request gives them."""
-        spans, documents, _ = engine.sentence_table(request.only_sentences())
-        starts = spans[:, 0] + np.repeat(request.offsets[:-1], np.diff(documents))
-        return cls(np.append(starts, request.offsets[-1]), documents)
-
-    def probabilities(self, scorer: PairScorer, request: Request, steps: Steps) -> tuple[Any, I64]:
-        """float32 of all neighbours, and where each document's begin."""
-        first, offsets = neighbours(self.documents)
-        found = scorer.probabilities(
-            request.text, self.bounds, first, first + 1, threads=request.threads, report=steps.next()
-        )
-        return found, offsets
-
-    def vectors(self, encoder: VectorEncoder, request: Request, engine: Any, steps: Steps) -> tuple[Any, I64]:
-        """float32[n, dim] of all sentences, and where each document's begin."""
-        report = steps.next()
-        if isinstance(encoder, OnnxEncoder):
-            found = encoder.encode_spans(request.text, self.bounds, threads=request.threads, report=report)
-        else:
-            found = engine.encode_static(request.text, self.bounds, encoder, threads=request.threads)
-        return found, self.documents
+def _probabilities(scorer: PairScorer, sentences: Sentences, request: Request, steps: Steps) -> tuple[Any, I64]:
+    """float32 of all neighbours, and where each document's begin."""
+    first, offsets = neighbours(sentences.documents)
+    found = scorer.probabilities(
+        request.text, sentences.bounds, first, first + 1, threads=request.threads, report=steps.next()
+    )
+    return found, offsets
 
 
-def neighbours(documents: I64) -> tuple[I64, I64]:
-    """First sentences of all adjacent pairs of documents, int64[p], and the pairs of each, as offsets int64[k + 1]."""
-    last = documents[1:][np.diff(documents) > 0] - 1
-    first = np.delete(np.arange(documents[-1]), last)
-    return first, np.concatenate([[0], np.cumsum(np.maximum(np.diff(documents) - 1, 0))]).astype(np.int64)
+def _vectors(
+    encoder: VectorEncoder, sentences: Sentences, request: Request, engine: Any, steps: Steps
+) -> tuple[Any, I64]:
+    """float32[n, dim] of all sentences, and where each document's begin."""
+    report = steps.next()
+    if isinstance(encoder, OnnxEncoder):
+        found = encoder.encode_spans(request.text, sentences.bounds, threads=request.threads, report=report)
+    else:
+        found = engine.encode_static(request.text, sentences.bounds, encoder, threads=request.threads)
+    return found, sentences.documents
 
 
 class Steps:
@@ -175,6 +186,3 @@ class Steps:
         if report is None:
             return None
         return lambda done, total: report((before + done / max(1, total)) / count)
-
-
-__all__ = ["Models", "neighbours"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from .encoders.placement import Placement
 from .methods.base import check_whole
 from .plan import Plan
 
@@ -30,8 +32,6 @@ def check_budget(plan: Plan) -> None:
         raise ValueError("min_tokens does not apply to 'recursive': its pieces are joined up to size already")
 
 
-def check_device(device: Any) -> None:
-    if device == "cuda":
-        raise ValueError("device='cuda' asks for CUDA, which this build does not have; use 'auto' or 'cpu'")
-    if device not in ("auto", "cpu"):
-        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}")
+def check_backend(placement: Placement) -> None:
+    if placement.device is not None and os.environ.get("PYCHUNK_BACKEND") == "reference":
+        raise ValueError("PYCHUNK_BACKEND=reference runs on the CPU; leave out device=, or the variable")

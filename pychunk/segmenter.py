@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ from . import _native
 from ._arrow import flat_text
 from .batch import RowError, TextBatch
 from .chunks import ChunkBatch, chunk_table
+from .encoders.placement import Placement
 from .engine import engine
 from .features import Models
 from .methods import make_method
 from .methods.base import check_whole
-from .options import check_budget, check_device, check_max_tokens, check_wrap
+from .options import check_backend, check_budget, check_max_tokens, check_wrap
 from .plan import Plan, Request
 from .progress import Progress, reporter, share_of
 from .ragged import ragged_spans, ragged_starts, sentence_matrix
+from .staged import Staged
 from .summaries import given_summaries
 
 logger = logging.getLogger("pychunk")
@@ -51,7 +54,9 @@ class Segmenter:
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
             ``"minilm"``; or a directory that ``pychunk export`` wrote.
         vector_encoder: the encoder of the vectors that are returned; ``None``: the same, for ``nsp`` the static one.
-        runtime: what runs a transformer, ``"onnxruntime"`` or ``"openvino"`` (faster on some CPUs, not bit for bit).
+        runtime: what runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, not bit for bit),
+            ``"torch"``; ``"auto"``: ONNX Runtime, on a GPU torch where it is installed.
+        precision: what ``"torch"`` computes in: ``"fp32"``, ``"fp16"``, ``"bf16"``; ``"auto"``: fp16 on a GPU.
         max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
             by meaning and none for the others.
         min_tokens: a shorter chunk joins its more similar neighbour, as far as ``max_tokens`` allows.
@@ -60,7 +65,8 @@ class Segmenter:
         vectors: ``None``, ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
         wrap: ``"auto"``: in documents whose lines are filled to a common width a single line break is a space;
             ``False``: every line break ends a sentence and a paragraph.
-        device: ``"auto"`` or ``"cpu"``; ``"cuda"`` raises where there is none.
+        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``, which raises where there is none; ``"auto"``: the CPU. The cuts
+            of the static encoder and of given vectors are the same on both.
         threads: threads of a call; default ``PYCHUNK_THREADS``, else the CPUs this process may use.
         on_error: ``"raise"``, or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
 
@@ -80,7 +86,8 @@ class Segmenter:
         *,
         encoder: str | Path | None = None,
         vector_encoder: str | Path | None = None,
-        runtime: str = "onnxruntime",
+        runtime: str = "auto",
+        precision: str = "auto",
         max_tokens: int | str | None = "auto",
         min_tokens: int = 0,
         overlap: int = 0,
@@ -96,6 +103,7 @@ class Segmenter:
             "encoder": encoder,
             "vector_encoder": vector_encoder,
             "runtime": runtime,
+            "precision": precision,
             "max_tokens": max_tokens,
             "min_tokens": min_tokens,
             "overlap": overlap,
@@ -121,12 +129,17 @@ class Segmenter:
         if vectors not in (None, "chunk", "sentence"):
             raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
         check_budget(self.plan)
-        check_device(device)
+        placement = Placement.of(runtime, device, precision)
+        check_backend(placement)
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
         self.threads = None if threads is None else check_whole("threads", threads, least=1)
-        self.models = Models(self.plan, encoder, vector_encoder, runtime)
+        self.placement = placement
+        self.models = Models(self.plan, encoder, vector_encoder, placement)
+        #: Seconds that the stages of the last call on a GPU worked, and the call took: requests, sentences and tokens,
+        #: the device, cutting.
+        self.busy: tuple[list[float], float] | None = None
         if self.method.fitted_threshold and np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
@@ -161,15 +174,12 @@ class Segmenter:
         prepared = self._prepare(texts, summaries, titles, sentence_vectors, sentence_spans, page_starts)
         tables: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
-        for request in self._requests(texts, prepared, first_document):
-            size = int(request.offsets[-1] - request.offsets[0])
-            partly = share_of(report, done, size, total) if report else None
-            columns = engine().segment(self.models.complete(request, engine(), partly))
+        for request, columns in self._columns(texts, prepared, first_document, report, total):
             tables.append(chunk_table(columns, request.ids, request.first_row))
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
             if report:
-                done += size
+                done += int(request.offsets[-1] - request.offsets[0])
                 report(done, total)
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
@@ -181,6 +191,29 @@ class Segmenter:
             first_document=first_document,
             errors=errors,
         )
+
+    def _columns(
+        self, texts: TextBatch, prepared: dict[str, Any], first_document: int, report: Progress | None, total: int
+    ) -> Iterator[tuple[Request, dict[str, Any]]]:
+        """Each request with the columns of its chunks; on a GPU the requests before and after it are worked on, too."""
+        requests = self._requests(texts, prepared, first_document)
+        chosen = engine()
+        if self.placement.device is None:
+            done = 0
+            for request in requests:
+                size = int(request.offsets[-1] - request.offsets[0])
+                partly = share_of(report, done, size, total) if report else None
+                yield request, chosen.segment(self.models.complete(request, chosen, partly))
+                done += size
+            return
+        stages = (
+            lambda request: (request, self.models.prepare(request, chosen)),
+            lambda found: (found[0], self.models.complete(found[1], chosen)),
+            lambda found: (found[0], chosen.segment(found[1])),
+        )
+        staged, begun = Staged(requests, stages), time.perf_counter()
+        yield from staged
+        self.busy = staged.busy, time.perf_counter() - begun
 
     def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:
         """Chunks of one batch after the other, in bounded memory; ``document`` keeps counting over the batches.
@@ -208,7 +241,8 @@ class Segmenter:
         texts = TextBatch.of(sample, column=column, on_error=self.on_error)
         total = count = 0
         for request in self._requests(texts, {}, 0):
-            part, pairs = engine().adjacent_sums(self.models.complete(request, engine()))
+            found = self.models.complete(self.models.prepare(request, engine()), engine())
+            part, pairs = engine().adjacent_sums(found)
             total, count = total + part, count + pairs
         if count == 0:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")

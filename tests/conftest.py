@@ -1,9 +1,15 @@
 """Fixtures: the shared data where it is, skipped with a reason where it is not."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pychunk._device import Device
 
 
 def data_folder() -> Path:
@@ -67,3 +73,14 @@ def minilm(minilm_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYCHUNK_CACHE", str(cache))
         return catalogue.get("minilm", minilm_source)
+
+
+@pytest.fixture(scope="session")
+def gpu() -> Device:
+    """A GPU, or the emulator that runs the kernels' source on the CPU (CMake option PYCHUNK_CUDA=EMULATED)."""
+    from pychunk import _device
+
+    why = _device.facts()["why"]
+    if why:
+        pytest.skip(f"{why}; tests/sanitize.sh builds the emulator, which runs these tests without a GPU")
+    return _device.open_device()

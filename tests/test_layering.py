@@ -14,20 +14,27 @@ PACKAGE = Path(__file__).resolve().parents[1] / "pychunk"
 ALLOWED = {
     "_arrow": set(),
     "_native": {"_core", "_arrow", "plan"},
+    "_device": {"_cuda"},
+    "cuda": {"_cuda", "_device"},
     "_reference": {"_native", "_arrow", "plan", "_reference"},
     "plan": set(),
     "batch": {"_native", "_arrow"},
     "ragged": {"_native"},
     "chunks": {"_arrow", "batch"},
-    "encoders": {"_native", "_arrow", "batch", "encoders", "plan"},
+    "encoders": {"_cuda", "_device", "_native", "_arrow", "batch", "encoders", "plan"},
     "methods": {"_native", "plan", "methods"},
     "summaries": {"_native", "batch"},
-    "features": {"_arrow", "encoders", "plan"},
-    "engine": {"_native"},
-    "options": {"methods", "plan"},
+    "sentences": {"plan"},
+    "device_features": {"_arrow", "_cuda", "_device", "encoders", "plan", "sentences"},
+    "features": {"_arrow", "device_features", "encoders", "plan", "sentences"},
+    "staged": set(),
+    "engine": {"_device", "_native"},
+    "options": {"encoders", "methods", "plan"},
     "progress": set(),
     "segmenter": {
+        "encoders",
         "features",
+        "staged",
         "_native",
         "_arrow",
         "batch",
@@ -125,7 +132,12 @@ def test_imports_point_one_way(file: Path) -> None:
         if name.split(".")[0] != "pychunk":
             continue
         target = [*name.split("."), ""][1]
-        known = target == "" or (PACKAGE / target).exists() or (PACKAGE / f"{target}.py").exists() or target == "_core"
+        known = (
+            target == ""
+            or (PACKAGE / target).exists()
+            or (PACKAGE / f"{target}.py").exists()
+            or target in ("_core", "_cuda")
+        )
         target = target if known else ""
         assert target in ALLOWED[part] or target == part, f"{file.name} must not import pychunk.{target}"
 

@@ -248,7 +248,7 @@ def test_absent_models_and_extras_say_what_to_do(
         pychunk.Segmenter(encoder="minilm")
     with pytest.raises(ValueError, match="unknown encoder 'nope'; choose one of static, minilm, or a directory"):
         pychunk.Segmenter(encoder="nope")
-    with pytest.raises(ValueError, match="runtime must be one of onnxruntime, openvino; got 'x'"):
+    with pytest.raises(ValueError, match="runtime must be one of auto, onnxruntime, openvino, torch; got 'x'"):
         OnnxEncoder(tiny_encoder, runtime="x")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r'pip install "pychunk\[onnx\]"'):

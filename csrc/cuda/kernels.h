@@ -1,5 +1,5 @@
-// The GPU kernels, each the twin of a CPU function and equal to it bit for bit. All pointers are device memory, all work
-// is put into `stream`, and nothing waits; whoever calls checks shapes and keeps what is pointed to alive.
+// The GPU kernels, each the twin of a CPU function and equal to it bit for bit. All pointers are device memory, all
+// work is put into `stream`, and nothing waits; whoever calls checks shapes and keeps what is pointed to alive.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -35,11 +35,11 @@ void pool_batch(const void* states, bool half, int64_t rows, int64_t width, int 
 // out[i] = v_i . v_{i+1} for i < rows - 1, whatever documents they are of. Floor: 4 dim bytes a row read, 4 written.
 void adjacent(const float* vectors, int64_t rows, int dim, float* out, cudaStream_t stream);
 
-// PIC of a ragged batch in one launch: vectors from their source, the summary, cosines to it, their mean threshold, runs.
-// Small documents have a block each; those of over kBlockRows sentences have the whole device, one after the other.
-// Floor: what make_rows() reads and writes, the vectors read once more from memory where a document's do not stay in
-// cache (an extractive summary reads them up to seven times), 13 bytes a sentence written.
-enum class SummaryKind : uint8_t { kGiven, kMean, kLead, kSentence, kExtractive };
+// PIC of a ragged batch in one launch: vectors from their source, the summary, cosines to it, their mean threshold,
+// runs. Small documents have a block each; those of over kBlockRows sentences have the whole device, one after the
+// other. Floor: what make_rows() reads and writes, the vectors read once more from memory where a document's do not
+// stay in cache (an extractive summary reads them up to seven times), 13 bytes a sentence written.
+enum class SummaryKind : uint8_t { kGiven, kMean, kLead, kExtractive };
 struct PicBatch {
   RowSource source;
   int64_t documents = 0, rows = 0;
@@ -47,11 +47,11 @@ struct PicBatch {
   const int64_t* offsets = nullptr;  // documents + 1: document d has the rows offsets[d] .. offsets[d + 1]
   float* vectors = nullptr;          // [rows, dim]: read where given, else written
   SummaryKind summary = SummaryKind::kExtractive;
-  const float* given = nullptr;     // kGiven: [documents, dim]
-  const int32_t* marks = nullptr;   // kLead: sentences of the first paragraph; kSentence: which one; a document each
+  const float* given = nullptr;   // kGiven: [documents, dim]
+  const int32_t* lead = nullptr;  // kLead: sentences of each document's first paragraph
   double k = 0.0;
-  int64_t longest = 0;              // rows of the longest document
-  const int32_t* large = nullptr;   // documents of over kBlockRows rows, `large_count` of them
+  int64_t longest = 0;             // rows of the longest document
+  const int32_t* large = nullptr;  // documents of over kBlockRows rows, `large_count` of them
   int64_t large_count = 0;
   // Results. Document d has its cuts (first sentence of each run, counted from the document's first) at
   // cuts[offsets[d]], cut_counts[d] of them.

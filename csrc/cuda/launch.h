@@ -46,8 +46,7 @@ int resident_blocks(Kernel kernel, int threads) {
   int device = 0, processors = 0, each = 0;
   PYCHUNK_CUDA(cudaGetDevice(&device));
   PYCHUNK_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  PYCHUNK_CUDA(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void*>(kernel), threads, 0));
+  PYCHUNK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void*>(kernel), threads, 0));
   return processors * each;
 }
 

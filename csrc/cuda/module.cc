@@ -232,7 +232,7 @@ void order(uint64_t earlier, uint64_t later, int device) {
   cudaEvent_t event = nullptr;
   PYCHUNK_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   const std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, cudaError_t (*)(cudaEvent_t)> owner(event,
-                                                                                               &cudaEventDestroy);
+                                                                                                &cudaEventDestroy);
   PYCHUNK_CUDA(cudaEventRecord(event, stream_of(earlier)));
   PYCHUNK_CUDA(cudaStreamWaitEvent(stream_of(later), event, 0));
 }
@@ -293,8 +293,7 @@ SummaryKind summary_from(const std::string& name) {
   if (name == "given") return SummaryKind::kGiven;
   if (name == "mean") return SummaryKind::kMean;
   if (name == "lead") return SummaryKind::kLead;
-  if (name == "sentence") return SummaryKind::kSentence;
-  PYCHUNK_CHECK(name == "extractive", "summary must be given, mean, lead, sentence or extractive; got '", name, "'");
+  PYCHUNK_CHECK(name == "extractive", "summary must be given, mean, lead or extractive; got '", name, "'");
   return SummaryKind::kExtractive;
 }
 
@@ -302,8 +301,8 @@ SummaryKind summary_from(const std::string& name) {
 // equal `host_offsets`.
 void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool unit, const Array& vectors,
                const Array& offsets, const py::array_t<int64_t, py::array::c_style>& host_offsets,
-               const std::string& summary, const std::optional<Array>& given, const std::optional<Array>& marks, double k,
-               const std::vector<Array>& out, uint64_t stream) {
+               const std::string& summary, const std::optional<Array>& given, const std::optional<Array>& lead,
+               double k, const std::vector<Array>& out, uint64_t stream) {
   PicBatch batch;
   batch.vectors = vectors.as<float>("vectors", "<f4", {-1, -1});
   batch.rows = vectors.shape[0], batch.dim = static_cast<int>(vectors.shape[1]);
@@ -328,10 +327,9 @@ void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool uni
   }
   batch.summary = summary_from(summary);
   PYCHUNK_CHECK(batch.summary != SummaryKind::kGiven || given, "summary 'given' needs the vectors");
-  PYCHUNK_CHECK((batch.summary != SummaryKind::kLead && batch.summary != SummaryKind::kSentence) || marks,
-                "summary '", summary, "' needs marks");
+  PYCHUNK_CHECK(batch.summary != SummaryKind::kLead || lead, "summary 'lead' needs the lengths of first paragraphs");
   if (given) batch.given = given->as<float>("given", "<f4", {batch.documents, batch.dim});
-  if (marks) batch.marks = marks->as<int32_t>("marks", "<i4", {batch.documents});
+  if (lead) batch.lead = lead->as<int32_t>("lead", "<i4", {batch.documents});
   batch.k = k;
   PYCHUNK_CHECK(out.size() == 5, "out must hold five arrays");
   batch.scores = out[0].as<float>("scores", "<f4", {batch.rows});
@@ -367,11 +365,20 @@ PYBIND11_MODULE(_cuda, m) {
     }
   });
   m.def("devices", &devices, "{devices: [{name, memory, capability, processors}], error, driver, runtime}");
-  m.def("trim", [](int device) { return Pool::of_device(device).trim(); }, py::arg("device"),
-        "Frees device memory kept for later calls; returns its bytes.");
+  m.def(
+      "trim", [](int device) { return Pool::of_device(device).trim(); }, py::arg("device"),
+      "Frees device memory kept for later calls; returns its bytes.");
   m.def("pinned", &pinned, py::arg("bytes"), "uint8[bytes] in pinned host memory.");
   m.def("order", &order, py::arg("earlier"), py::arg("later"), py::arg("device"),
         "What is put into stream `later` from now on waits for what is in stream `earlier` now.");
+  m.def(
+      "synchronize",
+      [](uint64_t stream, int device) {
+        const py::gil_scoped_release unlocked;
+        const OnDevice scope(device);
+        PYCHUNK_CUDA(cudaStreamSynchronize(stream_of(stream)));
+      },
+      py::arg("stream"), py::arg("device"));
   py::class_<Stream>(m, "Stream", "A stream of its own on a device.")
       .def(py::init<int>(), py::arg("device") = 0)
       .def_property_readonly("pointer", &Stream::pointer)
@@ -400,14 +407,15 @@ PYBIND11_MODULE(_cuda, m) {
              return py::make_tuple(static_cast<int>(kEmulated ? pychunk::dlpack::kCpu : pychunk::dlpack::kCuda),
                                    a.device);
            })
-      .def("__dlpack__",
-           [](const Array& a, const py::object& stream, const py::kwargs&) {
-             // The consumer's stream waits for ours: -1 is "no wait", 1 and None the default stream.
-             const int64_t later = stream.is_none() ? 1 : stream.cast<int64_t>();
-             if (later != -1) order(a.stream, later == 1 ? 0 : static_cast<uint64_t>(later), a.device);
-             return to_dlpack(a);
-           },
-           py::kw_only(), py::arg("stream") = py::none());
+      .def(
+          "__dlpack__",
+          [](const Array& a, const py::object& stream, const py::kwargs&) {
+            // The consumer's stream waits for ours: -1 is "no wait", 1 and None the default stream.
+            const int64_t later = stream.is_none() ? 1 : stream.cast<int64_t>();
+            if (later != -1) order(a.stream, later == 1 ? 0 : static_cast<uint64_t>(later), a.device);
+            return to_dlpack(a);
+          },
+          py::kw_only(), py::arg("stream") = py::none());
   m.def("empty", &empty, py::arg("shape"), py::arg("dtype"), py::arg("device") = 0, py::arg("stream") = 0,
         "An array with whatever was in its memory.");
   m.def("to_device", &to_device, py::arg("host"), py::arg("device") = 0, py::arg("stream") = 0);
@@ -422,6 +430,6 @@ PYBIND11_MODULE(_cuda, m) {
   m.def("adjacent", &cosines, py::arg("vectors"), py::arg("out"), py::kw_only(), py::arg("stream") = 0);
   m.def("pic", &pic_batch, py::arg("sources"), py::kw_only(), py::arg("half") = false, py::arg("mean") = true,
         py::arg("unit") = true, py::arg("vectors"), py::arg("offsets"), py::arg("host_offsets"), py::arg("summary"),
-        py::arg("given") = py::none(), py::arg("marks") = py::none(), py::arg("k") = 0.0, py::arg("out"),
+        py::arg("given") = py::none(), py::arg("lead") = py::none(), py::arg("k") = 0.0, py::arg("out"),
         py::arg("stream") = 0);
 }

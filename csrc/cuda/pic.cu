@@ -12,8 +12,8 @@
 namespace pychunk::cuda {
 namespace {
 
-constexpr int kPicks = 5;                               // most sentences of an extractive summary
-constexpr int kTile = static_cast<int>(kSumRows);       // rows of a partial sum, and of a turn of labels
+constexpr int kPicks = 5;                          // most sentences of an extractive summary
+constexpr int kTile = static_cast<int>(kSumRows);  // rows of a partial sum, and of a turn of labels
 static_assert(kTile == kThreads, "a thread has one row of a tile");
 
 // What the threads of a team add up together.
@@ -58,7 +58,8 @@ class Scorer {
   template <typename Source>
   __device__ void run(const Source& source) {
     if (first_block() && threadIdx.x == 0) *work_.sums = Sums{};
-    for (int i = warp(); i < rows_; i += warps()) source.make(first_ + i, vectors_ + static_cast<int64_t>(i) * dim_, dim_);
+    for (int i = warp(); i < rows_; i += warps())
+      source.make(first_ + i, vectors_ + static_cast<int64_t>(i) * dim_, dim_);
     team_.sync();
     const float* summary = make_summary();
     score(summary);
@@ -81,10 +82,8 @@ class Scorer {
     switch (batch_.summary) {
       case SummaryKind::kGiven:
         return batch_.given + document_ * dim_;
-      case SummaryKind::kSentence:
-        return vector(rows_ > 0 ? batch_.marks[document_] : 0);
       case SummaryKind::kLead:
-        sum_of_first(min(batch_.marks[document_], rows_));
+        sum_of_first(min(batch_.lead[document_], rows_));
         return work_.summary;
       case SummaryKind::kMean:
         sum_of_first(rows_);
@@ -233,9 +232,9 @@ struct Memories {
   int64_t block_floats;
   int32_t* tile_cuts;
   int64_t block_tiles;
-  Sums* sums;       // [blocks + 1]
-  float* to_mean;   // [rows]
-  float* highest;   // [rows]
+  Sums* sums;          // [blocks + 1]
+  float* to_mean;      // [rows]
+  float* highest;      // [rows]
   unsigned* counters;  // documents taken, arrivals at the barrier
 
   __device__ Workspace of(int team, int dim) const {

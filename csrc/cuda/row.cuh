@@ -30,8 +30,8 @@ struct Given {
 // dimension: with 25 tokens a sentence the states are 93 % of the bytes.
 template <typename T>
 struct States {
-  const uint64_t* first;     // address of each sentence's first state
-  const int32_t* tokens;     // states that count, special tokens among them
+  const uint64_t* first;  // address of each sentence's first state
+  const int32_t* tokens;  // states that count, special tokens among them
   bool mean, unit;
 
   __device__ void make(int64_t row, float* out, int dim) const {

@@ -6,20 +6,20 @@
 namespace pychunk::cuda {
 namespace {
 
-__device__ int64_t warp_of_grid() {
-  return static_cast<int64_t>(blockIdx.x) * kWarps + warp_of_block();
-}
+__device__ int64_t warp_of_grid() { return static_cast<int64_t>(blockIdx.x) * kWarps + warp_of_block(); }
 __device__ int64_t warps_of_grid() { return static_cast<int64_t>(gridDim.x) * kWarps; }
 
 template <typename Source>
-__global__ void __launch_bounds__(kThreads, 6) make_rows_kernel(Source source, int64_t rows, int dim, const int64_t* chosen, float* out) {
+__global__ void __launch_bounds__(kThreads, 6)
+    make_rows_kernel(Source source, int64_t rows, int dim, const int64_t* chosen, float* out) {
   for (int64_t row = warp_of_grid(); row < rows; row += warps_of_grid())
     source.make(row, out + (chosen != nullptr ? chosen[row] : row) * dim, dim);
 }
 
 template <typename T>
-__global__ void __launch_bounds__(kThreads, 6) pool_batch_kernel(States<T> source, const T* states, int64_t rows, int64_t width, int dim,
-                                  const int64_t* chosen, float* out) {
+__global__ void __launch_bounds__(kThreads, 6)
+    pool_batch_kernel(States<T> source, const T* states, int64_t rows, int64_t width, int dim, const int64_t* chosen,
+                      float* out) {
   for (int64_t row = warp_of_grid(); row < rows; row += warps_of_grid())
     source.pool(states + row * width * dim, source.mean ? source.tokens[row] : 1,
                 out + (chosen != nullptr ? chosen[row] : row) * dim, dim);
@@ -40,7 +40,8 @@ __global__ void adjacent_kernel(const float* vectors, int64_t pairs, int dim, fl
 // Enough blocks to fill the device a few times over, so that its last wave is a small share.
 template <typename Kernel>
 Shape shape_for(Kernel kernel, int64_t warps) {
-  const int64_t blocks = (warps + kWarps - 1) / kWarps, most = 8 * static_cast<int64_t>(resident_blocks(kernel, kThreads));
+  const int64_t blocks = (warps + kWarps - 1) / kWarps,
+                most = 8 * static_cast<int64_t>(resident_blocks(kernel, kThreads));
   return {static_cast<int>(blocks < most ? blocks : most), kThreads};
 }
 

@@ -9,7 +9,7 @@ namespace pychunk::cuda {
 
 // A variable that the threads of a block share.
 #if defined(PYCHUNK_CUDA_EMULATED)
-#define PYCHUNK_SHARED(type, name)        \
+#define PYCHUNK_SHARED(type, name)       \
   static const char name##_of_block = 0; \
   type& name = ::emulator::shared_variable<type>(&name##_of_block)
 #else

@@ -11,11 +11,13 @@ import numpy.typing as npt
 from .. import _native
 from . import model_dir, tokens
 from .batches import Report, Sink, run_batches
-from .runtime import open_session
+from .device_batches import DeviceSink, Lanes, run_device_batches
+from .device_sessions import DeviceSession, open_device_session
+from .placement import Placement
+from .runtime import Session, open_session
 
 I64 = npt.NDArray[np.int64]
-#: Ids int32[t] of sentences laid end to end, and their offsets int64[n + 1].
-Tokens = tuple[npt.NDArray[np.int32], I64]
+Tokens = tokens.Tokens
 
 
 class Exported:
@@ -24,7 +26,8 @@ class Exported:
     Args:
         path: the directory, as ``pychunk export`` or ``pychunk model get`` write it.
         task: what the model must be for.
-        runtime: ``onnxruntime``, or ``openvino`` (faster where the CPU has bfloat16, vectors within 1e-4 in cosine).
+        runtime: ``onnxruntime``, ``openvino`` (faster where the CPU has bfloat16, vectors within 1e-4 in cosine) or
+            ``torch``; or a :class:`placement.Placement`, which says the device, too.
         output: name of the output to read, where there is a choice.
 
     Raises:
@@ -32,11 +35,18 @@ class Exported:
         ImportError: the runtime is not installed; the message has the command.
     """
 
-    def __init__(self, path: str | Path, task: str, runtime: str, output: str | None = None) -> None:
-        self.path, self.runtime = Path(path), runtime
+    def __init__(self, path: str | Path, task: str, runtime: str | Placement, output: str | None = None) -> None:
+        self.path, self.placement = Path(path), Placement.of(runtime)
         self.facts = model_dir.read(self.path, task)
         self.tokenizer = tokens.load(self.path / self.facts.tokenizer)
-        self.session = open_session(self.path / self.facts.model, runtime, output)
+        model = self.path / self.facts.model
+        self.session: Session | DeviceSession
+        if self.placement.device is None:
+            self.session = open_session(model, self.placement, output)
+            self._lanes = None
+        else:
+            self.session = open_device_session(model, self.placement, output)
+            self._lanes = Lanes(self.placement.device)
 
     @property
     def name(self) -> str:
@@ -46,7 +56,7 @@ class Exported:
     def fingerprint(self) -> str:
         """Names the model, its exact weights and what runs them; results of equal fingerprint can be compared."""
         own = self.facts.fingerprint
-        return own if self.runtime == "onnxruntime" else f"{own}:{self.runtime}"
+        return f"{own}:openvino" if self.placement.runtime == "openvino" else own
 
     def run(
         self,
@@ -60,6 +70,31 @@ class Exported:
         **options: Any,
     ) -> None:
         """Runs sentences ``first[i]``, each with ``second[i]`` where given; see :func:`batches.run_batches`."""
+        assert isinstance(self.session, Session)
         rows = _native.pair_rows(found, first, second, self.facts.template)
         threads = threads or _native.default_threads()
         run_batches(self.session, rows, sink, threads=threads, report=report, **options)
+
+    def run_on_device(
+        self,
+        found: Tokens,
+        first: I64,
+        second: I64 | None,
+        sink: DeviceSink,
+        *,
+        threads: int | None = None,
+        report: Report | None = None,
+        **options: Any,
+    ) -> I64:
+        """The same on a GPU, without waiting for it; see :func:`device_batches.run_device_batches`."""
+        assert isinstance(self.session, DeviceSession)
+        assert self._lanes is not None
+        rows = _native.pair_rows(found, first, second, self.facts.template)
+        threads, pairs = threads or _native.default_threads(), second is not None
+        return run_device_batches(
+            self.session, rows, sink, self._lanes, pairs=pairs, threads=threads, report=report, **options
+        )
+
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None) -> Tokens:
+        """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        return self.tokenizer.encode(text, bounds, threads=threads or _native.default_threads())

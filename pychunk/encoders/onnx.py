@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
+from .. import _device, _native
 from .._arrow import flat_text
-from .exported import I64, Exported
+from .._device import Device
+from .exported import I64, Exported, Tokens
+from .placement import Placement
+
+if TYPE_CHECKING:
+    from .._cuda import Array
 
 F32 = npt.NDArray[np.float32]
 
@@ -29,7 +34,7 @@ class OnnxEncoder(Exported):
         (1, 384)
     """
 
-    def __init__(self, path: str | Path, *, runtime: str = "onnxruntime") -> None:
+    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime") -> None:
         super().__init__(path, "vectors", runtime)
         wanted = 2 if self.facts.pooling == "none" else 3
         if self.session.rank != wanted:
@@ -52,8 +57,12 @@ class OnnxEncoder(Exported):
 
         Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
         """
+        if self.placement.device is not None:
+            tokens = self.tokens_of(text, bounds, options.get("threads"))
+            vectors = self.encode_tokens_on_device(tokens, **options)
+            return np.asarray(_device.to_host(vectors, self.placement.device), np.float32)
         out = np.zeros((len(bounds) - 1, self.dim), np.float32)
-        found = self.tokenizer.encode(text, bounds)
+        found = self.tokens_of(text, bounds, options.get("threads"))
         pooled, unit = self.facts.pooling == "none", self.facts.normalize
 
         def pool(states: npt.NDArray[Any], chosen: I64, lengths: I64) -> None:
@@ -65,8 +74,26 @@ class OnnxEncoder(Exported):
         self.run(found, np.arange(len(out)), None, pool, **options)
         return _native.normalized_rows(out)[0] if pooled and unit else out
 
+    def encode_tokens_on_device(self, found: Tokens, **options: Any) -> Array:
+        """Vectors float32[n, dim] of tokenised sentences, in the device's memory and stream; waits for nothing."""
+        device = self.placement.device
+        assert device is not None
+        out = _device.empty((len(found[1]) - 1, self.dim), np.float32, device)
+        pooled, unit = self.facts.pooling == "none", self.facts.normalize
+        pooling = "mean" if pooled else self.facts.pooling
+
+        def pool(states: Array, part: slice, chosen: Array, lengths: Array, lane: Device) -> None:
+            rows = part.stop - part.start
+            if pooled:  # one row a text: a single state each
+                states = _device.part(states, 0, (rows, 1, self.dim), lane)
+                lengths = _device.to_device(np.ones(rows, np.int32), lane)
+            _device.pool(states, lengths, out, lane, chosen=chosen, pooling=pooling, unit=unit)
+
+        self.run_on_device(found, np.arange(len(out)), None, pool, **options)
+        return out
+
 
 @functools.lru_cache(maxsize=4)
-def load(path: str | Path, runtime: str = "onnxruntime") -> OnnxEncoder:
+def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> OnnxEncoder:
     """The encoder in a directory, loaded once a process."""
     return OnnxEncoder(path, runtime=runtime)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
+from .. import _device, _native
+from .._device import Device
+from .batches import Sink
 from .exported import I64, Exported, Tokens
+from .placement import Placement
+
+if TYPE_CHECKING:
+    from .._cuda import Array
 
 F32 = npt.NDArray[np.float32]
 
@@ -22,7 +28,7 @@ class PairScorer(Exported):
     ``BertForNextSentencePrediction``.
     """
 
-    def __init__(self, path: str | Path, *, runtime: str = "onnxruntime") -> None:
+    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime") -> None:
         super().__init__(path, "pairs", runtime, "logits")
         if self.session.rank != 2:
             raise ValueError(f"{self.path / self.facts.model} has no logits of a next-sentence head")
@@ -33,16 +39,37 @@ class PairScorer(Exported):
         Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
         """
         parts: list[tuple[I64, npt.NDArray[Any]]] = []
-        found = self.tokenizer.encode(text, bounds)
-        self.run(found, first, second, lambda logits, chosen, _: parts.append((chosen, logits)), **options)
+        self._each(
+            self.tokens_of(text, bounds, options.get("threads")),
+            first,
+            second,
+            lambda logits, chosen, _: parts.append((chosen, logits)),
+            **options,
+        )
         out = np.zeros((len(first), self.session.dim or 2), np.float32)
         for chosen, logits in parts:
             out[chosen] = logits
         return out
 
+    def _each(self, found: Tokens, first: I64, second: I64, sink: Sink, **options: Any) -> None:
+        """Calls ``sink`` with logits and the numbers of their pairs, batch by batch; a GPU's all at once."""
+        device = self.placement.device
+        if device is None:
+            self.run(found, first, second, sink, **options)
+            return
+        kept: list[tuple[slice, npt.NDArray[Any]]] = []
+
+        def take(logits: Array, part: slice, chosen: Array, lengths: Array, lane: Device) -> None:
+            kept.append((part, _device.to_host(logits, lane, _device.pinned(logits.shape, logits.dtype), wait=False)))
+
+        order = self.run_on_device(found, first, second, take, **options)
+        _device.synchronize(device)
+        for part, logits in kept:
+            sink(logits, order[part], order)
+
     def probabilities(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
         """Probabilities float32[p] that span ``second[i]`` follows span ``first[i]``; see :meth:`logits`."""
-        return self.of_tokens(self.tokenizer.encode(text, bounds), first, second, **options)
+        return self.of_tokens(self.tokens_of(text, bounds, options.get("threads")), first, second, **options)
 
     def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
         """The same for sentences tokenised before."""
@@ -51,11 +78,11 @@ class PairScorer(Exported):
         def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
             _native.class_probability(logits, chosen, self.facts.positive, out)
 
-        self.run(found, first, second, take, **options)
+        self._each(found, first, second, take, **options)
         return out
 
 
 @functools.lru_cache(maxsize=4)
-def load(path: str | Path, runtime: str = "onnxruntime") -> PairScorer:
+def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> PairScorer:
     """The scorer in a directory, loaded once a process."""
     return PairScorer(path, runtime=runtime)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import catalogue, model_dir, onnx, pairs, static, static_pairs
+from .placement import Placement
 
 VectorEncoder = static.StaticEncoder | onnx.OnnxEncoder
 PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
@@ -14,7 +15,7 @@ PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
 SHIPPED_PAIRS = static.SHIPPED / "nsp"
 
 
-def vector_encoder(encoder: Any, runtime: str = "onnxruntime") -> VectorEncoder:
+def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> VectorEncoder:
     """``None`` or ``"static"``: the shipped table; a name: the model in the user's cache; else a directory.
 
     Raises:
@@ -28,7 +29,7 @@ def vector_encoder(encoder: Any, runtime: str = "onnxruntime") -> VectorEncoder:
     return onnx.load(path, runtime)
 
 
-def pair_encoder(encoder: Any, runtime: str = "onnxruntime") -> PairEncoder:
+def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> PairEncoder:
     """``None``: the shipped cross-encoder; ``"static"``: the network on static vectors; else as above.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What runs a model's graph: ONNX Runtime, or OpenVINO where asked for, behind one interface."""
+"""What runs a model's graph on the CPU: ONNX Runtime, or OpenVINO or torch where asked for, behind one interface."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
+from .placement import Placement
 
-RUNTIMES = ("onnxruntime", "openvino")
 IDS, MASK, TYPES = "ids", "mask", "types"
 
 
@@ -44,19 +44,19 @@ class Session(ABC):
         """The chosen output for tensors by input name."""
 
 
-def open_session(path: Path, runtime: str = "onnxruntime", output: str | None = None) -> Session:
+def open_session(path: Path, placement: Placement, output: str | None = None) -> Session:
     """Loads a graph for the CPU, one thread a call: batches run beside each other instead.
 
     Raises:
         ValueError: the file is no graph, or one that cannot be an encoder; the message says why.
         ImportError: the runtime is not installed; the message has the command.
     """
-    if runtime not in RUNTIMES:
-        raise ValueError(f"runtime must be one of {', '.join(RUNTIMES)}; got {runtime!r}")
-    return OnnxRuntime(path, output) if runtime == "onnxruntime" else OpenVino(path, output)
+    if placement.runtime == "torch":
+        return Torch(path, placement)
+    return OpenVino(path, output) if placement.runtime == "openvino" else OnnxRuntime(path, output)
 
 
-def _roles(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
+def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
     """Which input is which, from (name, type, dimensions); ValueError where one of them cannot be filled."""
     dtypes: dict[str, Any] = {"int32": np.int32, "int64": np.int64}
     inputs = []
@@ -76,7 +76,7 @@ def _roles(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
     return inputs
 
 
-def _choose(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:
+def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:
     """(name, dimensions, size of the last one) of the output to read, from (name, type, dimensions, last size)."""
     usable = [(name, rank, size) for name, kind, rank, size in found if "float" in kind and rank in (2, 3)]
     names = [name for name, _, _ in usable]
@@ -126,9 +126,9 @@ class OnnxRuntime(Session):
             return value.shape[-1] if value.shape and isinstance(value.shape[-1], int) else 0
 
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
-        self.inputs = _roles(path, [(each.name, kind(each), len(each.shape)) for each in inputs])
+        self.inputs = roles_of(path, [(each.name, kind(each), len(each.shape)) for each in inputs])
         shown = [(each.name, kind(each), len(each.shape), size(each)) for each in outputs]
-        self._output, self.rank, self.dim = _choose(
+        self._output, self.rank, self.dim = choose_output(
             path, [(n, k.replace("double", "float"), r, s) for n, k, r, s in shown], output
         )
 
@@ -177,8 +177,10 @@ class OpenVino(Session):
                 last.get_length() if last is not None and last.is_static else 0,
             )
 
-        self.inputs = _roles(path, [facts(port)[:3] for port in self._compiled.inputs])
-        self._output, self.rank, self.dim = _choose(path, [facts(port) for port in self._compiled.outputs], output)
+        self.inputs = roles_of(path, [facts(port)[:3] for port in self._compiled.inputs])
+        self._output, self.rank, self.dim = choose_output(
+            path, [facts(port) for port in self._compiled.outputs], output
+        )
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
         request = getattr(self._own, "request", None)
@@ -186,3 +188,29 @@ class OpenVino(Session):
             request = self._own.request = self._compiled.create_infer_request()
         request.infer(tensors)
         return np.array(request.get_tensor(self._output).data)
+
+
+class Torch(Session):
+    """BERT in torch on the CPU, in any precision: what a GPU computes in fp16, slowly, where there is no GPU."""
+
+    runtime = "torch"
+
+    def __init__(self, path: Path, placement: Placement) -> None:
+        from .bert_torch import BertTorch
+
+        self._bert = BertTorch(path, "cpu", placement.precision)
+        import torch
+
+        self._torch: Any = torch
+        self.version = f"torch {torch.__version__.split('+')[0]}"
+        self.arithmetic = placement.precision
+        self.inputs = [Input("ids", IDS, np.int32), Input("mask", MASK, np.int32), Input("types", TYPES, np.int32)]
+        self.rank = 2 if self._bert.classes else 3
+        self.dim = self._bert.classes or self._bert.dim
+
+    def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        ids, mask, types = (self._torch.from_numpy(tensors[name]) for name in ("ids", "mask", "types"))
+        lengths = mask.sum(dim=1, dtype=self._torch.int32)
+        padded = bool((lengths < ids.shape[1]).any())
+        out: npt.NDArray[Any] = self._bert.forward(ids, lengths if padded else None, types).float().numpy()
+        return out

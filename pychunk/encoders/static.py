@@ -15,7 +15,10 @@ import pyarrow as pa
 
 from .. import _native
 from .._arrow import flat_text
+from .tokens import Tokens
 from .vocabulary import load_vocabulary
+
+I64 = npt.NDArray[np.int64]
 
 SHIPPED = Path(__file__).resolve().parent.parent / "models"
 
@@ -74,6 +77,12 @@ class StaticEncoder:
         array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
         text, offsets = flat_text(array.cast(pa.large_string()))
         return _native.encode_static(text, offsets, self, threads=threads or _native.default_threads())
+
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
+        """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        threads = threads or _native.default_threads()
+        ids, offsets, _ = _native.encode_words(self, text, bounds, threads=threads)
+        return ids, offsets
 
 
 def _check_file(path: Path, expected: str) -> None:

@@ -15,12 +15,14 @@ from .vocabulary import load_vocabulary
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+#: Ids int32[t] of sentences laid end to end, and their offsets int64[n + 1].
+Tokens = tuple[I32, I64]
 
 
 class Tokenizer(Protocol):
     """Turns consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8 into ids int32[t] and offsets int64[n + 1]."""
 
-    def encode(self, text: npt.NDArray[np.uint8], bounds: I64) -> tuple[I32, I64]: ...
+    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]: ...
 
 
 class WordPieceTokenizer:
@@ -30,8 +32,8 @@ class WordPieceTokenizer:
         self.vocabulary, self.tokenizer_options = load_vocabulary(path)
         self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
 
-    def encode(self, text: npt.NDArray[np.uint8], bounds: I64) -> tuple[I32, I64]:
-        ids, offsets, _ = _native.encode_words(self, text, bounds)
+    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]:
+        ids, offsets, _ = _native.encode_words(self, text, bounds, threads=threads)
         return ids, offsets
 
 
@@ -51,7 +53,7 @@ class OtherTokenizer:
         self._loaded.no_padding()
         self._loaded.no_truncation()
 
-    def encode(self, text: npt.NDArray[np.uint8], bounds: I64) -> tuple[I32, I64]:
+    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]:
         data = text.tobytes()
         # White space belongs to the sentence before it; these tokenizers would make tokens of it.
         sentences = [data[a:b].decode().strip() for a, b in pairwise(bounds)]

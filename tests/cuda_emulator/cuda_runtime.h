@@ -1,6 +1,7 @@
 // CUDA on a CPU, for tests where there is no GPU: the kernels' own source, compiled by a C++ compiler against this
-// header, runs thread by thread on fibers. Every collective (shuffle, ballot, barrier) waits for all who must take part,
-// and a kernel whose threads do not meet is found out. Slow, exact, and in an order of threads that a seed shuffles.
+// header, runs thread by thread on fibers. Every collective (shuffle, ballot, barrier) waits for all who must take
+// part, and a kernel whose threads do not meet is found out. Slow, exact, and in an order of threads that a seed
+// shuffles.
 #pragma once
 #include <ucontext.h>
 
@@ -69,7 +70,7 @@ struct Thread {
   BlockState* block = nullptr;
   Warp* warp = nullptr;
   int lane = 0;
-  uint64_t exchanges = 0, barriers = 0;
+  uint64_t exchanges = 0, barriers = 0, counts = 0;
   const uint64_t* waiting_for = nullptr;
   uint64_t wanted = 0;
   bool napping = false, done = false;
@@ -247,7 +248,7 @@ inline void __syncthreads() {
 }
 inline int __syncthreads_count(int predicate) {
   auto& me = ::emulator::self();
-  const auto round = me.barriers % 2;
+  const auto round = me.counts++ % 2;  // the other one is of the count before, which a slow thread has yet to clear
   if (predicate != 0) ++me.block->counted[round];
   __syncthreads();
   const int count = me.block->counted[round];

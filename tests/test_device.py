@@ -1,0 +1,197 @@
+"""segment(device="cuda") against the CPU: on a GPU, or on the emulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import pychunk
+from pychunk import _device
+from pychunk._device import Device
+from pychunk.encoders.onnx import OnnxEncoder
+from pychunk.encoders.pairs import PairScorer
+from pychunk.encoders.placement import Placement
+
+TEXTS = [
+    "Cats purr when content. Dogs bark at night.\n\nThe sun is a star. Stars burn hydrogen. It is hot there.",
+    "",
+    "One sentence only.",
+    " \n ",
+    "The bridge opened in 1932. It carries eight lanes. Trains cross it, too.\nFerries ran before. " * 6,
+    "Ein kurzer Text. Noch ein Satz! Кінець. 終わり。",
+]
+OPTIONS: list[dict[str, Any]] = [
+    {"method": "pic"},
+    {"method": "pic", "summary": "mean", "k": 0.5},
+    {"method": "pic", "summary": "lead", "vectors": "sentence"},
+    {"method": "pic", "summary": "sentence"},
+    {"method": "pic", "max_tokens": 9, "vectors": "chunk"},
+    {"method": "semantic", "vectors": "sentence", "max_tokens": 12},
+    {"method": "semantic", "threshold": ("std", 1.0), "min_tokens": 20},
+    {"method": "semantic", "window": 3},
+    {"method": "cluster", "max_tokens": 30},
+    {"method": "fixed", "vectors": "chunk"},
+]
+
+
+def assert_same(a: pychunk.ChunkBatch, b: pychunk.ChunkBatch) -> None:
+    assert a.table.replace_schema_metadata(None).equals(b.table.replace_schema_metadata(None))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_static_encoder_cuts_alike_on_both_devices(gpu: Device, options: dict[str, Any]) -> None:
+    assert_same(pychunk.segment(TEXTS, **options), pychunk.segment(TEXTS, device="cuda", **options))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(max_size=80), max_size=5), options=st.sampled_from(OPTIONS))
+def test_any_unicode_is_cut_alike(gpu: Device, texts: list[str], options: dict[str, Any]) -> None:
+    assert_same(pychunk.segment(texts, **options), pychunk.segment(texts, device="cuda", **options))
+
+
+def test_given_vectors_and_summaries_are_cut_alike(gpu: Device) -> None:
+    rng = np.random.default_rng(0)
+    vectors = [rng.normal(size=(len(own), 24)) for own in pychunk.sentences(TEXTS)]
+    for method in ("pic", "semantic"):
+        given = {"method": method, "sentence_vectors": vectors, "vectors": "chunk"}
+        assert_same(pychunk.segment(TEXTS, **given), pychunk.segment(TEXTS, device="cuda", **given))
+    summaries = ["cats", "", "one", "", "a bridge", "Text"]
+    given = {"method": "pic", "summary": "given", "summaries": summaries}
+    assert_same(pychunk.segment(TEXTS, **given), pychunk.segment(TEXTS, device="cuda", **given))
+
+
+def test_real_articles_are_cut_alike_in_any_batch(gpu: Device, articles: list[str]) -> None:
+    texts = [text[:4000] for text in articles[:6]]
+    whole = pychunk.segment(texts, device="cuda")
+    assert_same(pychunk.segment(texts), whole)
+    one_by_one = [chunk.text for text in texts for chunk in pychunk.segment(text, device="cuda")]
+    assert one_by_one == [chunk.text for chunk in whole]
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "torch"])
+def test_a_transformer_gives_the_cpus_vectors(gpu: Device, tiny_encoder: Path, runtime: str) -> None:
+    pytest.importorskip(runtime)
+    precision = "fp32" if runtime == "torch" else "auto"
+    here = OnnxEncoder(tiny_encoder)
+    there = OnnxEncoder(tiny_encoder, runtime=Placement.of(runtime, "cuda", precision))
+    texts = ["A sentence.", "", "Two of them, somewhat longer, here.", *(f"Number {'x ' * i}." for i in range(30))]
+    for budget in (16, 200, 65_536):  # many batches, padded ones, one
+        found = there.encode(texts, batch_tokens=budget)
+        np.testing.assert_allclose(found, here.encode(texts), atol=2e-5)
+    assert there.fingerprint == here.fingerprint
+    out = pychunk.segment(
+        TEXTS, encoder=tiny_encoder, device="cuda", runtime=runtime, precision=precision, vectors="sentence"
+    )
+    assert [chunk.text for chunk in out] == [chunk.text for chunk in pychunk.segment(TEXTS, encoder=tiny_encoder)]
+    assert out.metadata["runtime"].startswith(runtime)
+    assert out.metadata["device"] == "cuda:0"
+
+
+def test_half_precision_is_in_the_metadata(gpu: Device, tiny_encoder: Path) -> None:
+    pytest.importorskip("torch")
+    out = pychunk.segment(TEXTS, encoder=tiny_encoder, device="cuda", vectors="chunk")
+    assert (out.metadata["precision"], out.metadata["device"]) == ("fp16", "cuda:0")
+    exact = pychunk.segment(TEXTS, encoder=tiny_encoder, vectors="chunk")
+    assert out.metadata["vector_encoder"] == exact.metadata["vector_encoder"]
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "torch"])
+def test_pairs_are_scored_alike(gpu: Device, tiny_pairs: Path, runtime: str) -> None:
+    pytest.importorskip(runtime)
+    there = PairScorer(tiny_pairs, runtime=Placement.of(runtime, "cuda", "fp32" if runtime == "torch" else "auto"))
+    here = PairScorer(tiny_pairs)
+    text = np.frombuffer(b"".join(s.encode() for s in ("One. ", "Two two. ", "Three three three. ", "x. ")), np.uint8)
+    bounds = np.array([0, 5, 14, 33, 36])
+    first, second = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
+    found = there.probabilities(text, bounds, first, second)
+    np.testing.assert_allclose(found, here.probabilities(text, bounds, first, second), atol=1e-5)
+    np.testing.assert_allclose(
+        there.logits(text, bounds, first, second), here.logits(text, bounds, first, second), atol=1e-4
+    )
+
+
+def test_a_batch_that_does_not_fit_is_halved(gpu: Device, tiny_encoder: Path) -> None:
+    encoder = OnnxEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
+    texts = [f"Sentence number {i}." for i in range(40)]
+    wanted = encoder.encode(texts)
+    session: Any = encoder.session
+    run, sizes = session.run, []
+
+    def run_small(tensors: Any, lengths: Any, device: Any) -> Any:
+        rows = next(iter(tensors.values())).shape[0]
+        sizes.append(rows)
+        if rows > limit:
+            raise _device.OutOfDeviceMemory("out of memory")
+        return run(tensors, lengths, device)
+
+    session.run = run_small
+    limit = 7
+    np.testing.assert_array_equal(encoder.encode(texts), wanted)
+    assert max(sizes) == 40
+    assert sum(size for size in sizes if size <= limit) == 40
+    limit = 0
+    with pytest.raises(_device.OutOfDeviceMemory, match="a row of 6 tokens does not fit into the memory of cuda:0"):
+        encoder.encode(texts)
+    del session.run
+    np.testing.assert_array_equal(encoder.encode(texts), wanted)
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory(gpu: Device, tiny_encoder: Path) -> None:
+    encoder = OnnxEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
+    session: Any = encoder.session
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("illegal address")
+
+    session.run = broken
+    with pytest.raises(RuntimeError, match="illegal address"):
+        encoder.encode(["One.", "Two."])
+
+
+def test_vectors_that_are_not_finite_name_the_document(gpu: Device, tiny_encoder: Path, monkeypatch: Any) -> None:
+    def overflow(self: Any, found: Any, **_: Any) -> Any:
+        vectors = np.zeros((len(found[1]) - 1, self.dim), np.float32)
+        vectors[-1] = np.inf
+        return _device.to_device(vectors, gpu)
+
+    monkeypatch.setattr(OnnxEncoder, "encode_tokens_on_device", overflow)
+    with pytest.raises(ValueError, match="document 2: a sentence has a vector that is not finite"):
+        pychunk.segment(["A. B.", "C.", "D. E."], encoder=tiny_encoder, device="cuda")
+
+
+def test_stages_say_how_busy_they_were(gpu: Device) -> None:
+    segmenter = pychunk.Segmenter(device="cuda")
+    segmenter(TEXTS)
+    assert segmenter.busy is not None
+    stages, wall = segmenter.busy
+    assert len(stages) == 4
+    assert all(0 <= stage <= wall for stage in stages)
+
+
+def test_what_cannot_be_is_said(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"there are \d+ CUDA devices, counted from 0"):
+        pychunk.Segmenter(device="cuda:99")
+    with pytest.raises(ValueError, match="runtime='openvino' runs on the CPU"):
+        pychunk.Segmenter(device="cuda", runtime="openvino")
+    with pytest.raises(ValueError, match="precision='fp16' is for runtime='torch'"):
+        pychunk.Segmenter(device="cuda", runtime="onnxruntime", precision="fp16")
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    with pytest.raises(ValueError, match="PYCHUNK_BACKEND=reference runs on the CPU"):
+        pychunk.Segmenter(device="cuda")
+
+
+def test_a_fitted_threshold_is_the_cpus(gpu: Device) -> None:
+    there = pychunk.Segmenter("semantic", threshold=0.5, device="cuda").fit(TEXTS)
+    here = pychunk.Segmenter("semantic", threshold=0.5).fit(TEXTS)
+    assert there.plan.threshold_value == here.plan.threshold_value
+
+
+def test_progress_reaches_the_end(gpu: Device) -> None:
+    seen: list[tuple[int, int]] = []
+    pychunk.segment(TEXTS, device="cuda", progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1][0] == seen[-1][1] == sum(len(text.encode()) for text in TEXTS)
