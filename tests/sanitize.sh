@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the extension with the address and undefined-behaviour sanitizers and runs the tests against it.
+# Builds the extension, GPU kernels on their emulator included, with the address and undefined-behaviour sanitizers and runs the tests against it.
 #   bash tests/sanitize.sh [python] [build folder]
 # The python must have the packages of the extra `test`, scikit-build-core, pybind11, cmake and ninja.
 set -euo pipefail
@@ -9,16 +9,16 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$folder/build" "$folder/site"
 scripts=$(dirname "$python")
 PATH=$scripts:$PATH cmake -S "$root" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DPYCHUNK_SANITIZE=address,undefined -DSKBUILD_PROJECT_VERSION=0.0.0 -DPython_EXECUTABLE="$python" \
+  -DPYCHUNK_SANITIZE=address,undefined -DPYCHUNK_CUDA=EMULATED -DSKBUILD_PROJECT_VERSION=0.0.0 -DPython_EXECUTABLE="$python" \
   -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" > "$folder/configure.log"
 PATH=$scripts:$PATH cmake --build "$folder/build" > "$folder/build.log" || { tail -n 40 "$folder/build.log"; exit 1; }
 cp -r "$root/pychunk" "$folder/site/"
-rm -f "$folder"/site/pychunk/_core*.so
-cp "$folder"/build/_core*.so "$folder/site/pychunk/"
+rm -f "$folder"/site/pychunk/_c*.so
+cp "$folder"/build/_c*.so "$folder/site/pychunk/"
 cd "$folder"
 # Python itself keeps memory until it ends, and so do the pool's threads: leaks are not what is looked for here.
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
   PYTHONPATH="$folder/site" "$python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
   "$root/tests/test_segment.py" "$root/tests/test_text.py" "$root/tests/test_wordpiece.py" "$root/tests/test_recursive.py" \
-  "$root/tests/test_batches.py" \
+  "$root/tests/test_batches.py" "$root/tests/test_cuda.py" "$root/tests/test_device.py" \
   -m "not slow" -k "not hard_documents and not fork and not instruction_set"
