@@ -86,6 +86,14 @@ class Emulated(BertTorch):
             if rounding.weights:
                 for each in (self._words, self._places):
                     each.copy_(half(each))
+            if rounding.states:  # biases and norms are held like the states that they are added to
+                for pair in (self._norm, *(pair for layer in self._layers for pair in layer)):
+                    pair.bias.copy_(half(pair.bias))
+                    if pair.weight.ndim == 1:
+                        pair.weight.copy_(half(pair.weight))
+
+    def _normed(self, state: torch.Tensor, norm: Any) -> torch.Tensor:
+        return self.state(super()._normed(self.state(state), norm))
 
     def product(self, x: torch.Tensor, layer: Any) -> torch.Tensor:
         weight = layer.weight
@@ -109,9 +117,9 @@ class Emulated(BertTorch):
         # Flash kernels round exp(score - largest) and divide by the float32 sum at the end.
         powers = torch.exp(scores - scores.amax(3, keepdim=True))
         mixed = head(head(powers) @ value / powers.sum(3, keepdim=True)).transpose(1, 2).flatten(2)
-        state = self.state(self._normed(self.state(state + self.product(mixed, layer.mixed)), layer.mixed_norm))
+        state = self._normed(state + self.product(mixed, layer.mixed), layer.mixed_norm)
         wide = functional.gelu(self.product(state, layer.wide), approximate=self.approximate)
-        return self.state(self._normed(self.state(state + self.product(self.state(wide), layer.narrow)), layer.norm))
+        return self._normed(state + self.product(self.state(wide), layer.narrow), layer.norm)
 
 
 def schemes(path: Path, device: str) -> dict[str, Callable[[], BertTorch]]:
