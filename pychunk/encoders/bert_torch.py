@@ -168,16 +168,15 @@ class BertTorch:
         return linear(torch.tanh(linear(state[:, 0], *pooler)), *classifier)
 
     def _embedded(self, ids: torch.Tensor, types: torch.Tensor | None) -> torch.Tensor:
-        from torch.nn import functional
-
-        words = functional.embedding(ids, self._words)
-        width = ids.shape[1]
-        if types is None:
-            return self._normed(words + self._places[0, :width], self._norm)
         import torch
 
-        places = types * self.positions + torch.arange(width, device=ids.device, dtype=types.dtype)
-        return self._normed(words + functional.embedding(places, self._places.flatten(0, 1)), self._norm)
+        embedding, width = torch.nn.functional.embedding, ids.shape[1]
+        if types is None:
+            places = self._places[0, :width]
+        else:
+            numbers = types * self.positions + torch.arange(width, device=ids.device, dtype=types.dtype)
+            places = embedding(numbers, self._places.flatten(0, 1))
+        return self._normed(embedding(ids, self._words) + places, self._norm)
 
     def _layer(self, layer: _Layer, state: torch.Tensor, mask: torch.Tensor | None, *, last: bool) -> torch.Tensor:
         from torch.nn import functional
@@ -205,7 +204,7 @@ def _compile(function: Function) -> Function:
     compiled = torch.compile(function, dynamic=True)
 
     def run(ids: torch.Tensor, *more: torch.Tensor | None) -> torch.Tensor:
-        result: torch.Tensor = function(ids, *more) if 1 in ids.shape else compiled(ids, *more)
+        result: torch.Tensor = function(ids, *more) if min(ids.shape) < 2 else compiled(ids, *more)
         return result
 
     return run
