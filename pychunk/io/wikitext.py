@@ -34,13 +34,13 @@ _OPAQUE = (
     "dynamicpagelist|charinsert|noinclude\\s*/"
 )
 _OPENING = re.compile(rf"\n[ \t]*<!--|<!--|<({_OPAQUE})\b([^<>]*)>", re.IGNORECASE)
-_REFERENCE = re.compile(r"<(/)?ref\b([^<>]*)>", re.IGNORECASE)
+_REFERENCE = re.compile(r"<(/)ref\s*>|<ref\b([^<>]*)>", re.IGNORECASE)
 _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE.split("|") if name.isalpha()
 }
 _COMMENT_END = re.compile("-->")
 
-_HEADING = r"={1,6}[^\n]*=[ \t]*(?=\n)"
+_HEADING = r"(?=={1,6}[^\n]*=[ \t]*\n)"
 _TOKEN = re.compile(
     r"\[\[([^\[\]{}|\n<>]*)(?:\|([^\[\]{}|\n]*))?\]\]"  # a link without markup in it
     r"|\{\{([^{}\[\]<]*)\}\}(?!\})"  # a template without markup in it
@@ -50,8 +50,9 @@ _TOKEN = re.compile(
     r"|</?table\b[^<>]*>",
     re.IGNORECASE,
 )
-_HAS_HEADING = re.compile(rf"\n={{2}}{_HEADING[7:]}")
-_STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|(?:(?<=\n)|^)[ \t]*(?:\{\||\|\})")
+_HAS_HEADING = re.compile(r"\n==[^\n]*==[ \t]*\n")
+_STRAY_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}")
+_STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\n[ \t]*(?:\{\||\|\})")
 
 _EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|irc|news|gopher):|mailto:|//)[^\s\[\]<>]*[ \t]*([^\[\]\n]*)\]", re.IGNORECASE)
 _SWITCH = re.compile(r"__([^\W\d_]+(?:_[^\W\d_]+)*)__")
@@ -72,10 +73,9 @@ _SUPERSCRIPT = re.compile(r"<sup\b[^<>]*>\s*([0-9+\-−ni]+)\s*</sup\s*>", re.IG
 _RAISED = str.maketrans("0123456789+-−ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿⁱ")
 _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
-_ORPHANS = re.compile(rf"[ ]?\([\s,;:{_DROPPED}]*{_DROPPED}[\s,;:{_DROPPED}]*\)")
-_ORPHAN_START = re.compile(rf"\([\s,;{_DROPPED}]*{_DROPPED}[\s,;{_DROPPED}]*")
-_ORPHAN = re.compile(rf"[ \t]*{_DROPPED}+(?=[ ,.;:)\]\n])|{_DROPPED}+")
-_SPACES = re.compile(r"[ \t\xa0]{2,}|[\t\xa0]")
+_ORPHANS = re.compile(rf"\([\s,;:{_DROPPED}]*{_DROPPED}[\s,;:{_DROPPED}]*(\)?)")
+_ORPHAN = re.compile(rf" {_DROPPED}+(?=[ ,.;:)\]\n])")
+_SPACES = re.compile(r"  +")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
@@ -139,9 +139,9 @@ class Cleaner:
         _collapse(stack, 1)
         out = "".join(stack[0].parts).replace(_PIPE, "|")
         for _ in range(4):  # removing a mark can bring two halves of another together; hostile input could go on
-            out, count = _STRAY.subn("", out)
-            if not count:
+            if not any(mark in out for mark in _STRAY_MARKS):
                 break
+            out = _STRAY.sub(lambda match: "\n" if match[0][0] == "\n" else "", out)
         return out
 
     def _bracket(self, text: str, start: int, end: int, stack: list[_Frame]) -> int:
@@ -166,7 +166,7 @@ class Cleaner:
                 target, bar, label = content.partition("|")
                 stack[-1].parts.append(self._link(target, label if bar else None))
             return end
-        if token[:2] == "\n=":
+        if token == "\n":  # a heading follows
             _collapse(stack, 1)
             stack[0].parts.append(token)
             return end
@@ -342,8 +342,8 @@ def _inline(text: str) -> str:
     if "-{" in text:
         text = _VARIANT.sub(_variant, text)
     if _DROPPED in text:
-        text = _ORPHAN_START.sub("(", _ORPHANS.sub("", text))
-        text = _ORPHAN.sub("", text)
+        text = _ORPHANS.sub(lambda match: _DROPPED if match[1] else "(", text)
+        text = _ORPHAN.sub("", text).replace(_DROPPED, "")
     return text
 
 
@@ -399,9 +399,10 @@ def _lines(text: str) -> str:
             continue
         if first in "*#:;":
             body = line.lstrip("*#:; \t")
-            if not body:
-                continue
-            item = "- " + body if "*" in line[: len(line) - len(body)] or "#" in line[: len(line) - len(body)] else body
+            if not any(map(str.isalnum, body)) and _HELD not in body:
+                continue  # an item that was nothing but a template
+            marks = line[: len(line) - len(body)]
+            item = "- " + body if "*" in marks or "#" in marks else body
             if last != "-":
                 out.append("")
             out.append(item)
@@ -421,7 +422,8 @@ def _lines(text: str) -> str:
     joined = "\n".join(out)
     if _BREAK in joined:
         joined = re.sub(rf"[ \t]*{_BREAK}+[ \t]*(?:\n[ \t]*{_BREAK}*)?", "\n", joined)
-    joined = _SPACES.sub(" ", _entities(joined))
+    joined = _entities(joined).replace("\xa0", " ").replace("\t", " ")
+    joined = _SPACES.sub(" ", joined)
     return _BLANK_LINES.sub("\n\n", joined).strip()
 
 
