@@ -188,12 +188,12 @@ class _Reading:
             output = guard.output()
         else:
             return
+        stop = piece.offset + len(piece.data)
         for data in output:
-            yield Block(data, piece.offset)
+            yield Block(data, stop)
         if guard.error is not None:
             yield self._broken(piece.offset, f"cannot be decompressed: {guard.error}", piece.data[:EXCERPT_BYTES])
             self._current = None
-        yield Block(b"", piece.offset + len(piece.data))
 
     def _unfinished(self) -> bool:
         return self._current is not None and self._current.unfinished

@@ -115,7 +115,9 @@ def _fsspec(path: str) -> list[SourceFile]:
         return [_fsspec_file(path, info)]
     found = filesystem.find(inside, detail=True)
     return [
-        _fsspec_file(filesystem.unstrip_protocol(name), each) for name, each in found.items() if not _hidden(name, inside)
+        _fsspec_file(filesystem.unstrip_protocol(name), each)
+        for name, each in found.items()
+        if not _hidden(name, inside)
     ]
 
 

@@ -12,9 +12,20 @@ _NAMED = re.compile(r"\s*([A-Za-z0-9_\- ]{1,30}?)\s*=")
 _NUMBER = re.compile(r"[\d.,+\-−/⁄ ]*\d[\d.,/⁄]*")
 _LANGUAGE = re.compile(r"lang-[a-z-]+|ipa-[a-z-]+")
 
-_MONTHS = (
-    "January February March April May June July August September October November December".split()
-)  # "as of" has English text in any case
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]  # "as of" has English text in any case
 
 
 class Arguments:
@@ -71,7 +82,7 @@ def render(content: str, more: Mapping[str, Callable[[Arguments], str]]) -> str:
         return template(Arguments(content))
     if _LANGUAGE.fullmatch(name):
         return Arguments(content)[1]
-    function, colon, value = name.partition(":")
+    function, colon, _ = name.partition(":")
     if colon and function in ("formatnum", "lc", "uc", "lcfirst", "ucfirst", "nowrap"):
         return content.partition(":")[2].partition("|")[0].strip()
     return ""
@@ -222,31 +233,42 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
 
     add(
         _argument(1),
-        "nowrap; nobr; nobreak; nowr; small; smaller; smalldiv; big; larger; large; nobold; noitalic; normal; em; strong; "
+        "nowrap; nobr; nobreak; nowr; small; smaller; smalldiv; big; larger; large; nobold; noitalic; em; strong; "
         "strongbad; abbr; abbrlink; tooltip; sc; sc2; smallcaps; smallcaps2; small caps; aut; vanchor; visible anchor; "
         "unicode; mono; code; tt; kbd; samp; var; mvar; math; tmath; char; ipa; ipa link; ipalink; ipablink; ipa-all; "
         "hebrew; nastaliq; rtl; mathcal; mathbf; overline; underline; u; i; b; italics; bold; strikethrough; ce; "
         "citation needed span; clarify span; cns; fact span; interlanguage link; ill; link-interwiki; iw2; url2; "
-        "number table sorting; nts; ntsh; flag; flagu; flagcountry; flaglist; flagdeco; allmusic link; wiktionary-inline; "
+        "number table sorting; nts; ntsh; flag; flagu; flagcountry; flaglist; flagdeco; allmusic link; "
         "not a typo text; plainlist; flatlist; bulleted; endplainlist; crossref; cross reference; crossreference; "
         "no wrap; center; centre; nowraplinks; noprint; highlight; ruby; ship name; hanja; okina text; nom; "
         "resize-inline; text; nihongo foot; start-date; film date; startdate; start-time; clear span; mset; lang-text; "
         "strong-text; sup-text; abs; bra; ket; poem; native; red; green; blue; purple; orange; black; maroon; navy",
     )
-    add(_argument(2), "lang; langx; lang-x; rtl-lang; wikt-lang; wt; wikt; color; colour; font color; font colour; fontcolor")
+    add(
+        _argument(2),
+        "lang; langx; lang-x; rtl-lang; wikt-lang; wt; wikt; color; colour; font color; font colour; fontcolor",
+    )
     add(_last, "transl; transliteration; translit; script; resize; font; sort; hs; iast; iso 15919; ltr; bdi; zh-tw")
-    add(_joined(""), "not a typo; notatypo; typo; proper name; as written; chem; chem2; hsp; linktext-joined; nuclide text")
+    add(
+        _joined(""),
+        "not a typo; notatypo; typo; proper name; as written; chem; chem2; hsp; linktext-joined; nuclide text",
+    )
     add(_joined(" "), "linktext; gaps; sortname; first last; usd text; given name; surname")
     add(_joined("-"), "respell; simplenuclide; simplenuclide2")
     add(_joined("+"), "key; keypress; key press")
     add(_joined(", "), "hlist; flat list; comma separated entries; csv; cslist; enum")
-    add(_items, "ubl; unbulleted list; vunblist; bulleted list; ordered list; columns-list; div col list; colist; blist")
-    add(_quote, "quote; quotation; blockquote; block quote; bquote; cquote; rquote; centered pull quote; pull quote; poemquote;"
-        " poem quote; verse translation; blockquotation; long quote; quote2")  # fmt: skip
+    add(
+        _items, "ubl; unbulleted list; vunblist; bulleted list; ordered list; columns-list; div col list; colist; blist"
+    )
+    add(_quote, "quote; quotation; blockquote; block quote; bquote; cquote; rquote; centered pull quote; pull quote;"
+        " poemquote; poem quote; verse translation; blockquotation; long quote; quote2")  # fmt: skip
     add(_convert, "convert; cvt; conv")
     add(_nihongo, "nihongo; nihongo2; nihongo3; nihongo krt; nihongo core; korean; japanese text")
     add(_as_of, "as of; asof; asof2")
-    add(_ipa_english, "ipac-en; ipac-fr; ipac-de; ipac-pl; ipac-it; ipac-es; ipac-hu; ipac-ar; ipac-cmn; ipac-yue; ipac-ga")
+    add(
+        _ipa_english,
+        "ipac-en; ipac-fr; ipac-de; ipac-pl; ipac-it; ipac-es; ipac-hu; ipac-ar; ipac-cmn; ipac-yue; ipac-ga",
+    )
     add(_value, "val; value")
     add(_fraction, "frac; fraction; sfrac; fract; vulgar fraction; mfrac")
     add(_power, "pow; powb; 10^; e")
@@ -267,14 +289,20 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     add(lambda given: given[2] or given[1], "url; official; mailto; link; wikisourcelang; ill-wd")
     add(lambda given: f"{given[1]} [sic]" if given[1] and given["hide"] == "" else given[1] or "[sic]", "sic")
     add(_dash_range, "reign; year range; yr range; dash range; b-d; range")
-    add(_constant(" – "), "spaced ndash; snd; spnd; sndash; spndash; spaced en dash; dash; spaced en dash space; –; ndash space")
+    add(
+        _constant(" – "),
+        "spaced ndash; snd; spnd; sndash; spndash; spaced en dash; dash; spaced en dash space; –; ndash space",
+    )
     add(_constant("–"), "ndash; en dash; endash; nsndns; nsnd")
     add(_constant("—"), "mdash; em dash; emdash; nsmdns; spaced mdash; mdashb; —")
-    add(_constant(" "), "nbsp; spaces; space; thinsp; thin space; hair space; hairsp; nnbsp; pad; 0; break; wbr; zwsp; sp; 4nbsp")
+    add(
+        _constant(" "),
+        "nbsp; spaces; space; thinsp; thin space; hair space; hairsp; nnbsp; pad; 0; break; wbr; zwsp; sp; 4nbsp",
+    )
     add(_constant(" · "), "·; middot; dot; •; bull; bullet; dotsep; nowrap dot; \\; dotted; ndot; centerdot")
     add(_constant("'"), "'; okay apostrophe; apos")
     add(_constant("'s"), "'s")
-    add(_constant('" '), "\" '; \"'; \"")
+    add(_constant('" '), '" \'; "\'; "')
     add(_constant("|"), "!; pipe; !-; |")
     add(_constant("="), "=; equals")
     add(_constant("ʻ"), "okina; ʻ; ayin; ayn")
@@ -285,7 +313,7 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     add(lambda given: {"sharp": "♯", "flat": "♭", "natural": "♮"}.get(given[1], given[1]), "music")
     add(lambda given: {"sharp": "♯"}.get(given[1], "♯"), "sharp; music sharp")
     add(_constant("♭"), "flat; music flat; b-flat")
-    for prefix in "uss hms ss rms mv hmas hmcs hmnzs ins usns uscgc css rfa ms mt hnlms sms rv gts".split():
+    for prefix in ("uss", "hms", "ss", "rms", "mv", "hmas", "hmcs", "hmnzs", "ins", "usns", "uscgc", "css", "sms"):
         add(_ship(prefix.upper()), prefix)
     for sign, names in {
         "US$": "us$; usd; us dollar", "£": "gbp; £; pound sterling", "€": "euro; eur; €", "¥": "jpy; ¥; cny; yen",

@@ -21,22 +21,21 @@ _DROPPED, _PIPE, _BREAK, _HELD = "\x01", "\x02", "\x03", "\x04"
 _CONTROLS = re.compile("[\x00-\x08]")
 
 #: Namespace names that dumps do not list: aliases of File in large Wikipedias.
-_FILE_ALIASES = (
-    "file image media bild imagen immagine afbeelding grafika imagem изображение зображення 画像 图像 圖像 fichier".split()
+_FILE_ALIASES = re.findall(
+    r"\w+", "file image media bild imagen immagine afbeelding grafika imagem изображение зображення 画像 图像 圖像"
 )
-_CATEGORY_ALIASES = ["category"]
 #: Link prefixes that look like language codes but are not.
 _NOT_LANGUAGES = frozenset({"doi", "rfc", "mw", "wp", "ftp", "git", "oeis", "pmid", "isbn", "hdl"})
 
 _OPAQUE = (
     "nowiki|pre|math|ce|chem|source|syntaxhighlight|poem|references|ref|gallery|timeline|imagemap|score|hiero|graph|"
     "mapframe|maplink|templatedata|templatestyles|inputbox|categorytree|includeonly|section|indicator|"
-    "dynamicpagelist|charinsert|noinclude\\s*/"
+    "dynamicpagelist|charinsert"
 )
 _OPENING = re.compile(rf"\n[ \t]*<!--|<!--|<({_OPAQUE})\b([^<>]*)>", re.IGNORECASE)
 _REFERENCE = re.compile(r"<(/)ref\s*>|<ref\b([^<>]*)>", re.IGNORECASE)
 _CLOSING: dict[str, re.Pattern[str]] = {
-    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE.split("|") if name.isalpha()
+    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE.split("|")
 }
 _COMMENT_END = re.compile("-->")
 
@@ -54,20 +53,28 @@ _HAS_HEADING = re.compile(r"\n==[^\n]*==[ \t]*\n")
 _STRAY_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\n[ \t]*(?:\{\||\|\})")
 
-_EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|irc|news|gopher):|mailto:|//)[^\s\[\]<>]*[ \t]*([^\[\]\n]*)\]", re.IGNORECASE)
+_EXTERNAL = re.compile(
+    r"\[(?:(?:https?|ftp|irc|news|gopher):|mailto:|//)[^\s\[\]<>]*[ \t]*([^\[\]\n]*)\]", re.IGNORECASE
+)
 _SWITCH = re.compile(r"__([^\W\d_]+(?:_[^\W\d_]+)*)__")
 _VARIANT = re.compile(r"-\{([^{}\n]*)\}-")
 _QUOTES = re.compile(r"('{2,})")
 
 _BREAKING = frozenset(
-    "br p div blockquote poem center hr ul ol li dl dd dt table tr td th caption h1 h2 h3 h4 h5 h6 section".split()
+    re.findall(
+        r"\w+",
+        "br p div blockquote poem center hr ul ol li dl dd dt table tr td th caption h1 h2 h3 h4 h5 h6 section",
+    )
 )
 _INLINE = frozenset(
-    "abbr b bdi bdo big cite code data del dfn em font i ins kbd mark nobr noinclude onlyinclude q rb rp rt rtc ruby s "
-    "samp small span strike strong sub sup time tt u var wbr nowiki pre math ce chem source syntaxhighlight ref "
-    "references includeonly gallery img a tvar translate ref timeline imagemap score hiero tbody thead tfoot".split()
+    re.findall(
+        r"\w+",
+        "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark nobr noinclude onlyinclude q rb rp rt rtc "
+        "ruby s samp small span strike strong sub sup time translate tt tvar u var wbr tbody thead tfoot "
+        "ce chem gallery hiero imagemap includeonly math nowiki pre ref references score source syntaxhighlight timeline",
+    )
 )
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)(\b[^<>]*)>")
+_TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)(\b[^<>]*)>")
 _ATTRIBUTES = re.compile(r"(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=]+))*\s*/?", re.ASCII)
 _SUPERSCRIPT = re.compile(r"<sup\b[^<>]*>\s*([0-9+\-−ni]+)\s*</sup\s*>", re.IGNORECASE)
 _RAISED = str.maketrans("0123456789+-−ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿⁱ")
@@ -105,7 +112,7 @@ class Cleaner:
     ) -> None:
         names = namespaces or {}
         self._files = frozenset([*_FILE_ALIASES, names.get(6, "").lower(), names.get(-2, "").lower()]) - {""}
-        self._categories = frozenset([*_CATEGORY_ALIASES, names.get(14, "").lower()]) - {""}
+        self._categories = frozenset(["category", names.get(14, "").lower()]) - {""}
         self._spaces = frozenset(name.lower() for name in names.values()) - {""}
         self._templates = dict(templates or {})
 
@@ -225,7 +232,7 @@ def clean(wikitext: str) -> str:
 
 
 class _Frame:
-    """What is open: a template ``{{``, a link ``[[``, a table ``{|``, or the page itself; with the text in it so far."""
+    """What is open: a template ``{{``, a link ``[[``, a table ``{|`` or the page, with the text in it so far."""
 
     __slots__ = ("kind", "parts", "start")
 
@@ -268,7 +275,7 @@ def _hold(text: str, held: list[str]) -> str:
             position = _comment(text, start, end, parts, unclosed)
             continue
         position = end
-        if match[2].rstrip().endswith("/") or name.endswith("/"):
+        if match[2].rstrip().endswith("/"):
             parts.append(_DROPPED)
             continue
         stop = None if name in unclosed else _end_of(name, text, end)
@@ -348,8 +355,7 @@ def _inline(text: str) -> str:
 
 
 def _tag(match: re.Match[str]) -> str:
-    slash, name, rest = match.groups()
-    name = name.lower()
+    name, rest = match[1].lower(), match[2]
     if name in _BREAKING:
         return _BREAK
     if name in _INLINE or _ATTRIBUTES.fullmatch(rest):
