@@ -81,6 +81,8 @@ OPTIONAL = {
     "pandas",
     "polars",
     "bm25s",
+    "fsspec",
+    "mwparserfromhell",
     "numba",
 }
 

@@ -177,7 +177,7 @@ class _Scan:
         self._dead_letters(DeadLetter(self._file, f"byte {offset} of the XML", reason, data[:EXCERPT_BYTES]))
 
 
-class _Parsed:
+class Parsed:
     """Texts of elements by path below the root, the last one of each, and attributes of some."""
 
     def __init__(self, data: bytes) -> None:
@@ -214,7 +214,7 @@ class _Parsed:
 
 
 def _read_site(data: bytes) -> Namespaces:
-    elements = _Parsed(data).elements
+    elements = Parsed(data).elements
     return tuple((int(facts["key"]), name) for path, facts, name in elements if path[-1:] == ("namespace",))
 
 
@@ -241,7 +241,7 @@ def rendered(found: Sequence[RawPage], wanted: Wanted) -> tuple[list[Document], 
 
 
 def _document(page: RawPage, wanted: Wanted) -> Document | None:
-    parsed = _Parsed(page.data)
+    parsed = Parsed(page.data)
     texts = parsed.texts
     title, text = texts.get(("title",), ""), texts.get(("revision", "text"), "")
     target = parsed.attributes.get(("redirect",), {}).get("title")

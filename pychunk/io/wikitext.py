@@ -69,9 +69,9 @@ _BREAKING = frozenset(
 _INLINE = frozenset(
     re.findall(
         r"\w+",
-        "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark nobr noinclude onlyinclude q rb rp rt rtc "
-        "ruby s samp small span strike strong sub sup time translate tt tvar u var wbr tbody thead tfoot "
-        "ce chem gallery hiero imagemap includeonly math nowiki pre ref references score source syntaxhighlight timeline",
+        "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark nobr noinclude onlyinclude q rb rp rt "
+        "rtc ruby s samp small span strike strong sub sup time translate tt tvar u var wbr tbody thead tfoot timeline "
+        "ce chem gallery hiero imagemap includeonly math nowiki pre ref references score source syntaxhighlight",
     )
 )
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)(\b[^<>]*)>")
@@ -170,6 +170,8 @@ class Cleaner:
         if token == "]]":
             if stack[-1].kind == "[[":
                 content = "".join(stack.pop().parts)
+                if text[end : end + 1] == "]" and content.count("[") > content.count("]"):
+                    content, end = content + "]", end + 1
                 target, bar, label = content.partition("|")
                 stack[-1].parts.append(self._link(target, label if bar else None))
             return end
@@ -193,6 +195,7 @@ class Cleaner:
         depth = _nearest(stack, "{|")
         if depth:
             del stack[depth:]
+            stack[-1].parts.append("\n")
         return end
 
     def _link(self, target: str, label: str | None) -> str:
@@ -390,13 +393,13 @@ def _lines(text: str) -> str:
     last = ""  # what the line before was: "" blank, "=" heading, "-" list item, "p" paragraph
     for raw in text.split("\n"):
         line = raw.strip(" \t\xa0")
+        if "''" in line:
+            line = _unquoted(line).strip(" \t\xa0")
         if not line:
             if last == "p":
                 out.append("")
             last = ""
             continue
-        if "''" in line:
-            line = _unquoted(line)
         first = line[0]
         if first == "=" and (heading := _HEADING_LINE.match(line)) is not None:
             title = heading[2].replace(_BREAK, " ").strip()
@@ -448,6 +451,5 @@ def _unquoted(line: str) -> str:
         word = [i for i in candidates if pieces[2 * i][-1:].strip()]
         apostrophe = next(iter(short or word or candidates), -1)
     for i, length in enumerate(lengths):
-        kept = 1 if length == 4 or i == apostrophe else max(0, length - 5)
-        pieces[2 * i + 1] = "'" * kept
+        pieces[2 * i + 1] = "'" if length == 4 or i == apostrophe else ""
     return "".join(pieces)
