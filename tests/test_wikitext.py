@@ -113,9 +113,9 @@ def test_any_text_is_taken(text: str) -> None:
 
 PIECES = ["{{", "}}", "{{{", "[[", "]]", "|", "=", "\n==", "==\n", "\n{|", "\n|}", "\n|-", "<ref>", "</ref>", "<ref/>",
           "<!--", "-->",
-          "'''", "''", "<nowiki>", "</nowiki>", "<math>", "</math>", "File:", "a", " ", "\n", "\n*", "&amp;", "&#9;", "<br>",
-          "[", "]",
-          "http://x", "__TOC__", "-{", "}-", "<table>", "</table>", "quote", "convert", "\x01", 
+          "'''", "''", "<nowiki>", "</nowiki>", "<math>", "</math>", "File:", "a", " ", "\n", "\n*", "&amp;", "&#9;",
+          "<br>", "[", "]",
+          "http://x", "__TOC__", "-{", "}-", "<table>", "</table>", "quote", "convert", "\x01",
           "\x040\x04", "("]  # fmt: skip
 
 

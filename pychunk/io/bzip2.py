@@ -24,8 +24,10 @@ _READ = 1 << 20
 _PIECE = 512 << 10
 #: A stream longer than this is decompressed by one thread, as it is read.
 _LONG = 4 << 20
-_BLOCK = 1 << 20
-#: Plain blocks that a thread makes ahead; the rest of a piece that swells beyond is made when it is asked for.
+#: Compressed bytes decompressed at once: without a limit on output, a block whose checksum is wrong yields nothing.
+#: 4 kB hold at most about 90 blocks of 900,000 bytes.
+_STEP = 4096
+#: Plain blocks that a thread makes ahead of a piece, each of 900,000 bytes as a rule; the rest is made when asked for.
 _AHEAD = 32
 #: Output after which a stream's first block has passed its checksum: a block holds at most 900,000 bytes.
 _PROVEN = 1_000_000
@@ -47,7 +49,7 @@ def blocks(
     What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
     """
     with ThreadPoolExecutor(threads) as pool:
-        yield from _Reading(name, dead_letters).run(_pieces(file, start), pool, 2 * threads)
+        yield from _Reading(name, dead_letters, start).run(_pieces(file, start), pool, 2 * threads)
 
 
 class _Piece(NamedTuple):
@@ -86,6 +88,7 @@ class _Decoder:
         self._inner: bz2.BZ2Decompressor | None = None
         self._tail = b""
         self._made = 0
+        self.begin = 0  # where the current stream begins in the bytes fed last; 0 if before them
 
     @property
     def unfinished(self) -> bool:
@@ -97,107 +100,127 @@ class _Decoder:
         return self._made >= _PROVEN
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Plain blocks of at most 1 MiB. Raises OSError at what is not bzip2."""
-        data, self._tail = self._tail + data, b""
-        while data:
+        """Plain blocks. Raises OSError at what is not bzip2; then nothing of a damaged block has been yielded."""
+        tail, self._tail = self._tail, b""
+        data, position = tail + data, 0
+        self.begin = 0
+        while position < len(data):
             if self._inner is None:
-                if len(data) < 4 and b"BZh9"[: min(3, len(data))] == data[:3]:
-                    self._tail = data
+                self.begin = max(0, position - len(tail))
+                head = data[position : position + 4]
+                if len(head) < 4 and b"BZh".startswith(head[:3]):
+                    self._tail = head
                     return
-                if not _HEADER.match(data):
-                    raise OSError(f"{len(data):,} bytes after a stream are not bzip2")
+                if not _HEADER.match(head):
+                    raise OSError("bytes after a stream are not bzip2")
                 self._inner = bz2.BZ2Decompressor()
-            inner, rest = self._inner, data
-            data = b""
-            while True:
-                out = inner.decompress(rest, _BLOCK)
-                rest = b""
-                self._made += len(out)
-                if out:
-                    yield out
-                if inner.eof:
-                    self._made = max(self._made, _PROVEN)
-                    data, self._inner = inner.unused_data, None
-                    break
-                if inner.needs_input:
-                    break
+            inner = self._inner
+            step = data[position : position + _STEP]
+            out = inner.decompress(step)
+            position += len(step)
+            self._made += len(out)
+            if inner.eof:
+                self._made = max(self._made, _PROVEN)
+                position -= len(inner.unused_data)
+                self._inner = None
+            if out:
+                yield out
+
+    def drop(self) -> None:
+        """Give up the current stream."""
+        self._inner, self._tail = None, b""
+
+
+class _Lost(NamedTuple):
+    """Bytes of the file from ``offset`` that could not be decompressed."""
+
+    offset: int
+    reason: str
+    excerpt: bytes
 
 
 class _Work:
-    """A piece that begins at a candidate, with a decoder of its own."""
+    """A piece on its way through a decoder; after what is broken, it goes on with the next stream in the piece."""
 
-    def __init__(self, piece: _Piece) -> None:
-        self.piece = piece
-        self.decoder = _Decoder()
-        self.error: OSError | None = None
-        self._made: list[bytes] = []
-        self._source = self._guarded()
+    def __init__(self, piece: _Piece, start: re.Pattern[bytes], decoder: _Decoder | None = None) -> None:
+        self.piece, self._start = piece, start
+        self.decoder = decoder or _Decoder()
+        self._made: list[bytes | _Lost] = []
+        self._source = self._output()
+        self._failed = False  # before the first stream was proven
 
-    def _guarded(self) -> Iterator[bytes]:
-        try:
-            yield from self.decoder.feed(self.piece.data)
-        except OSError as error:
-            self.error = error
+    def _output(self) -> Iterator[bytes | _Lost]:
+        begin = 0
+        while True:
+            data = self.piece.data[begin:] if begin else self.piece.data
+            try:
+                yield from self.decoder.feed(data)
+                return
+            except OSError as error:
+                self._failed = self._failed or not self.decoder.proven
+                broken = begin + self.decoder.begin
+                self.decoder.drop()
+                excerpt = self.piece.data[broken : broken + EXCERPT_BYTES]
+                yield _Lost(self.piece.offset + broken, f"cannot be decompressed: {error}", excerpt)
+                match = self._start.search(self.piece.data, broken + 1)
+                if match is None:
+                    return
+                begin = match.start()
 
     def ahead(self, count: int) -> None:
         self._made += itertools.islice(self._source, count)
 
-    def output(self) -> Iterator[bytes]:
+    def output(self) -> Iterator[bytes | _Lost]:
         return itertools.chain(self._made, self._source)
 
     def is_stream(self) -> bool:
         """Whether the candidate is where a stream starts."""
-        while not self.decoder.proven:
+        while not self._failed and not self.decoder.proven:
             before = len(self._made)
             self.ahead(1)
             if len(self._made) == before:
-                return self.decoder.proven
-        return True
+                break
+        return not self._failed and self.decoder.proven
 
 
 class _Reading:
-    def __init__(self, name: str, dead_letters: DeadLetters) -> None:
-        self._name, self._dead_letters = name, dead_letters
-        self._current: _Decoder | None = None  # None after something broken, until the next stream
+    def __init__(self, name: str, dead_letters: DeadLetters, start: re.Pattern[bytes]) -> None:
+        self._name, self._dead_letters, self._start = name, dead_letters, start
+        self._current: _Decoder | None = None
         self._begun = 0
 
     def run(self, pieces: Iterator[_Piece], pool: ThreadPoolExecutor, window: int) -> Iterator[Block]:
         waiting: deque[tuple[_Piece, _Work | None, Future[None] | None]] = deque()
         for piece in pieces:
-            work = _Work(piece) if piece.start else None
+            work = _Work(piece, self._start) if piece.start else None
             future = pool.submit(work.ahead, _AHEAD) if work is not None and piece.whole else None
             waiting.append((piece, work, future))
             if len(waiting) > window:
                 yield from self._next(*waiting.popleft())
         while waiting:
             yield from self._next(*waiting.popleft())
-        if self._current is not None and self._current.unfinished:
-            yield self._broken(self._begun, "the file ends inside a bzip2 stream: it is cut off", b"")
+        if self._unfinished():
+            yield self._broken(_Lost(self._begun, "the file ends inside a bzip2 stream: it is cut off", b""))
 
     def _next(self, piece: _Piece, work: _Work | None, future: Future[None] | None) -> Iterator[Block]:
         if future is not None:
             future.result()
-        if work is not None and not (self._unfinished() and not work.is_stream()):
-            if self._unfinished():
-                yield self._broken(self._begun, "a bzip2 stream has no end before the next one starts", b"")
-            self._current, self._begun = work.decoder, piece.offset
-            output, guard = work.output(), work
-        elif self._current is not None:  # a stream goes on, past what may have looked like a start
-            guard = _Work(piece)
-            guard.decoder = self._current
-            output = guard.output()
+        if work is None or (self._unfinished() and not work.is_stream()):
+            if not self._unfinished() and not piece.start:
+                return  # the rest of what was broken
+            work = _Work(piece, self._start, self._current)  # a stream goes on, past what looked like a start
         else:
-            return
+            if self._unfinished():
+                yield self._broken(_Lost(self._begun, "a bzip2 stream has no end before the next one starts", b""))
+            self._begun = piece.offset
         stop = piece.offset + len(piece.data)
-        for data in output:
-            yield Block(data, stop)
-        if guard.error is not None:
-            yield self._broken(piece.offset, f"cannot be decompressed: {guard.error}", piece.data[:EXCERPT_BYTES])
-            self._current = None
+        for made in work.output():
+            yield self._broken(made) if isinstance(made, _Lost) else Block(made, stop)
+        self._current = work.decoder
 
     def _unfinished(self) -> bool:
         return self._current is not None and self._current.unfinished
 
-    def _broken(self, offset: int, reason: str, excerpt: bytes) -> Block:
-        self._dead_letters(DeadLetter(self._name, f"compressed byte {offset}", reason, excerpt))
-        return Block(b"", offset, gap=True)
+    def _broken(self, lost: _Lost) -> Block:
+        self._dead_letters(DeadLetter(self._name, f"compressed byte {lost.offset}", lost.reason, lost.excerpt))
+        return Block(b"", lost.offset, gap=True)

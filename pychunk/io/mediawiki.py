@@ -26,6 +26,7 @@ COLUMNS = (("title", pa.string()), ("ns", pa.int32()), ("redirect", pa.string())
 _BEGIN, _END = b"<page>", b"</page>"
 _NS = re.compile(rb"<ns>\s*(-?\d+)\s*</ns>")
 _SITE = re.compile(rb"<siteinfo\b.*?</siteinfo>", re.DOTALL)
+_FURNITURE = re.compile(rb"<\?xml\b[^>]*>|</?mediawiki\b[^>]*>|<siteinfo\b.*?</siteinfo>", re.DOTALL)
 _REDIRECT_TEXT = re.compile(r"\s*#redirect[\s:]*\[\[([^\]|#]*)", re.IGNORECASE)
 _HEAD_BYTES = 1 << 20
 
@@ -90,6 +91,7 @@ class _Scan:
         self._outside_offset = 0
         self._namespaces: Namespaces = ()
         self._opened = self._closed = self._gap = False
+        self._lost = False  # the rest of a page that was told already may stand before the next one
 
     def feed(self, block: Block) -> Iterator[RawPage]:
         if block.gap:
@@ -147,18 +149,18 @@ class _Scan:
     def _between(self) -> None:
         """Looks at what stood before a page: white space, a dump's head or foot, or something that is lost."""
         outside, self._outside = self._outside.strip(), b""
+        lost, self._lost = self._lost, False
         if not outside:
             return
-        if b"</mediawiki>" in outside:
-            self._closed = True
-            outside = outside.replace(b"</mediawiki>", b"", 1).strip()
-        if b"<mediawiki" in outside:
-            self._opened, self._closed = True, False
+        begin, end = outside.rfind(b"<mediawiki"), outside.rfind(b"</mediawiki>")
+        if begin >= 0 or end >= 0:
+            self._opened, self._closed = True, end > begin
         site = _SITE.search(outside)
         if site is not None:
             self._namespaces = self._read_site(site[0])
-        elif outside and b"<mediawiki" not in outside:
-            self._letter(self._outside_offset, "bytes outside pages", outside)
+        rest = _FURNITURE.sub(b"", outside).strip()
+        if rest and not lost:
+            self._letter(self._outside_offset, "bytes outside pages", rest)
 
     def _read_site(self, data: bytes) -> Namespaces:
         try:
@@ -172,6 +174,7 @@ class _Scan:
             self._letter(self._offset, reason, self._held)
         self._offset += len(self._held)
         self._held, self._inside, self._searched = b"", False, 0
+        self._lost = True
 
     def _letter(self, offset: int, reason: str, data: bytes) -> None:
         self._dead_letters(DeadLetter(self._file, f"byte {offset} of the XML", reason, data[:EXCERPT_BYTES]))

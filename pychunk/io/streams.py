@@ -53,6 +53,9 @@ class _Prefixed:
         self.position = 0
         self.closed = False
 
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
+
     def read(self, size: int = _READ) -> bytes:
         if self._head:
             data, self._head = self._head, b""
