@@ -40,14 +40,14 @@ def documents(
         ids = _values(table, id_column or "id")
         more = [_values(table, name) for name in metadata]
         for row in range(table.num_rows):
-            position = f"{part.unit} {part.first + row}"
+            position = f"{part.unit} {part.numbers[row]}"
             text, reason = _text(texts[row], column)
             if reason:
                 excerpt = _excerpt(texts[row])
                 dead_letters(DeadLetter(file, position, reason, excerpt))
                 continue
             given = ids[row]
-            name = f"{file}#{part.first + row}" if given is None else _string(given)
+            name = f"{file}#{part.numbers[row]}" if given is None else _string(given)
             kept = tuple(None if values[row] is None else _string(values[row]) for values in more)
             yield Document(name, text, file, kept, len(text.encode()), part.bytes_read)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
@@ -17,11 +17,11 @@ MAX_LINE_BYTES = 256 << 20
 
 
 class Part(NamedTuple):
-    """Rows of a file; ``first`` is the first row's number, or its line where ``unit`` is "line", from 1."""
+    """Rows of a file, with the number from 1 of each ``unit``: row or line."""
 
     table: pa.Table
-    first: int
     unit: str
+    numbers: Sequence[int]
     bytes_read: int
 
 
@@ -47,7 +47,8 @@ def parquet(
             try:
                 for batch in opened.iter_batches(batch_size=rows, row_groups=[group], columns=wanted):
                     begin, done = done, done + len(batch)
-                    yield Part(pa.Table.from_batches([batch]), begin + 1, "row", size * done // metadata.num_rows)
+                    numbers = range(begin + 1, done + 1)
+                    yield Part(pa.Table.from_batches([batch]), "row", numbers, size * done // metadata.num_rows)
             except (pa.ArrowException, OSError) as error:
                 reason = f"cannot be read as .parquet: {error}"
                 dead_letters(DeadLetter(name, f"row {done + 1}, in row group {group}", reason))
@@ -74,7 +75,8 @@ def arrow(source: pa.NativeFile, name: str, size: int, dead_letters: DeadLetters
         rows = max(1, TABLE_BYTES * max(1, len(batch)) // max(1, batch.nbytes))
         for begin in range(0, len(batch), rows):
             table = pa.Table.from_batches([batch.slice(begin, rows)])
-            yield Part(table, done + begin + 1, "row", min(size, source.tell()))
+            numbers = range(done + begin + 1, done + begin + 1 + len(table))
+            yield Part(table, "row", numbers, min(size, source.tell()))
         done += len(batch)
 
 
@@ -132,11 +134,7 @@ def _parsed(lines: bytes, first: int, name: str, bytes_read: int, dead_letters: 
     except (pa.ArrowException, OSError) as error:
         reason = str(error)
     if not reason:
-        if len(full) == full[-1] - full[0] + 1:
-            yield Part(table, first + full[0], "line", bytes_read)
-        else:  # blank lines between: one part for each line, so that numbers stay right
-            for row, i in enumerate(full):
-                yield Part(table.slice(row, 1), first + i, "line", bytes_read)
+        yield Part(table, "line", [first + i for i in full], bytes_read)
     elif len(full) == 1:
         position = f"line {first + full[0]}"
         dead_letters(DeadLetter(name, position, f"not a JSON object: {reason}", lines.strip()[:EXCERPT_BYTES]))
