@@ -270,6 +270,8 @@ def _listed(path: str, kind: str) -> tuple[str, list[SourceFile], list[str]]:
 
 
 def _recognised(path: str) -> str:
+    if path.lower().endswith(".7z"):
+        raise ValueError(f"{path}: 7z is not read; pipe it in: 7z x -so {path}, with path '-' and kind='mediawiki'")
     kind = kind_of(path) or _sniffed(path)
     if kind is None:
         raise ValueError(f"{path}: unknown kind of file; pass kind=, one of {', '.join(KINDS)}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-_NAMED = re.compile(r"\s*([A-Za-z0-9_\- ]{1,30}?)\s*=")
+_NAMED = re.compile(r"([A-Za-z0-9_\- ]{1,30}?)\s*=")
 _NUMBER = re.compile(r"[\d.,+\-−/⁄ ]*\d[\d.,/⁄]*")
 _LANGUAGE = re.compile(r"lang-[a-z-]+|ipa-[a-z-]+")
 
@@ -44,11 +44,12 @@ class Arguments:
         self.positional: list[str] = []
         self._named: dict[str, str] = {}
         for each in rest:
-            match = _NAMED.match(each) if "=" in each else None
+            value = each.strip()
+            match = _NAMED.match(value) if "=" in value else None
             if match is None:
-                self.positional.append(each.strip())
+                self.positional.append(value)
             else:
-                self._named[match[1]] = each[match.end() :].strip()
+                self._named[match[1]] = value[match.end() :].strip()
 
     def __getitem__(self, key: int | str) -> str:
         """An argument's text; "" where it was not given. A number may be given by position or as 1=."""

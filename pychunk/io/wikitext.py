@@ -38,6 +38,7 @@ _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE.split("|")
 }
 _COMMENT_END = re.compile("-->")
+_LINE_END = re.compile(r"[ \t]*(?=\n)")
 
 _HEADING = r"(?=={1,6}[^\n]*=[ \t]*\n)"
 _TOKEN = re.compile(
@@ -54,7 +55,7 @@ _STRAY_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\n[ \t]*(?:\{\||\|\})")
 
 _EXTERNAL = re.compile(
-    r"\[(?:(?:https?|ftp|irc|news|gopher):|mailto:|//)[^\s\[\]<>]*[ \t]*([^\[\]\n]*)\]", re.IGNORECASE
+    r"\[(?:(?:https?|ftp|irc|news|gopher):|mailto:|//)[^\s\[\]<>]*(?:[ \t]([^\[\]\n]*))?\]", re.IGNORECASE
 )
 _SWITCH = re.compile(r"__([^\W\d_]+(?:_[^\W\d_]+)*)__")
 _VARIANT = re.compile(r"-\{([^{}\n]*)\}-")
@@ -83,6 +84,7 @@ _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1
 _ORPHANS = re.compile(rf"\([\s,;:{_DROPPED}]*{_DROPPED}[\s,;:{_DROPPED}]*(\)?)")
 _ORPHAN = re.compile(rf" {_DROPPED}+(?=[ ,.;:)\]\n])")
 _SPACES = re.compile(r"  +")
+_BREAKS = re.compile(rf" ?{_BREAK}[ {_BREAK}]*(?:\n[ {_BREAK}]*)?")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
@@ -296,7 +298,7 @@ def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[st
     """Past a comment, and past its line where it stands alone."""
     stop = None if "!" in unclosed else _COMMENT_END.search(text, end)
     if text[start] == "\n":
-        after = None if stop is None else re.compile(r"[ \t]*(?=\n)").match(text, stop.end())
+        after = None if stop is None else _LINE_END.match(text, stop.end())
         if stop is not None and after is not None:
             return after.end()
         parts.append("\n")
@@ -346,7 +348,7 @@ def _inline(text: str) -> str:
     if "<" in text:
         text = _TAG.sub(_tag, _SUPERSCRIPT.sub(lambda match: match[1].translate(_RAISED), text))
     if "[" in text:
-        text = _EXTERNAL.sub(lambda match: match[1] or _DROPPED, text)
+        text = _EXTERNAL.sub(lambda match: (match[1] or "").strip() or _DROPPED, text)
     if "__" in text:
         text = _SWITCH.sub(lambda match: "" if match[1].isupper() else match[0], text)
     if "-{" in text:
@@ -429,10 +431,10 @@ def _lines(text: str) -> str:
             out.append(line)
         last = "p"
     joined = "\n".join(out)
-    if _BREAK in joined:
-        joined = re.sub(rf"[ \t]*{_BREAK}+[ \t]*(?:\n[ \t]*{_BREAK}*)?", "\n", joined)
     joined = _entities(joined).replace("\xa0", " ").replace("\t", " ")
     joined = _SPACES.sub(" ", joined)
+    if _BREAK in joined:
+        joined = _BREAKS.sub("\n", joined)
     return _BLANK_LINES.sub("\n\n", joined).strip()
 
 
