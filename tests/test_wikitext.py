@@ -51,6 +51,8 @@ MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|\{\||\|\}|</?[a-zA-Z][^<>]*>|&(?:
         ("Ada ({{IPA-en|x|y}}; born 1815)", "Ada (x; born 1815)"),
         ("Ada ({{audio|x}}) and ({{audio|x}}; born 1815) f()", "Ada and (born 1815) f()"),
         ("{{convert|5|km|mi|abbr=on}}, {{convert|5|to|7|km}}, {{cvt|6|ft|2|in|m}}", "5 km, 5 to 7 km, 6 ft 2 in"),
+        ("{{convert|5|x|10|m|ft}}, {{convert|3|ft}}, {{convert|1,500|+/-|20|kg|lb}}", "5 × 10 m, 3 ft, 1,500 ± 20 kg"),
+        ("a <math>x b [[c]]. d <math>y</math> <nowiki><nowiki></nowiki>", "a x b c. d y <nowiki>"),
         ("{{lang|fr|chat}}, {{lang-de|Katze}}, {{transl|ru|kot}}, {{IPA|/kæt/}}", "chat, Katze, kot, /kæt/"),
         ("{{nihongo|Tokyo|東京|Tōkyō}}", "Tokyo (東京, Tōkyō)"),
         ("{{IPAc-en|ˈ|k|æ|t|audio=x.ogg}}", "/ˈkæt/"),

@@ -258,6 +258,8 @@ def _document(page: RawPage, wanted: Wanted) -> Document | None:
         if (wanted.namespaces and ns not in wanted.namespaces) or (target is not None and not wanted.redirects):
             return None
     if texts.get(("revision", "model"), "wikitext") == "wikitext":
+        if target is not None:
+            text = text.lstrip().removeprefix("#")  # not a list
         text = _cleaner(page.namespaces)(text)
     more = (title, ns, target, texts.get(("revision", "timestamp")))
     return Document(texts.get(("id",), title), text, page.file, more, page.size, page.bytes_read)

@@ -33,9 +33,10 @@ _OPAQUE = (
     "dynamicpagelist|charinsert"
 )
 _OPENING = re.compile(rf"\n[ \t]*<!--|<!--|<({_OPAQUE})\b([^<>]*)>", re.IGNORECASE)
-_REFERENCE = re.compile(r"<(/)ref\s*>|<ref\b([^<>]*)>", re.IGNORECASE)
+#: Elements in which even their own tag is text.
+_VERBATIM = frozenset({"nowiki", "pre", "source", "syntaxhighlight"})
 _CLOSING: dict[str, re.Pattern[str]] = {
-    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE.split("|")
+    name: re.compile(rf"<(/){name}\s*>|<{name}\b([^<>]*)>", re.IGNORECASE) for name in _OPAQUE.split("|")
 }
 _COMMENT_END = re.compile("-->")
 _LINE_END = re.compile(r"[ \t]*(?=\n)")
@@ -128,7 +129,7 @@ class Cleaner:
 
     def _resolve(self, text: str) -> str:
         """Text without templates, links and tables."""
-        stack = [_Frame("", 0)]
+        stack = [_Frame("")]
         position = 0
         search = _TOKEN.search
         while (match := search(text, position)) is not None:
@@ -158,7 +159,7 @@ class Cleaner:
         token = text[start:end]
         if token in ("{{", "[["):
             if len(stack) < _DEPTH:
-                stack.append(_Frame(token, start))
+                stack.append(_Frame(token))
             return end
         if token == "}}":
             depth = _nearest(stack, "{{")
@@ -188,7 +189,7 @@ class Cleaner:
         stack[-1].parts.append("\n")
         if opens:
             if len(stack) < _DEPTH:
-                stack.append(_Frame("{|", start))
+                stack.append(_Frame("{|"))
             return end
         closes_template = text.startswith("}", end) and not text.startswith("}}", end) and text[start] == "\n"
         if closes_template and _nearest(stack, "{{"):
@@ -239,10 +240,10 @@ def clean(wikitext: str) -> str:
 class _Frame:
     """What is open: a template ``{{``, a link ``[[``, a table ``{|`` or the page, with the text in it so far."""
 
-    __slots__ = ("kind", "parts", "start")
+    __slots__ = ("kind", "parts")
 
-    def __init__(self, kind: str, start: int) -> None:
-        self.kind, self.start = kind, start
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
         self.parts: list[str] = []
 
 
@@ -283,9 +284,11 @@ def _hold(text: str, held: list[str]) -> str:
         if match[2].rstrip().endswith("/"):
             parts.append(_DROPPED)
             continue
-        stop = None if name in unclosed else _end_of(name, text, end)
+        if name in unclosed:
+            continue
+        stop, more = _end_of(name, text, end)
         if stop is None:
-            if name != "ref":
+            if not more:
                 unclosed.add(name)  # none further down either: not looked for again
             continue
         position = stop.end()
@@ -308,16 +311,15 @@ def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[st
     return stop.end()
 
 
-def _end_of(name: str, text: str, position: int) -> re.Match[str] | None:
-    if name != "ref":
-        return _CLOSING[name].search(text, position)
-    while (match := _REFERENCE.search(text, position)) is not None:
+def _end_of(name: str, text: str, position: int) -> tuple[re.Match[str] | None, bool]:
+    """(an element's closing tag, whether any may follow where it has none)."""
+    while (match := _CLOSING[name].search(text, position)) is not None:
         if match[1]:
-            return match
-        if not match[2].rstrip().endswith("/"):
-            return None  # another one opens first: this one was never closed
+            return match, True
+        if name not in _VERBATIM and not match[2].rstrip().endswith("/"):
+            return None, True  # another one opens first: this one was never closed
         position = match.end()
-    return None
+    return None, False
 
 
 def _opaque(name: str, content: str, held: list[str]) -> str:
