@@ -88,6 +88,8 @@ OPTIONAL = {
     "pandas",
     "polars",
     "bm25s",
+    "fsspec",
+    "mwparserfromhell",
     "numba",
 }
 

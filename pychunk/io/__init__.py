@@ -1,1 +1,6 @@
 """Files to batches of documents and back; no chunking here."""
+
+from .documents import Batch, DeadLetter
+from .source import KINDS, Source, open_source
+
+__all__ = ["KINDS", "Batch", "DeadLetter", "Source", "open_source"]

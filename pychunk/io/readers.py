@@ -1,15 +1,16 @@
-"""Documents from files: text, JSONL, Parquet, Arrow and standard input, as tables of bounded size."""
+"""Documents from single files as tables with all their columns: what the commands read. What is broken is an error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pyarrow as pa
 
-#: Text of one table, roughly.
-BATCH_BYTES = 16 << 20
+from . import streams, tables
+from .documents import DeadLetter
 
 TEXT = (".txt", ".md")
 KNOWN = (*TEXT, ".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow")
@@ -38,17 +39,19 @@ def read(path: str, *, columns: list[str] | None = None) -> Iterator[pa.Table]:
     kind = kind_of(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    try:
-        if kind in TEXT:
-            yield _one(path, Path(path).read_bytes())
-        elif kind == ".parquet":
-            yield from _parquet(path, columns)
-        elif kind == ".arrow":
-            yield from _arrow(path)
-        else:
-            yield from _jsonl(path)
-    except pa.ArrowException as error:
-        raise ValueError(f"{path} cannot be read as {kind}: {error}") from error
+    size = Path(path).stat().st_size
+    if kind in TEXT:
+        yield _one(path, Path(path).read_bytes())
+    elif kind == ".arrow":
+        with pa.memory_map(path) as source:
+            yield from (part.table for part in tables.arrow(source, path, size, _refuse))
+    else:
+        with open(path, "rb") as file:
+            if kind == ".parquet":
+                parts = tables.parquet(file, path, size, _refuse, columns)
+            else:
+                parts = tables.jsonl(streams.blocks(file, path, _refuse), path, _refuse)
+            yield from (part.table for part in parts)
 
 
 def size_of(paths: list[str]) -> int:
@@ -56,52 +59,9 @@ def size_of(paths: list[str]) -> int:
     return 0 if "-" in paths else sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
 
 
+def _refuse(letter: DeadLetter) -> NoReturn:
+    raise ValueError(f"{letter.source}, {letter.position}: {letter.reason}")
+
+
 def _one(name: str, data: bytes) -> pa.Table:
     return pa.table({"file": pa.array([name]), "text": pa.array([data], pa.large_binary())})
-
-
-def _parquet(path: str, columns: list[str] | None) -> Iterator[pa.Table]:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        wanted = None
-        if columns is not None and all(name in file.schema_arrow.names for name in columns):
-            wanted = columns
-        metadata = file.metadata
-        size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        rows = max(1, min(8192, BATCH_BYTES * max(1, metadata.num_rows) // max(1, size)))
-        for batch in file.iter_batches(batch_size=rows, columns=wanted):
-            yield pa.Table.from_batches([batch])
-
-
-def _arrow(path: str) -> Iterator[pa.Table]:
-    with pa.memory_map(path) as source:
-        try:
-            file = pa.ipc.open_file(source)
-            batches: Iterator[pa.RecordBatch] = (file.get_batch(i) for i in range(file.num_record_batches))
-        except pa.ArrowInvalid:
-            source.seek(0)
-            batches = iter(pa.ipc.open_stream(source))
-        for batch in batches:
-            yield pa.Table.from_batches([batch])
-
-
-def _jsonl(path: str) -> Iterator[pa.Table]:
-    import pyarrow.json as json
-
-    with pa.input_stream(path, compression="detect") as stream:
-        rest = b""
-        while True:
-            block = stream.read(BATCH_BYTES)
-            if not block:
-                break
-            lines, newline, rest = (rest + block).rpartition(b"\n")
-            if newline:
-                yield _parsed(json, lines + b"\n")
-        if rest.strip():
-            yield _parsed(json, rest)
-
-
-def _parsed(json: object, lines: bytes) -> pa.Table:
-    options = json.ReadOptions(block_size=len(lines) + 1)  # type: ignore[attr-defined]
-    return json.read_json(pa.BufferReader(lines), read_options=options)  # type: ignore[attr-defined]

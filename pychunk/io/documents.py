@@ -1,0 +1,110 @@
+"""What readers yield: batches of documents, and letters about what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+import pyarrow as pa
+
+#: Raw text of one batch, roughly; a longer document is a batch of its own.
+BATCH_BYTES = 8 << 20
+#: Documents of one batch at most, so that empty ones cannot fill memory.
+BATCH_ROWS = 50_000
+#: Raw bytes that a dead letter quotes at most.
+EXCERPT_BYTES = 200
+
+
+class DeadLetter(NamedTuple):
+    """What could not be read: the file, the place in it (byte, line, row or page), why, and the first raw bytes."""
+
+    source: str
+    position: str
+    reason: str
+    excerpt: bytes = b""
+
+
+#: Is told of each dead letter; reading goes on when it returns, and ends if it raises.
+DeadLetters = Callable[[DeadLetter], None]
+
+
+def refuse(letter: DeadLetter) -> None:
+    """Ends reading at the first dead letter: what ``open_source`` does where no other callable is given.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        f"{letter.source}, {letter.position}: {letter.reason}; pass dead_letters= to go on without what is broken"
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents of bounded size, one row each.
+
+    ``table`` has the columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then those of its kind.
+    ``number`` counts the source's batches from 0; ``file`` is the file that the last row came from; ``bytes_read``
+    counts the source's bytes, as they are stored, up to this batch's end, out of ``Source.total_bytes``.
+    """
+
+    table: pa.Table
+    number: int
+    file: str
+    bytes_read: int
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+
+class Item(Protocol):
+    """What becomes a document: its file, its raw bytes (their number alone says where a batch ends), progress."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def bytes_read(self) -> int: ...
+
+
+class Document(NamedTuple):
+    """A document ready for a batch; ``more`` are the values of the columns of its kind."""
+
+    id: str
+    text: str
+    file: str
+    more: tuple[str | int | None, ...]
+    size: int
+    bytes_read: int
+
+
+_Item = TypeVar("_Item", bound=Item)
+
+
+def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
+    """Items in lists of at most ``max_bytes`` and ``BATCH_ROWS``, or of one item."""
+    group: list[_Item] = []
+    size = 0
+    for item in items:
+        if group and (size + item.size > max_bytes or len(group) >= BATCH_ROWS):
+            yield group
+            group, size = [], 0
+        group.append(item)
+        size += item.size
+    if group:
+        yield group
+
+
+def schema(more: Iterable[tuple[str, pa.DataType]] = ()) -> pa.Schema:
+    """The columns of a batch: those that all have, then those of its kind."""
+    return pa.schema([("id", pa.string()), ("text", pa.large_string()), ("file", pa.string()), *more])
+
+
+def table_of(documents: Sequence[Document], columns: pa.Schema) -> pa.Table:
+    """One row a document; ``columns`` as ``schema`` made them."""
+    arrays = [pa.array([document[i] for document in documents], columns.field(i).type) for i in range(3)]
+    for i in range(3, len(columns)):
+        arrays.append(pa.array([document.more[i - 3] for document in documents], columns.field(i).type))
+    return pa.table(arrays, schema=columns)

@@ -1,0 +1,130 @@
+"""Where a source's files are: local or remote, listed in one order, opened for reading."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+#: Schemes that pyarrow reads by itself; others go through fsspec.
+_ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
+
+
+class SourceFile(NamedTuple):
+    """A file as it was found: path or URL, bytes, seconds since 1970 of its last change and ETag where known."""
+
+    path: str
+    size: int
+    modified: float | None
+    etag: str | None = None
+
+
+def find(path: str) -> list[SourceFile]:
+    """A file, or the files below a folder by path, without hidden ones.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ImportError: the URL needs fsspec.
+    """
+    scheme = scheme_of(path)
+    if not scheme:
+        found = _local(path)
+    elif scheme in _ARROW_SCHEMES:
+        found = _arrow(path)
+    else:
+        found = _fsspec(path)
+    if not found:
+        raise FileNotFoundError(f"{path}: no such file, or a folder without files")
+    return sorted(found)
+
+
+def open_binary(path: str) -> BinaryIO:
+    """The file's bytes, for reading."""
+    scheme = scheme_of(path)
+    if not scheme:
+        return open(path, "rb")
+    if scheme in _ARROW_SCHEMES:
+        filesystem, inside = _arrow_filesystem(path)
+        return cast(BinaryIO, filesystem.open_input_file(inside))
+    filesystem, inside = _fsspec_filesystem(path)
+    return cast(BinaryIO, filesystem.open(inside, "rb"))
+
+
+def scheme_of(path: str) -> str:
+    """What stands before "://"; "" for a local path."""
+    scheme, separator, _ = path.partition("://")
+    return scheme.lower() if separator and scheme.replace("+", "").isalnum() else ""
+
+
+def base_name(path: str) -> str:
+    """The last part of a path or URL, without a query."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return name.partition("?")[0] if scheme_of(path) else name
+
+
+def _hidden(path: str, root: str) -> bool:
+    return any(part.startswith(".") for part in path.removeprefix(root).split("/") if part)
+
+
+def _local(path: str) -> list[SourceFile]:
+    root = Path(path)
+    if root.is_file():
+        names = [path]
+    else:
+        names = [os.path.join(folder, name) for folder, _, files in os.walk(root) for name in files]
+        names = [name for name in names if not _hidden(name, path) and os.path.isfile(name)]
+    return [SourceFile(name, (facts := os.stat(name)).st_size, facts.st_mtime) for name in names]
+
+
+def _arrow_filesystem(path: str) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    return cast("tuple[Any, str]", fs.FileSystem.from_uri(path))
+
+
+def _arrow(path: str) -> list[SourceFile]:
+    from pyarrow import fs
+
+    filesystem, inside = _arrow_filesystem(path)
+    info = filesystem.get_file_info(inside)
+    infos = [info] if info.type == fs.FileType.File else []
+    if info.type == fs.FileType.Directory:
+        infos = filesystem.get_file_info(fs.FileSelector(inside, recursive=True))
+    prefix = path[: len(path) - len(inside)] if path.endswith(inside) else f"{scheme_of(path)}://"
+    return [
+        SourceFile(prefix + each.path, each.size, each.mtime_ns / 1e9 if each.mtime_ns else None)
+        for each in infos
+        if each.type == fs.FileType.File and not _hidden(each.path, inside)
+    ]
+
+
+def _fsspec_filesystem(path: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        message = f'{path}: reading {scheme_of(path)}:// needs fsspec: pip install "pychunk[io]"'
+        raise ImportError(message) from None
+    return cast("tuple[Any, str]", url_to_fs(path))
+
+
+def _fsspec(path: str) -> list[SourceFile]:
+    filesystem, inside = _fsspec_filesystem(path)
+    info = filesystem.info(inside)
+    if info["type"] == "file":
+        return [_fsspec_file(path, info)]
+    found = filesystem.find(inside, detail=True)
+    return [
+        _fsspec_file(filesystem.unstrip_protocol(name), each)
+        for name, each in found.items()
+        if not _hidden(name, inside)
+    ]
+
+
+def _fsspec_file(path: str, info: dict[str, Any]) -> SourceFile:
+    modified = next((info[key] for key in ("mtime", "LastModified", "last_modified", "created") if info.get(key)), None)
+    if isinstance(modified, datetime):
+        modified = modified.timestamp()
+    etag = info.get("ETag") or info.get("etag")
+    seconds = float(modified) if isinstance(modified, (int, float)) else None
+    return SourceFile(path, int(info.get("size") or 0), seconds, None if etag is None else str(etag))

@@ -1,0 +1,271 @@
+"""MediaWiki XML dumps to articles: pages are found by their tags, each is parsed by itself.
+
+A page's text cannot hold ``<``, so ``<page>`` and ``</page>`` are borders that need no parser; what lies between goes
+through expat, the XML parser of Python. One broken page is one dead letter. A document type, where entities could be
+declared, is an error inside a page and is not looked at outside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from xml.parsers import expat
+
+import pyarrow as pa
+
+from .bzip2 import Block
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from .wikitext import Cleaner
+
+#: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
+MAX_PAGE_BYTES = 64 << 20
+COLUMNS = (("title", pa.string()), ("ns", pa.int32()), ("redirect", pa.string()), ("timestamp", pa.string()))
+
+_BEGIN, _END = b"<page>", b"</page>"
+_NS = re.compile(rb"<ns>\s*(-?\d+)\s*</ns>")
+_SITE = re.compile(rb"<siteinfo\b.*?</siteinfo>", re.DOTALL)
+_FURNITURE = re.compile(rb"<\?xml\b[^>]*>|</?mediawiki\b[^>]*>|<siteinfo\b.*?</siteinfo>", re.DOTALL)
+_REDIRECT_TEXT = re.compile(r"\s*#redirect[\s:]*\[\[([^\]|#]*)", re.IGNORECASE)
+_HEAD_BYTES = 1 << 20
+
+#: Namespace names by number, as a tuple so that it can be a key.
+Namespaces = tuple[tuple[int, str], ...]
+
+
+class RawPage(NamedTuple):
+    """A page's XML, the place in the plain dump where it begins, and the dump's namespaces."""
+
+    file: str
+    data: bytes
+    offset: int
+    namespaces: Namespaces
+    bytes_read: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of XML."""
+        return len(self.data)
+
+
+class Wanted(NamedTuple):
+    """Which pages are kept: the numbers of their namespaces (empty: all), and whether redirects are."""
+
+    namespaces: frozenset[int] = frozenset({0})
+    redirects: bool = False
+
+
+def pages(
+    blocks: Iterable[Block], file: str, dead_letters: DeadLetters, wanted: Wanted, max_bytes: int = MAX_PAGE_BYTES
+) -> Iterator[RawPage]:
+    """The wanted pages of one dump, in order, not parsed yet."""
+    scan = _Scan(file, dead_letters, max_bytes)
+    for block in blocks:
+        for page in scan.feed(block):
+            if _may_be_wanted(page.data, wanted):
+                yield page
+    scan.finish()
+
+
+def _may_be_wanted(data: bytes, wanted: Wanted) -> bool:
+    """Whether a page's head does not speak against it; pages of old dumps have no ``ns`` and are looked at later."""
+    end = data.find(b"<revision")
+    end = len(data) if end < 0 else end
+    if not wanted.redirects and data.find(b"<redirect", 0, end) >= 0:
+        return False
+    match = _NS.search(data, 0, end) if wanted.namespaces else None
+    return match is None or int(match[1]) in wanted.namespaces
+
+
+class _Scan:
+    """Cuts a dump at its page tags."""
+
+    def __init__(self, file: str, dead_letters: DeadLetters, max_bytes: int) -> None:
+        self._file, self._dead_letters, self._max = file, dead_letters, max_bytes
+        self._held = b""  # bytes not dealt with yet, from a page's begin if inside
+        self._offset = 0  # of the first of them in the plain dump
+        self._searched = 0
+        self._inside = False
+        self._outside = b""
+        self._outside_offset = 0
+        self._namespaces: Namespaces = ()
+        self._opened = self._closed = self._gap = False
+        self._lost = False  # the rest of a page that was told already may stand before the next one
+
+    def feed(self, block: Block) -> Iterator[RawPage]:
+        if block.gap:
+            self._lose("the page is cut off: what follows could not be decompressed")
+            self._gap = True
+            return
+        self._held += block.data
+        while True:
+            if not self._inside:
+                start = self._held.find(_BEGIN, self._searched)
+                if start < 0:
+                    self._pass(max(0, len(self._held) - len(_BEGIN) + 1))
+                    return
+                self._pass(start)
+                self._between()
+                self._inside, self._searched = True, len(_BEGIN)
+            end = self._held.find(_END, self._searched)
+            if end < 0:
+                self._searched = max(len(_BEGIN), len(self._held) - len(_END) + 1)
+                if len(self._held) > self._max:
+                    self._lose(f"the page is longer than {self._max:,} bytes")
+                    continue
+                return
+            again = self._held.rfind(_BEGIN, 1, end)
+            if again > 0:
+                self._letter(self._offset, "the page has no end before the next one begins", self._held)
+                self._drop(again)
+            end = end + len(_END) - max(0, again)
+            yield RawPage(self._file, self._held[:end], self._offset, self._namespaces, block.bytes_read)
+            self._drop(end)
+            self._inside, self._searched = False, 0
+
+    def finish(self) -> None:
+        """Tell of what is open at the dump's end."""
+        if self._inside:
+            self._lose("the page has no end: the dump is cut off")
+            return
+        self._pass(len(self._held))
+        self._between()
+        if self._opened and not self._closed and not self._gap:
+            self._letter(self._offset, "the dump does not end with </mediawiki>: it is cut off", b"")
+
+    def _drop(self, count: int) -> None:
+        self._held = self._held[count:]
+        self._offset += count
+
+    def _pass(self, count: int) -> None:
+        """Bytes outside pages."""
+        if not self._outside:
+            self._outside_offset = self._offset
+        self._outside += self._held[: min(count, max(0, _HEAD_BYTES - len(self._outside)))]
+        self._drop(count)
+        self._searched = 0
+
+    def _between(self) -> None:
+        """Looks at what stood before a page: white space, a dump's head or foot, or something that is lost."""
+        outside, self._outside = self._outside.strip(), b""
+        lost, self._lost = self._lost, False
+        if not outside:
+            return
+        begin, end = outside.rfind(b"<mediawiki"), outside.rfind(b"</mediawiki>")
+        if begin >= 0 or end >= 0:
+            self._opened, self._closed = True, end > begin
+        site = _SITE.search(outside)
+        if site is not None:
+            self._namespaces = self._read_site(site[0])
+        rest = _FURNITURE.sub(b"", outside).strip()
+        if rest and not lost:
+            self._letter(self._outside_offset, "bytes outside pages", rest)
+
+    def _read_site(self, data: bytes) -> Namespaces:
+        try:
+            return _read_site(data)
+        except (expat.ExpatError, ValueError, UnicodeDecodeError) as error:
+            self._letter(self._outside_offset, f"siteinfo cannot be read: {error}", data)
+            return ()
+
+    def _lose(self, reason: str) -> None:
+        if self._inside:
+            self._letter(self._offset, reason, self._held)
+        self._offset += len(self._held)
+        self._held, self._inside, self._searched = b"", False, 0
+        self._lost = True
+
+    def _letter(self, offset: int, reason: str, data: bytes) -> None:
+        self._dead_letters(DeadLetter(self._file, f"byte {offset} of the XML", reason, data[:EXCERPT_BYTES]))
+
+
+class Parsed:
+    """Texts of elements by path below the root, the last one of each, and attributes of some."""
+
+    def __init__(self, data: bytes) -> None:
+        self.texts: dict[tuple[str, ...], str] = {}
+        self.attributes: dict[tuple[str, ...], dict[str, str]] = {}
+        self.elements: list[tuple[tuple[str, ...], dict[str, str], str]] = []
+        self._path: list[str] = []
+        self._open: list[list[str]] = []
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.buffer_size = 1 << 16
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        self._pending: list[dict[str, str]] = []
+        parser.Parse(data, True)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._path.append(name)
+        self._open.append([])
+        self._pending.append(attributes)
+
+    def _end(self, _: str) -> None:
+        path = tuple(self._path[1:])
+        self.texts[path] = text = "".join(self._open.pop())
+        attributes = self._pending.pop()
+        if attributes:
+            self.attributes[path] = attributes
+            self.elements.append((path, attributes, text))
+        self._path.pop()
+
+    def _text(self, text: str) -> None:
+        self._open[-1].append(text)
+
+
+def _read_site(data: bytes) -> Namespaces:
+    elements = Parsed(data).elements
+    return tuple((int(facts["key"]), name) for path, facts, name in elements if path[-1:] == ("namespace",))
+
+
+@lru_cache(maxsize=16)
+def _cleaner(namespaces: Namespaces) -> Cleaner:
+    return Cleaner(dict(namespaces))
+
+
+def rendered(found: Sequence[RawPage], wanted: Wanted) -> tuple[list[Document], list[DeadLetter]]:
+    """Pages parsed and cleaned; those that are broken as letters."""
+    documents: list[Document] = []
+    letters: list[DeadLetter] = []
+    for page in found:
+        try:
+            document = _document(page, wanted)
+        except expat.ExpatError as error:
+            reason = f"the page is not well-formed XML: {error}"
+            position = f"byte {page.offset} of the XML"
+            letters.append(DeadLetter(page.file, position, reason, page.data[:EXCERPT_BYTES]))
+            continue
+        if document is not None:
+            documents.append(document)
+    return documents, letters
+
+
+def _document(page: RawPage, wanted: Wanted) -> Document | None:
+    parsed = Parsed(page.data)
+    texts = parsed.texts
+    title, text = texts.get(("title",), ""), texts.get(("revision", "text"), "")
+    target = parsed.attributes.get(("redirect",), {}).get("title")
+    number = texts.get(("ns",), "").strip()
+    if number.lstrip("-").isdecimal():
+        ns = int(number)
+    else:  # exports before 2011 say neither the namespace nor what is a redirect
+        ns = _namespace_of(title, page.namespaces)
+        match = _REDIRECT_TEXT.match(text)
+        target = target or (match[1].strip() if match else None)
+        if (wanted.namespaces and ns not in wanted.namespaces) or (target is not None and not wanted.redirects):
+            return None
+    if texts.get(("revision", "model"), "wikitext") == "wikitext":
+        if target is not None:
+            text = text.lstrip().removeprefix("#")  # not a list
+        text = _cleaner(page.namespaces)(text)
+    more = (title, ns, target, texts.get(("revision", "timestamp")))
+    return Document(texts.get(("id",), title), text, page.file, more, page.size, page.bytes_read)
+
+
+def _namespace_of(title: str, namespaces: Namespaces) -> int:
+    prefix, colon, _ = title.partition(":")
+    names = {name: number for number, name in namespaces if name}
+    return names.get(prefix, 0) if colon else 0

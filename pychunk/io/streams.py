@@ -1,0 +1,99 @@
+"""Files, compressed or not, to plain blocks of bounded size."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from . import bzip2
+from .bzip2 import Block
+from .documents import DeadLetter, DeadLetters
+
+_READ = 1 << 20
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst"}
+_ENDINGS = (".gz", ".bz2", ".zst")
+
+
+def bare(name: str) -> str:
+    """A file's name without the ending of its compression."""
+    for ending in _ENDINGS:
+        if name.lower().endswith(ending):
+            return name[: -len(ending)]
+    return name
+
+
+def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int = 1) -> Iterator[Block]:
+    """The plain bytes of a file; gzip, bzip2 and Zstandard are known by their first bytes.
+
+    What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
+    """
+    head = file.read(4)
+    source = _Prefixed(head, file)
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if kind == "bz2":
+        yield from bzip2.blocks(source, name, dead_letters, threads=threads)  # type: ignore[arg-type]
+        return
+    read = {"gz": _gzip, "zst": _zstandard}.get(kind or "", _plain)
+    try:
+        yield from read(source)
+    except (zlib.error, EOFError, OSError, pa.ArrowException) as error:
+        reason = f"cannot be read further: {error}"
+        dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))
+        yield Block(b"", source.position, gap=True)
+
+
+class _Prefixed:
+    """A file whose first bytes were read already; counts what is read."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head, self._file = head, file
+        self.position = 0
+        self.closed = False
+
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
+
+    def read(self, size: int = _READ) -> bytes:
+        if self._head:
+            data, self._head = self._head, b""
+            if len(data) < size:
+                data += self._file.read(size - len(data))
+        else:
+            data = self._file.read(size)
+        self.position += len(data)
+        return data
+
+
+def _plain(source: _Prefixed) -> Iterator[Block]:
+    while data := source.read():
+        yield Block(data, source.position)
+
+
+def _gzip(source: _Prefixed) -> Iterator[Block]:
+    inner: Any = zlib.decompressobj(31)
+    began = False
+    while data := source.read():
+        while data:
+            if inner.eof:
+                data = data.lstrip(b"\0")  # members may be padded
+                if not data:
+                    break
+                inner, began = zlib.decompressobj(31), False
+            began = True
+            out = inner.decompress(data, _READ)
+            if out:
+                yield Block(out, source.position)
+            data = inner.unused_data if inner.eof else inner.unconsumed_tail
+    while began and not inner.eof and (out := inner.decompress(b"", _READ)):
+        yield Block(out, source.position)  # what the limit on output held back
+    if began and not inner.eof:
+        raise EOFError("the file ends inside a gzip member: it is cut off")
+
+
+def _zstandard(source: _Prefixed) -> Iterator[Block]:
+    with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), "zstd") as stream:
+        while data := stream.read(_READ):
+            yield Block(data, source.position)

@@ -1,0 +1,144 @@
+"""Parquet, Arrow and JSON Lines files to Arrow tables of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, NamedTuple
+
+import pyarrow as pa
+
+from .bzip2 import Block
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+
+#: Text of one table, roughly.
+TABLE_BYTES = 16 << 20
+#: Bytes that one line of JSON may have.
+MAX_LINE_BYTES = 256 << 20
+
+
+class Part(NamedTuple):
+    """Rows of a file, with the number from 1 of each ``unit``: row or line."""
+
+    table: pa.Table
+    unit: str
+    numbers: Sequence[int]
+    bytes_read: int
+
+
+def parquet(
+    file: BinaryIO, name: str, size: int, dead_letters: DeadLetters, columns: list[str] | None = None
+) -> Iterator[Part]:
+    """Parts of a Parquet file; ``columns`` limits what is read where all of them are there."""
+    import pyarrow.parquet as pq
+
+    try:
+        opened = pq.ParquetFile(file)
+    except (pa.ArrowException, OSError) as error:
+        dead_letters(DeadLetter(name, "whole file", f"cannot be read as .parquet: {error}"))
+        return
+    with opened:
+        metadata = opened.metadata
+        wanted = columns if columns is not None and set(columns) <= set(opened.schema_arrow.names) else None
+        plain = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        rows = max(1, min(8192, TABLE_BYTES * max(1, metadata.num_rows) // max(1, plain)))
+        done = 0
+        for group in range(metadata.num_row_groups):
+            first = done
+            try:
+                for batch in opened.iter_batches(batch_size=rows, row_groups=[group], columns=wanted):
+                    begin, done = done, done + len(batch)
+                    numbers = range(begin + 1, done + 1)
+                    yield Part(pa.Table.from_batches([batch]), "row", numbers, size * done // metadata.num_rows)
+            except (pa.ArrowException, OSError) as error:
+                reason = f"cannot be read as .parquet: {error}"
+                dead_letters(DeadLetter(name, f"row {done + 1}, in row group {group}", reason))
+            done = first + metadata.row_group(group).num_rows
+
+
+def arrow(source: pa.NativeFile, name: str, size: int, dead_letters: DeadLetters) -> Iterator[Part]:
+    """Parts of an Arrow file or stream."""
+    try:
+        batches = _record_batches(source)
+    except (pa.ArrowException, OSError) as error:
+        dead_letters(DeadLetter(name, "whole file", f"cannot be read as .arrow: {error}"))
+        return
+    done = number = 0
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowException, OSError) as error:
+            dead_letters(DeadLetter(name, f"row {done + 1}, in record batch {number}", f"cannot be read: {error}"))
+            return
+        if batch is None:
+            return
+        number += 1
+        rows = max(1, TABLE_BYTES * max(1, len(batch)) // max(1, batch.nbytes))
+        for begin in range(0, len(batch), rows):
+            table = pa.Table.from_batches([batch.slice(begin, rows)])
+            numbers = range(done + begin + 1, done + begin + 1 + len(table))
+            yield Part(table, "row", numbers, min(size, source.tell()))
+        done += len(batch)
+
+
+def _record_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    try:
+        file = pa.ipc.open_file(source)
+    except pa.ArrowInvalid:
+        source.seek(0)
+        return iter(pa.ipc.open_stream(source))
+    return (file.get_batch(i) for i in range(file.num_record_batches))
+
+
+def jsonl(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
+    """Parts of a JSON Lines file; a line that is not an object, or breaks its columns' types, ends nothing else."""
+    held: list[bytes] = []
+    size, line, bytes_read = 0, 1, 0
+    for block in blocks:
+        bytes_read = block.bytes_read
+        if block.gap:
+            rest = b"".join(held)
+            if rest.strip():
+                dead_letters(DeadLetter(name, f"line {line}", "the line is cut off", rest[:EXCERPT_BYTES]))
+            held, size = [], 0
+            continue
+        held.append(block.data)
+        size += len(block.data)
+        if size < TABLE_BYTES or b"\n" not in block.data:
+            if size <= MAX_LINE_BYTES:
+                continue
+            reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+            dead_letters(DeadLetter(name, f"line {line}", reason, held[0][:EXCERPT_BYTES]))
+            held, size = [], 0
+            continue
+        lines, _, rest = b"".join(held).rpartition(b"\n")
+        yield from _parsed(lines + b"\n", line, name, bytes_read, dead_letters)
+        line += lines.count(b"\n") + 1
+        held, size = [rest], len(rest)
+    rest = b"".join(held)
+    if rest.strip():
+        yield from _parsed(rest, line, name, bytes_read, dead_letters)
+
+
+def _parsed(lines: bytes, first: int, name: str, bytes_read: int, dead_letters: DeadLetters) -> Iterator[Part]:
+    """Lines as one table, or halved where they do not fit in one, down to the lines that are at fault."""
+    import pyarrow.json as json
+
+    if not lines.strip():
+        return
+    options = json.ReadOptions(block_size=len(lines) + 1, use_threads=False)
+    each = lines.splitlines() if b"\r" in lines else lines.split(b"\n")
+    full = [i for i, line in enumerate(each) if line.strip()]
+    try:
+        table = json.read_json(pa.BufferReader(lines), read_options=options)
+        reason = "" if table.num_rows == len(full) else "a line must hold one JSON object"
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error)
+    if not reason:
+        yield Part(table, "line", [first + i for i in full], bytes_read)
+    elif len(full) == 1:
+        position = f"line {first + full[0]}"
+        dead_letters(DeadLetter(name, position, f"not a JSON object: {reason}", lines.strip()[:EXCERPT_BYTES]))
+    else:
+        half = full[len(full) // 2]
+        yield from _parsed(b"\n".join(each[:half]), first, name, bytes_read, dead_letters)
+        yield from _parsed(b"\n".join(each[half:]), first + half, name, bytes_read, dead_letters)

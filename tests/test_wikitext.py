@@ -1,0 +1,231 @@
+"""Wikitext to plain text: literal cases, what holds for any text, and a real dump beside mwparserfromhell."""
+
+import importlib.util
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pychunk.io.wikitext import Cleaner, clean
+
+MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|\{\||\|\}|</?[a-zA-Z][^<>]*>|&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);|'''")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("'''Bold''' and ''italic'' and '''''both'''''", "Bold and italic and both"),
+        ("l'''Odyssée'' d'Homère, '''gras'''", "l'Odyssée d'Homère, gras"),
+        ("the dog''s'' bowl isn't ''''big''''", "the dogs bowl isn't 'big'"),
+        ("[[Cat]]s, [[dog|Dogs]], [[#Diet|diet]], [[:File:a.png]], [[de:Katze]]", "Cats, Dogs, diet, File:a.png,"),
+        ("see [[wikt:cat|cat]] and [[doi:10.1/2]] and [[A: B]]", "see cat and doi:10.1/2 and A: B"),
+        ("x[[File:a.jpg|thumb|A [[cat]] with {{convert|5|kg}} [http://a.b c]]]y", "xy"),
+        ("x[[category: Cats|*]] y[[Image:b.png]]", "x y"),
+        ("[http://a.b/c?d=1 a site], [https://a.b], [//a.b x], http://c.d/", "a site,, x, http://c.d/"),
+        ("A<ref>no</ref> b<ref name=x/> c<ref name='y' group=z>n {{cite|a=<b>}}</ref>.", "A b c."),
+        ("A <!-- no\n\n== no == --> b", "A b"),
+        ("one\n<!-- alone -->\ntwo", "one two"),
+        ("one\ntwo\n\nthree", "one two\n\nthree"),
+        (
+            "== Life ==\nText.\n=== ''Early'' [[life|years]]{{anchor|x}} ===\nMore.",
+            "Life\n\nText.\n\nEarly years\n\nMore.",
+        ),
+        ("Text:\n* a\n** b\n# c\n: d\n; e\nEnd.", "Text:\n\n- a\n- b\n- c\nd\ne\n\nEnd."),
+        ("a\n{| class=x\n|-\n| b || [[c]]\n{|\n| d\n|}\n| {{e}}\n|}\nf", "a\n\nf"),
+        ("a <table><tr><td>b</td></tr></table> c", "a\n\nc"),
+        ("H<sub>2</sub>O, 10<sup>6</sup> m<sup>2</sup>, 4<sup>th</sup>", "H2O, 10⁶ m², 4th"),
+        ("one<br />two<br>three", "one\ntwo\nthree"),
+        ("<div style='a'>x</div><span class=y>z</span>", "x\nz"),
+        ("a < b and c > d, x<y, 1 <2> 3", "a < b and c > d, x<y, 1 <2> 3"),
+        ("&lt;b&gt; &amp;amp; &nbsp;x &#65;&#x42; AT&T &copy=2 &bogus;", "<b> &amp; x AB AT&T &copy=2 &bogus;"),
+        ("<nowiki>[[a]] {{b}}</nowiki> c", "[[a]] {{b}} c"),
+        ("where <math>x^{{2}} + {a}</math> is", "where x^{ {2} } + {a} is"),
+        ("<syntaxhighlight lang=c>\nif (a[b[0]])\n  x();\n</syntaxhighlight>", "if (a[b[0]])\n  x();"),
+        ("<poem>\nOne,\nTwo.\n</poem>", "One,\nTwo."),
+        ("__NOTOC__ the __init__ method", "the __init__ method"),
+        ("A {{unknown|x=[[y]]|{{z}}}} b{{cn}}.", "A b."),
+        ("Ada ({{IPA-en|x|y}}; born 1815)", "Ada (x; born 1815)"),
+        ("Ada ({{audio|x}}) and ({{audio|x}}; born 1815) f()", "Ada and (born 1815) f()"),
+        ("{{convert|5|km|mi|abbr=on}}, {{convert|5|to|7|km}}, {{cvt|6|ft|2|in|m}}", "5 km, 5 to 7 km, 6 ft 2 in"),
+        ("{{convert|5|x|10|m|ft}}, {{convert|3|ft}}, {{convert|1,500|+/-|20|kg|lb}}", "5 × 10 m, 3 ft, 1,500 ± 20 kg"),
+        ("a <math>x b [[c]]. d <math>y</math> <nowiki><nowiki></nowiki>", "a x b c. d y <nowiki>"),
+        ("{{lang|fr|chat}}, {{lang-de|Katze}}, {{transl|ru|kot}}, {{IPA|/kæt/}}", "chat, Katze, kot, /kæt/"),
+        ("{{nihongo|Tokyo|東京|Tōkyō}}", "Tokyo (東京, Tōkyō)"),
+        ("{{IPAc-en|ˈ|k|æ|t|audio=x.ogg}}", "/ˈkæt/"),
+        ("1{{ndash}}2{{nbsp}}km{{mdash}}far{{snd}}off{{·}}{{!}}", "1–2 km—far – off · |"),
+        ("{{As of|2010|5|lc=y}} and {{as of|1999}}", "as of May 2010 and As of 1999"),
+        ("a\n{{quote|To [[be]]|Hamlet}}\nb", "a\n\nTo be\n\n— Hamlet\n\nb"),
+        ("{{main|Rome|Roman Empire}}\nText", "Main article: Rome, Roman Empire\n\nText"),
+        ("{{Nowrap|a {{small|b}}}} {{abbr|c|d}} {{frac|1|2}} {{formatnum:1234}}", "a b c 1/2 1234"),
+        ("{{val|1.5|e=6|u=m}} {{circa|1200}} {{USS|Ohio}}", "1.5×10^6 m c. 1200 USS Ohio"),
+        ("-{zh-hans:汉; zh-hant:漢}-字", "汉字"),
+    ],
+)
+def test_literal_cases(source: str, text: str) -> None:
+    assert clean(source) == text
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["{{", "}}", "[[", "]]", "{|", "\n|}", "<ref>", "<ref name=x>", "</ref>", "<!--", "<math>", "<nowiki>", "<poem>",
+     "{{Infobox\n| a = b", "[[File:x.png|thumb", "\n{|\n| x", "<table>", "</table>", "'''",
+     "<div", "{{a|[[b}}", "[[c|{{d]]"],
+)  # fmt: skip
+def test_unbalanced_markup_eats_no_section(broken: str) -> None:
+    text = clean(f"The first sentence stays. {broken}\n\n== Second ==\nThe second sentence stays.\n\nThe third too.")
+    assert "The first sentence stays." in text
+    assert text.endswith("\n\nSecond\n\nThe second sentence stays.\n\nThe third too.")
+
+
+@pytest.mark.parametrize("broken", ["{{", "[[", "<ref>", "<!--", "<math>"])
+def test_unbalanced_markup_loses_its_marks_alone(broken: str) -> None:
+    assert clean(f"Before. {broken} After, and {{{{small|more}}}}.<ref>x</ref>").replace("  ", " ") in (
+        "Before. After, and more."
+    )
+
+
+def test_names_of_namespaces_come_from_the_dump() -> None:
+    source = "x[[Файл:а.png|мини|текст]]y[[Категория:К]]z[[File:b.png]]"
+    assert Cleaner({6: "Файл", 14: "Категория"})(source) == "xyz"
+    assert clean(source) == "xмини|текстyКатегория:Кz"
+
+
+def test_more_templates() -> None:
+    made = Cleaner(templates={"unité": lambda given: f"{given[1]} {given[2]}"})
+    assert made("{{unité|5|km}} {{Nowrap|x}}") == "5 km x"
+
+
+WORDS = st.text(st.characters(categories=["L", "N"]) | st.sampled_from(' .,;()-"?!'), min_size=1, max_size=40)
+
+
+@given(WORDS)
+def test_plain_text_comes_through(text: str) -> None:
+    line = "x" + text  # not a list item
+    assert clean(line).split() == line.split()
+
+
+@given(st.text())
+def test_any_text_is_taken(text: str) -> None:
+    clean(text)
+
+
+PIECES = ["{{", "}}", "{{{", "[[", "]]", "|", "=", "\n==", "==\n", "\n{|", "\n|}", "\n|-", "<ref>", "</ref>", "<ref/>",
+          "<!--", "-->",
+          "'''", "''", "<nowiki>", "</nowiki>", "<math>", "</math>", "File:", "a", " ", "\n", "\n*", "&amp;", "&#9;",
+          "<br>", "[", "]",
+          "http://x", "__TOC__", "-{", "}-", "<table>", "</table>", "quote", "convert", "\x01",
+          "\x040\x04", "("]  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+def test_any_markup_is_taken(text: str) -> None:
+    out = clean(text)
+    assert not re.search("[\x00-\x08]", out)
+
+
+WRAPPERS = [
+    "[[cat|X]]", "[[File:a.png|thumb|X]]", "<b>X</b>", "'''X'''", "\n{|\n| X\n|}\n", "\n* X\n", "\n== X ==\n",
+    "<div>X</div>", "{{small|X}}", "{{cite|X}}", "{{quote|X}}", "{{lang|en|X}}",
+]  # fmt: skip
+
+
+def balanced() -> st.SearchStrategy[str]:
+    word = st.sampled_from(["cat", "the dog", "12", "é", "<ref>y</ref>", "<!-- y -->", "&amp;"])
+    return st.recursive(
+        word,
+        lambda inner: st.one_of(
+            st.tuples(st.sampled_from(WRAPPERS), inner).map(lambda x: x[0].replace("X", x[1])),
+            st.tuples(inner, inner).map(" ".join),
+        ),
+        max_leaves=25,
+    )
+
+
+@settings(max_examples=300)
+@given(balanced())
+def test_balanced_markup_leaves_nothing(text: str) -> None:
+    assert not MARKUP.search(clean(text))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["{{", "[[", "{{a|", "[[a|", "<ref>", "<!--", "<math>", "{{}}", "]]", "}}", "\n==a==", "\n{|", "<a ", "[http://",
+     "(\x01", "'''a",
+     "{{lang|x|", "\n<!--", "[]][", "-{", "__a", "<ref", "{{{", "|}", "&", "[[File:a|", "<poem>", "  ", "\t"],
+)  # fmt: skip
+def test_time_grows_with_length_alone(unit: str) -> None:
+    begun = time.process_time()
+    clean(unit * (400_000 // len(unit)))
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("before", "run", "after"),
+    [
+        ("[http://", "a", ""),
+        ("[http://a", " ", ""),
+        ("<br>", " ", "x"),
+        ("{{small|", " ", "=}}"),
+        ("{{small|a", " ", "=}}"),
+        ("==", "=", "x"),
+        ("(", " ", "{{cn}}"),
+        ("<a", " ", ">"),
+        ("<zz a=b", " c=d", " e>"),
+        ("", "\n ", "{{cn}}"),
+        ("{{small|" * 90, "a|", "}}" * 90),
+        ("<ref>", "<ref/>", ""),
+        ("", "'", ""),
+        ("", "'''a ", ""),
+        ("<sup>", " ", "</sup>"),
+    ],
+)
+def test_long_runs_take_no_long_time(before: str, run: str, after: str) -> None:
+    begun = time.process_time()
+    clean(before + run * (400_000 // len(run)) + after)
+    assert time.process_time() - begun < 5
+
+
+def sample(data: Path) -> list[tuple[str, str]]:
+    """(title, wikitext) of the articles of the sample dump, as Python's own XML parser reads them."""
+    import bz2
+    from xml.etree import ElementTree
+
+    with bz2.open(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2") as file:
+        root = ElementTree.parse(file).getroot()
+    pages = root.findall("{*}page")
+    articles = [page for page in pages if page.find("{*}redirect") is None and page.findtext("{*}ns") == "0"]
+    return [(page.findtext("{*}title") or "", page.findtext("{*}revision/{*}text") or "") for page in articles]
+
+
+def test_a_real_dump_keeps_headings_and_no_markup(data: Path) -> None:
+    import pychunk
+
+    pages = sample(data)
+    texts = [clean(text) for _, text in pages]
+    chunks = pychunk.segment(texts).table["text"].to_pylist()
+    held = [chunk for chunk in chunks if MARKUP.search(chunk)]
+    assert len(held) <= 0.01 * len(chunks)
+    for (title, source), text in zip(pages, texts):
+        plain = re.sub(r"<!--.*?-->|<(math|source|pre|nowiki)\b.*?</\1>", "", source, flags=re.DOTALL)
+        lines = set(text.split("\n"))
+        for heading in re.findall(r"^==+([^=\n\[{<'&]+)==+[ \t]*$", plain, re.MULTILINE):
+            assert " ".join(heading.split()) in lines, title
+
+
+@pytest.mark.slow
+def test_no_prose_is_lost_beside_mwparserfromhell(data: Path) -> None:
+    pytest.importorskip("mwparserfromhell")
+    path = Path(__file__).resolve().parents[1] / "bench" / "wikitext.py"
+    spec = importlib.util.spec_from_file_location("bench_wikitext", path)
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    for title, source in sample(data):
+        lost, words = bench.lost_words(bench.peer_text(source), clean(source))
+        assert lost.total() <= 0.01 * words, (title, Counter(lost).most_common(5))
