@@ -173,7 +173,7 @@ class Segmenter:
                 report(done, total)
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
-        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(), None, 0)
+        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(), texts.ids, 0)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
             table.replace_schema_metadata(self._metadata(own)),
