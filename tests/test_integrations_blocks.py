@@ -115,7 +115,7 @@ def test_what_a_document_brings_along_is_the_name_of_a_column() -> None:
             texts, "semantic", sentence_spans=spans, sentence_vectors=given_vectors, page_starts=pages, threshold=0.5
         ).table
         assert made.drop_columns(["document"]).to_pylist() == same.drop_columns(["document"]).to_pylist()
-        assert made["page_end"].to_pylist() == [0, 1, 1, 0, 1]
+        assert made["page_end"].to_pylist() == [1, 2, 2, 1, 2]
         if name == "fixed":  # the width is known before a block is seen
             assert run(blocks, "sentence", sentence_vectors=name, sentence_spans="spans", vectors="chunk").schema.field(
                 "vector"
@@ -178,5 +178,9 @@ def test_rows_left_out_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "left out: id 8: the text is null" in caplog.text
 
 
-def test_ids_of_a_batch_without_documents_are_a_column_all_the_same() -> None:
-    assert "id" in pychunk.segment([], ids=[]).table.column_names
+def test_a_batch_without_documents_has_the_columns_of_others() -> None:
+    options: dict[str, Any] = {"method": "semantic", "threshold": 0.5, "vectors": "chunk"}
+    none = pychunk.segment([], ids=[], page_starts=[], sentence_vectors=np.empty((0, 4)), **options)
+    one = pychunk.segment(["a"], ids=["a"], page_starts=[[0]], sentence_vectors=np.ones((1, 4)), **options)
+    assert none.table.column_names == one.table.column_names
+    assert none.table.schema.field("vector") == one.table.schema.field("vector")

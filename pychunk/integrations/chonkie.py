@@ -26,17 +26,19 @@ class PychunkChunker(BaseChunker):
     ``token_count`` counts pychunk's tokens (WordPiece). With ``vectors="chunk"`` a chunk comes with its ``embedding``.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`.
+        method, **options: as for :class:`pychunk.Segmenter`; also as a dictionary, ``options=``, which is how a pipeline
+            passes them on: ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
 
     Example:
         >>> [(chunk.text, chunk.start_index, chunk.end_index) for chunk in PychunkChunker("sentence")("One. Two.")]
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    def __init__(self, method: str = "pic", **options: Any) -> None:
+    def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
         super().__init__("character")  # any: pychunk counts by itself
-        made = Segmenter(method, **options)
-        self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**options, "max_tokens": NO_LIMIT})
+        more = {**(options or {}), **more}
+        made = Segmenter(method, **more)
+        self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
 
     def __repr__(self) -> str:
         return f"PychunkChunker({self.segmenter.method.name!r})"
