@@ -150,7 +150,7 @@ def test_a_block_of_blank_texts_has_no_width_and_no_rows() -> None:
         ({"ids": ["a"]}, "ids must be the name of a column; got list"),
         ({"titles": ["a"], "summary": "title"}, "titles must be the name of a column; got list"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"size": 3}, "'pic' has no option 'size'|size"),
+        ({"size": 3}, "'pic' has no option 'size'"),
         ({"keep": ["nothing"]}, "keep: no column 'nothing'; the columns are text, key, start"),
         ({"keep": ["start"]}, "none of the chunks' own; got start"),
         ({"keep": ["key", "key"]}, "each column once"),

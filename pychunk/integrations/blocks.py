@@ -175,8 +175,8 @@ def _column(documents: pa.Table, column: str, name: str) -> Any:
     return _matrices(array) if name == "sentence_vectors" else array.to_pylist()
 
 
-def _matrices(column: Any) -> list[np.ndarray[Any, Any]]:
-    """float32[n, d] a row, from a column of lists of vectors."""
+def _matrices(column: Any) -> Any:
+    """float32[n, d] a row, from a column of lists of vectors; of no rows a single one."""
     ends = np.cumsum(np.asarray(pc.list_value_length(column), np.int64))
     vectors = pc.list_flatten(column)
     fixed = pa.types.is_fixed_size_list(vectors.type)
@@ -184,4 +184,4 @@ def _matrices(column: Any) -> list[np.ndarray[Any, Any]]:
     if len(widths) > 1:
         raise ValueError(f"sentence_vectors must be of one width; got {', '.join(map(str, widths))}")
     numbers = np.asarray(pc.list_flatten(vectors), np.float32).reshape(len(vectors), widths[0] if len(widths) else 1)
-    return np.split(numbers, ends[:-1])[: len(ends)]
+    return np.split(numbers, ends[:-1]) if len(ends) else numbers

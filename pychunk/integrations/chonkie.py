@@ -26,8 +26,8 @@ class PychunkChunker(BaseChunker):
     ``token_count`` counts pychunk's tokens (WordPiece). With ``vectors="chunk"`` a chunk comes with its ``embedding``.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`; also as a dictionary, ``options=``, which is how a pipeline
-            passes them on: ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
+        method, **options: as for :class:`pychunk.Segmenter`; a pipeline passes on those of a
+            dictionary alone: ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
 
     Example:
         >>> [(chunk.text, chunk.start_index, chunk.end_index) for chunk in PychunkChunker("sentence")("One. Two.")]

@@ -66,7 +66,7 @@ def segment(
         threads=threads,
         **options,
     )
-    chunks = blocks.schema(arrow.to_arrow_schema(df.schema))
+    chunks = blocks.schema(arrow.to_arrow_schema(df.schema, timezone="UTC"))
     taken = {"id": ids, **{name: name for name in blocks.keep}}  # columns of the input, which keep their Spark types
     plain = pa.schema([field if field.name in taken else pa.field(field.name, _plain(field.type)) for field in chunks])
     made = arrow.from_arrow_schema(plain)
@@ -85,7 +85,7 @@ def segment(
                 fields = [table.schema.field(name) if name in taken else plain.field(name) for name in plain.names]
                 yield from table.cast(pa.schema(fields)).to_batches()
 
-    return (df.select(*map(_quoted, blocks.needed)) if blocks.needed else df).mapInArrow(run, schema)
+    return (df.select(*blocks.needed) if blocks.needed else df).mapInArrow(run, schema)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -99,11 +99,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(field.name, _plain(field.type)) for field in kind])
     return kind
-
-
-def _quoted(name: str) -> str:
-    """A column's name, taken by the letter."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _pyspark() -> tuple[Any, Any]:
