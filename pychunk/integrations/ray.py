@@ -46,7 +46,8 @@ def segment(
         keep: columns of the input to repeat on every chunk.
         on_error: ``"raise"`` ends the job at a row that is not text; ``"skip"`` leaves such rows out, with a warning in
             the worker's log; ``"row"`` returns them as rows with the reason in the column ``error`` (null for chunks).
-        concurrency: actors, or the least and the most of them; default: as many as the cluster has room for.
+        concurrency: actors, or the least and the most of them; default: as many as the cluster has room for. Actors
+            hold their CPUs for the whole job: leave one for reading, or the job waits for ever.
         num_cpus, num_gpus: of an actor. An actor runs ``num_cpus`` threads unless ``threads=`` says otherwise;
             ``num_gpus=1`` goes with ``device="cuda"``.
         batch_size: rows of a call; default: a block, with GPUs 1,024 rows.
