@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -254,24 +253,6 @@ def test_chunking_evaluation_finds_every_chunk(text: str) -> None:
     for piece in chunking_evaluation.PychunkChunker("sentence").split_text(text):
         at = text.index(piece, at) + len(piece)
         assert piece.strip() == piece != ""
-
-
-def test_chunking_evaluation_runs_it(data: Path) -> None:
-    pytest.importorskip("chunking_evaluation")
-    from chunking_evaluation import BaseEvaluation
-
-    class Letters:
-        """Its harness wants Chroma's embedding interface."""
-
-        def __call__(self, texts: list[str]) -> list[Any]:
-            return [np.bincount([ord(c) % 64 for c in text], minlength=64).astype(np.float32) for text in texts]
-
-    folder = data / "chunking_evaluation"
-    harness = BaseEvaluation(
-        str(folder / "questions.csv"), corpora_id_paths={"wikitexts": str(folder / "wikitexts.md")}
-    )
-    found = harness.run(chunking_evaluation.PychunkChunker("recursive", size=110, unit="words"), Letters())
-    assert 0 <= found["iou_mean"] <= 1
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def segment(
         ImportError: without the extra ``ray``.
 
     Example:
-        >>> import ray
+        >>> import ray  # doctest: +SKIP
         >>> articles = ray.data.read_parquet("articles.parquet")  # doctest: +SKIP
         >>> segment(articles, column="text", ids="id", concurrency=4).write_parquet("chunks")  # doctest: +SKIP
     """
