@@ -1,6 +1,7 @@
 """Blocks of a distributed frame: the same chunks as segment(), whatever the blocks."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,19 @@ def test_the_metadata_stays_with_the_blocks_so_that_an_index_takes_them() -> Non
         out.schema.metadata
         == pychunk.segment("One sentence. Two.", "sentence", vectors="sentence").table.schema.metadata
     )
+
+
+def test_an_index_takes_the_blocks(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    texts = ["Cats purr. Dogs bark at night.", "The sun is a star. Stars burn hydrogen.", "Bread is baked from flour."]
+    table = pa.table({"text": texts, "key": ["pets", "stars", "bread"], "topic": ["animals", "sky", "food"]})
+    with pychunk.Index.create(tmp_path / "index") as index:
+        for block in blocks_of(table, [1, 2]):
+            index.add(run([block], "sentence", ids="key", keep=["topic"], vectors="sentence"))
+        hit = index.search(["What do stars burn?"], k=1)[0][0]
+        assert (hit.id, hit.text) == ("stars", "Stars burn hydrogen.")
+        hits = index.search(["What do stars burn?"], k=9, where={"topic": "animals"})[0]
+        assert {found.id for found in hits} == {"pets"}
 
 
 def test_what_a_document_brings_along_is_the_name_of_a_column() -> None:
