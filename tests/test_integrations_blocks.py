@@ -1,6 +1,8 @@
 """Blocks of a distributed frame: the same chunks as segment(), whatever the blocks."""
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +200,12 @@ def test_a_batch_without_documents_has_the_columns_of_others() -> None:
     one = pychunk.segment(["a"], ids=["a"], page_starts=[[0]], sentence_vectors=np.ones((1, 4)), **options)
     assert none.table.column_names == one.table.column_names
     assert none.table.schema.field("vector") == one.table.schema.field("vector")
+
+
+@pytest.mark.parametrize(("module", "package"), [("ray", "ray"), ("spark", "pyspark")])
+def test_a_missing_package_is_named_with_the_command(module: str, package: str, tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; from pychunk.integrations import {module} as a; a.segment(None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr.strip().endswith(f'pip install "pychunk[{module}]"'), done.stderr

@@ -69,15 +69,7 @@ def segment(
     chunks = blocks.schema(arrow.to_arrow_schema(df.schema, timezone="UTC"))
     taken = {"id": ids, **{name: name for name in blocks.keep}}  # columns of the input, which keep their Spark types
     plain = pa.schema([field if field.name in taken else pa.field(field.name, _plain(field.type)) for field in chunks])
-    made = arrow.from_arrow_schema(plain)
-    schema = types.StructType(
-        [
-            types.StructField(
-                field.name, df.schema[taken[field.name]].dataType if field.name in taken else field.dataType
-            )
-            for field in made
-        ]
-    )
+    declared = types.StructType([_taken(field, df.schema, taken) for field in arrow.from_arrow_schema(plain)])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -85,7 +77,14 @@ def segment(
                 fields = [table.schema.field(name) if name in taken else plain.field(name) for name in plain.names]
                 yield from table.cast(pa.schema(fields)).to_batches()
 
-    return (df.select(*blocks.needed) if blocks.needed else df).mapInArrow(run, schema)
+    return (df.select(*blocks.needed) if blocks.needed else df).mapInArrow(run, declared)
+
+
+def _taken(field: Any, source: Any, taken: dict[str, str | None]) -> Any:
+    """A field of the result; with the type it has in the input, if it is taken from there."""
+    if field.name in taken:
+        field.dataType = source[taken[field.name]].dataType
+    return field
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
