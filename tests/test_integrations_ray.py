@@ -19,6 +19,8 @@ import ray
 import pychunk
 from pychunk.integrations import ray as adapter
 
+pytestmark = pytest.mark.slow  # a minute: Ray starts, and its actors for each job
+
 TEXTS = [
     "One sentence here. Another one there. A third. " * 20,
     "",

@@ -17,6 +17,8 @@ from pyspark.sql import types as spark_types
 import pychunk
 from pychunk.integrations import spark as adapter
 
+pytestmark = pytest.mark.slow  # a minute: Java starts, and so do its Python workers
+
 TEXTS = [
     "One sentence here. Another one there. A third. " * 20,
     "",
