@@ -183,7 +183,7 @@ class Segmenter:
                 report(done, total)
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
-        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(), None, 0)
+        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(prepared), texts.ids, 0)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
             table.replace_schema_metadata(self._metadata(own)),
@@ -308,9 +308,12 @@ class Segmenter:
     def _threads(self) -> int:
         return self.threads or _native.default_threads()
 
-    def _no_columns(self) -> dict[str, Any]:
-        empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan)
+    def _no_columns(self, prepared: dict[str, Any]) -> dict[str, Any]:
+        """Those of no documents: of the same types, with what was given for them."""
+        empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan, **prepared)
         columns: dict[str, Any] = engine().segment(self.models.complete(empty, engine()))
+        if "page_starts" in prepared:  # the engine takes an empty array for none
+            columns["page"] = columns["page_end"] = np.empty(0, np.int64)
         return columns
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:

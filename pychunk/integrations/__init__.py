@@ -1,0 +1,1 @@
+"""Adapters: pychunk inside distributed data frames, and behind the interfaces of other packages."""

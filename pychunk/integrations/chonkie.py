@@ -1,0 +1,63 @@
+"""A chonkie chunker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+try:
+    from chonkie.chunker.base import BaseChunker
+    from chonkie.pipeline import chunker
+    from chonkie.types import Chunk
+except ImportError:
+    raise ImportError("integrations.chonkie needs chonkie: pip install chonkie") from None
+
+from ..chunks import Chunk as OwnChunk
+from ..segmenter import Segmenter
+
+#: A limit that no chunk reaches: tokens are counted where there is one.
+NO_LIMIT = 2**31 - 1
+
+
+@chunker("pychunk")
+class PychunkChunker(BaseChunker):
+    """Chunks texts, a list of them in one native call; a pipeline finds it as ``chunk_with("pychunk")``.
+
+    ``token_count`` counts pychunk's tokens (WordPiece). With ``vectors="chunk"`` a chunk comes with its ``embedding``.
+
+    Args:
+        method, **options: as for :class:`pychunk.Segmenter`; a pipeline passes on those of a
+            dictionary alone: ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
+
+    Example:
+        >>> [(chunk.text, chunk.start_index, chunk.end_index) for chunk in PychunkChunker("sentence")("One. Two.")]
+        [('One.', 0, 4), ('Two.', 5, 9)]
+    """
+
+    def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
+        super().__init__("character")  # any: pychunk counts by itself
+        more = {**(options or {}), **more}
+        made = Segmenter(method, **more)
+        self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
+
+    def __repr__(self) -> str:
+        return f"PychunkChunker({self.segmenter.method.name!r})"
+
+    def chunk(self, text: str) -> list[Chunk]:
+        """The chunks of a text."""
+        return self.chunk_batch([text])[0]
+
+    def chunk_batch(self, texts: Sequence[str], show_progress: bool = False) -> list[list[Chunk]]:
+        """The chunks of each text."""
+        found = self.segmenter(list(texts), progress=show_progress).by_document()
+        return [[_converted(chunk) for chunk in chunks] for chunks in found]
+
+
+def _converted(chunk: OwnChunk) -> Chunk:
+    return Chunk(
+        text=chunk.text,
+        start_index=chunk.start,
+        end_index=chunk.end,
+        token_count=chunk.tokens,
+        embedding=chunk.vector,
+    )

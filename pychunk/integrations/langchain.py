@@ -1,0 +1,54 @@
+"""A LangChain text splitter."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+try:
+    from langchain_core.documents import Document
+    from langchain_text_splitters import TextSplitter
+except ImportError:
+    raise ImportError("integrations.langchain needs LangChain: pip install langchain-text-splitters") from None
+
+from ..segmenter import Segmenter
+
+
+class PychunkTextSplitter(TextSplitter):
+    """Splits LangChain documents, a list of them in one native call.
+
+    Args:
+        method, **options: as for :class:`pychunk.Segmenter`.
+        add_start_index: adds the first character of each chunk to its metadata, as ``start_index``. It is exact, also
+            where a text repeats itself; the end is ``start_index + len(page_content)``.
+
+    Example:
+        >>> splitter = PychunkTextSplitter("sentence", add_start_index=True)
+        >>> [(part.page_content, part.metadata) for part in splitter.create_documents(["One. Two."], [{"file": "a"}])]
+        [('One.', {'file': 'a', 'start_index': 0}), ('Two.', {'file': 'a', 'start_index': 5})]
+    """
+
+    def __init__(self, method: str = "pic", *, add_start_index: bool = False, **options: Any) -> None:
+        super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # sizes are the Segmenter's matter
+        self.segmenter = Segmenter(method, **options)
+
+    def split_text(self, text: str) -> list[str]:
+        """The texts of a document's chunks."""
+        return [chunk.text for chunk in self.segmenter(text)]
+
+    def create_documents(
+        self, texts: Sequence[str], metadatas: Sequence[dict[Any, Any]] | None = None
+    ) -> list[Document]:
+        """One Document a chunk, with a copy of its document's metadata."""
+        texts = list(texts)
+        metadatas = metadatas or [{}] * len(texts)
+        if len(metadatas) != len(texts):
+            raise ValueError(f"metadatas must hold one for each of {len(texts)} texts; got {len(metadatas)}")
+        documents = []
+        for chunk in self.segmenter(texts):
+            metadata = copy.deepcopy(metadatas[chunk.document])
+            if self._add_start_index:
+                metadata["start_index"] = chunk.start
+            documents.append(Document(page_content=chunk.text, metadata=metadata))
+        return documents

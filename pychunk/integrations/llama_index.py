@@ -1,0 +1,66 @@
+"""A LlamaIndex node parser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+try:
+    from llama_index.core.bridge.pydantic import Field, PrivateAttr
+    from llama_index.core.node_parser.interface import NodeParser
+    from llama_index.core.node_parser.node_utils import build_nodes_from_splits
+    from llama_index.core.schema import BaseNode, MetadataMode
+except ImportError:
+    raise ImportError("integrations.llama_index needs LlamaIndex: pip install llama-index-core") from None
+
+from ..segmenter import Segmenter
+
+
+class PychunkNodeParser(NodeParser):
+    """Parses LlamaIndex documents into nodes, all of them in one native call.
+
+    ``start_char_idx`` and ``end_char_idx`` are exact, also where a text repeats itself. With ``vectors="chunk"`` a node
+    comes with its ``embedding``.
+
+    Args:
+        method, **options: as for :class:`pychunk.Segmenter`; also as a dictionary, ``options=``.
+        include_metadata, include_prev_next_rel, callback_manager, id_func: as for every node parser.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> nodes = PychunkNodeParser("sentence").get_nodes_from_documents([Document(text="One. Two.")])
+        >>> [(node.text, node.start_char_idx, node.end_char_idx) for node in nodes]
+        [('One.', 0, 4), ('Two.', 5, 9)]
+    """
+
+    method: str = Field(default="pic", description="How to cut.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of pychunk.Segmenter.")
+    _segmenter: Segmenter = PrivateAttr()
+
+    def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
+        own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
+        more.pop("class_name", None)  # of a parser that was stored
+        super().__init__(method=method, options={**(options or {}), **more}, **own)
+        self._segmenter = Segmenter(self.method, **self.options)
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "PychunkNodeParser"
+
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+        texts = [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
+        parsed: list[BaseNode] = []
+        for node, chunks in zip(nodes, self._segmenter(texts, progress=show_progress).by_document(), strict=True):
+            made = build_nodes_from_splits([chunk.text for chunk in chunks], node, id_func=self.id_func)
+            for part, chunk in zip(made, chunks, strict=True):
+                part.start_char_idx, part.end_char_idx, part.embedding = chunk.start, chunk.end, chunk.vector
+            parsed += made
+        return parsed
+
+    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: Any) -> list[BaseNode]:
+        # The base searches for each text after the start of the node before; a short one is found inside that node.
+        spans = [(node.start_char_idx, node.end_char_idx) for node in nodes]
+        nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
+        for node, span in zip(nodes, spans, strict=True):
+            node.start_char_idx, node.end_char_idx = span
+        return nodes

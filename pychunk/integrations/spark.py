@@ -1,0 +1,109 @@
+"""Chunks of a Spark data frame, by mapInArrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..segmenter import CALL_BYTES
+from .blocks import BlockSegmenter
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def segment(
+    df: DataFrame,
+    method: str = "pic",
+    *,
+    column: str | None = None,
+    ids: str | None = None,
+    keep: Sequence[str] = (),
+    on_error: str = "raise",
+    batch_bytes: int = CALL_BYTES,
+    threads: int = 1,
+    **options: Any,
+) -> DataFrame:
+    """Segments the documents of a Spark data frame; lazy, as all of Spark.
+
+    The rows are those of :func:`pychunk.segment`, whatever the partitions, with these differences: ``document`` is a
+    number made from the hash of the document's id (without ids, of its text), as a data frame has no row numbers;
+    ``kind`` is a string, vectors are arrays of float, ``sentences`` an array of structs; and the metadata of
+    ``ChunkBatch`` is lost. Documents with the same text and no ids cannot be told apart.
+
+    Args:
+        df: with the text in a column.
+        method: as for :class:`pychunk.Segmenter`; each Python worker of Spark makes one and keeps it.
+        column, ids: names of columns, as for :func:`pychunk.segment`; ``column`` lets Spark read no others than needed.
+        keep: columns of the input to repeat on every chunk.
+        on_error: ``"raise"`` fails the job at a row that is not text; ``"skip"`` leaves such rows out, with a warning
+            in the worker's log; ``"row"`` returns them as rows with the reason in the column ``error`` (null for
+            chunks).
+        batch_bytes: text cut at a time. The batches that Spark hands over are its own matter: long documents want
+            ``spark.sql.execution.arrow.maxRecordsPerBatch`` under its 10,000 rows.
+        threads: of a task; as many as ``spark.task.cpus`` reserves.
+        **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
+            ``titles``, ``sentence_vectors``, ``sentence_spans`` and ``page_starts`` are names of columns.
+
+    Raises:
+        ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.
+        ImportError: without the extra ``spark``.
+
+    Example:
+        >>> articles = spark.read.parquet("articles.parquet")  # doctest: +SKIP
+        >>> segment(articles, column="text", ids="id").write.parquet("chunks")  # doctest: +SKIP
+    """
+    types, arrow = _pyspark()
+    blocks = BlockSegmenter.of(
+        method,
+        column=column,
+        ids=ids,
+        keep=keep,
+        on_error=on_error,
+        batch_bytes=batch_bytes,
+        threads=threads,
+        **options,
+    )
+    chunks = blocks.schema(arrow.to_arrow_schema(df.schema, timezone="UTC"))
+    taken = {"id": ids, **{name: name for name in blocks.keep}}  # columns of the input, which keep their Spark types
+    plain = pa.schema([field if field.name in taken else pa.field(field.name, _plain(field.type)) for field in chunks])
+    declared = types.StructType([_taken(field, df.schema, taken) for field in arrow.from_arrow_schema(plain)])
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for table in blocks(pa.Table.from_batches([batch])):
+                fields = [table.schema.field(name) if name in taken else plain.field(name) for name in plain.names]
+                yield from table.cast(pa.schema(fields)).to_batches()
+
+    return (df.select(*blocks.needed) if blocks.needed else df).mapInArrow(run, declared)
+
+
+def _taken(field: Any, source: Any, taken: dict[str, str | None]) -> Any:
+    """A field of the result; with the type it has in the input, if it is taken from there."""
+    if field.name in taken:
+        field.dataType = source[taken[field.name]].dataType
+    return field
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark's Java side reads in the place of one that it does not."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _plain(field.type)) for field in kind])
+    return kind
+
+
+def _pyspark() -> tuple[Any, Any]:
+    try:
+        from pyspark.sql import types
+        from pyspark.sql.pandas import types as arrow
+    except ImportError:
+        raise ImportError('integrations.spark needs PySpark (and Java 17): pip install "pychunk[spark]"') from None
+    return types, arrow

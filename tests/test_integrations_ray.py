@@ -1,0 +1,189 @@
+"""Ray: the chunks of segment(), from two actors, also when one of them dies."""
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# Ray listens on loopback alone where it is told that there is no cluster; it reads this when it is imported.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("ray.data")
+import ray
+
+import pychunk
+from pychunk.integrations import ray as adapter
+
+pytestmark = pytest.mark.slow  # a minute: Ray starts, and its actors for each job
+
+TEXTS = [
+    "One sentence here. Another one there. A third. " * 20,
+    "",
+    "Dogs bark. Cats purr!",
+    " \n ",
+    "Naïve café. 東京。",
+]
+
+
+def articles(copies: int = 6) -> pa.Table:
+    texts = [f"{copy}. {text}" if text.strip() else text for copy in range(copies) for text in TEXTS]
+    rows = range(len(texts))
+    return pa.table({"text": texts, "key": [f"d{row}" for row in rows], "n": rows, "unused": [None for _ in rows]})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        _temp_dir=str(tmp_path_factory.mktemp("r")),
+        logging_level=logging.ERROR,
+        log_to_driver=False,
+    )
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    yield
+    ray.shutdown()
+
+
+def dataset(table: pa.Table, cuts: list[int]) -> Any:
+    """Blocks between the cuts; two equal cuts make an empty one."""
+    ends = [*cuts, table.num_rows]
+    return ray.data.from_arrow([table.slice(begin, end - begin) for begin, end in zip([0, *cuts], ends)])
+
+
+def rows(result: Any, *keys: str) -> list[dict[str, Any]]:
+    table = pa.concat_tables(block for block in ray.get(result.to_arrow_refs()) if block.num_rows)
+    return table.sort_by([(key, "ascending") for key in (*keys, "chunk")]).to_pylist()
+
+
+def expected(table: pa.Table, method: str = "pic", keep: tuple[str, ...] = (), **options: Any) -> list[dict[str, Any]]:
+    found = pychunk.segment(table, method, column="text", ids="key", **options).table.to_pylist()
+    kept = table.select(keep).to_pylist()
+    wanted = [{**row, **kept[row["document"]]} for row in found]
+    return without_documents(sorted(wanted, key=lambda row: (row["id"], row["chunk"])))
+
+
+def without_documents(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "document"} for row in found]
+
+
+def test_rows_are_those_of_segment() -> None:
+    table = articles()
+    out = adapter.segment(
+        dataset(table, [7, 7, 20]),
+        column="text",
+        ids="key",
+        keep=["n"],
+        vectors="chunk",
+        concurrency=2,
+        batch_bytes=900,
+    )
+    found = rows(out, "id")
+    assert without_documents(found) == expected(table, keep=("n",), vectors="chunk")
+    assert len({row["document"] for row in found}) == len({row["id"] for row in found}) == 18
+    block = next(block for block in ray.get(out.to_arrow_refs()) if block.num_rows)
+    alone = pychunk.segment(table, column="text", ids="key", vectors="chunk").table
+    assert block.schema.field("vector").type == alone.schema.field("vector").type
+    assert block.schema.metadata[b"pychunk"] == alone.schema.metadata[b"pychunk"]  # an index asks for the encoder
+
+
+def test_without_ids_the_document_is_the_key() -> None:
+    table = articles()
+    once = rows(adapter.segment(dataset(table, [3]), "sentence", column="text"), "document")
+    again = rows(adapter.segment(dataset(table, [8, 19]), "sentence", column="text"), "document")
+    assert once == again
+    alone = pychunk.segment(table, "sentence", column="text").table.to_pylist()
+    in_order = sorted(without_documents(alone), key=lambda row: (row["chunk_id"], row["chunk"]))
+    assert sorted(without_documents(once), key=lambda row: (row["chunk_id"], row["chunk"])) == in_order
+
+
+def test_pandas_blocks_and_the_only_string_column() -> None:
+    pd = pytest.importorskip("pandas")
+    table = articles(1).select(["text", "n"])
+    out = rows(adapter.segment(ray.data.from_pandas(pd.DataFrame(table.to_pandas())), "sentence", ids="n"), "id")
+    alone = pychunk.segment(table, "sentence", ids="n").table.to_pylist()
+    assert without_documents(out) == without_documents(alone)
+
+
+def test_rows_that_are_not_text() -> None:
+    table = pa.table({"text": ["One. Two.", None, "Three."], "key": ["a", "b", "c"]})
+    good = expected(table, "sentence", on_error="skip")
+
+    def run(on_error: str) -> list[dict[str, Any]]:
+        return rows(adapter.segment(dataset(table, [1]), "sentence", column="text", ids="key", on_error=on_error), "id")
+
+    assert without_documents(run("skip")) == good
+    found = run("row")
+    assert [row["id"] for row in found] == ["a", "a", "b", "c"]
+    assert [row["error"] for row in found] == [None, None, "the text is null", None]
+    with pytest.raises(Exception, match="id 'b': the text is null; mend it or pass on_error='skip' or 'row'"):
+        run("raise")
+
+
+def test_what_cannot_work_is_said_before_anything_runs(tmp_path: Path) -> None:
+    def never(block: pa.Table) -> pa.Table:
+        (tmp_path / "ran").touch()
+        return block
+
+    lazy = dataset(articles(1), []).map_batches(never, batch_format="pyarrow")
+    with pytest.raises(ValueError, match="unknown method 'semantics'; choose one of pic"):
+        adapter.segment(lazy, "semantics", column="text")
+    with pytest.raises(ValueError, match="max_tokens"):
+        adapter.segment(lazy, column="text", max_tokens=0)
+    assert not (tmp_path / "ran").exists()
+    with pytest.raises(ValueError, match="keep: no column 'title'; the columns are text, key, n, unused"):
+        adapter.segment(dataset(articles(1), []), column="text", keep=["title"])
+
+
+def test_a_worker_that_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Dying(adapter._Actor):
+        """Kills its own process once, with part of a block's chunks handed out."""
+
+        def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
+            for part, table in enumerate(super().__call__(block)):
+                if part == 1 and not (tmp_path / "died").exists():
+                    (tmp_path / "died").write_text(str(os.getpid()))
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield table
+
+    monkeypatch.setattr(adapter, "_Actor", Dying)
+    table = articles()
+    out = adapter.segment(dataset(table, [10, 20]), column="text", ids="key", concurrency=2, batch_bytes=900)
+    found = without_documents(rows(out, "id"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "died").read_text()), 0)
+    assert found == expected(table)
+
+
+class Recorded:
+    """In the place of a dataset: keeps what Ray is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Any] = {}
+
+    def schema(self, fetch_if_missing: bool) -> None:
+        assert not fetch_if_missing
+
+    def select_columns(self, names: list[str]) -> "Recorded":
+        self.asked["names"] = names
+        return self
+
+    def map_batches(self, actor: Any, **arguments: Any) -> dict[str, Any]:
+        return {**self.asked, **arguments}
+
+
+def test_resources_are_asked_for() -> None:
+    asked: Any = adapter.segment(Recorded(), column="text", ids="key", keep=["n"], num_gpus=0.5, concurrency=(1, 3))
+    assert (asked["num_gpus"], asked["num_cpus"], asked["batch_size"]) == (0.5, 1, adapter.GPU_ROWS)
+    assert (asked["compute"].min_size, asked["compute"].max_size) == (1, 3)
+    assert asked["names"] == ["text", "key", "n"]
+    asked = adapter.segment(Recorded(), num_cpus=4, batch_size=10)
+    assert (asked["num_gpus"], asked["num_cpus"], asked["batch_size"]) == (None, 4, 10)
+    assert asked["fn_constructor_args"][0].options["threads"] == 4
+    assert "names" not in asked

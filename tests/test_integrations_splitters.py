@@ -1,0 +1,269 @@
+"""pychunk behind the interfaces of LangChain, LlamaIndex, chonkie and chunking_evaluation, in their own harnesses."""
+
+import asyncio
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_text import TEXTS
+
+import pychunk
+from pychunk.integrations import chunking_evaluation
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+#: The third text repeats itself: a search for "Yes." finds it inside the sentence before.
+REPEATS = "Yes. No. He said Yes. Yes. He said Yes. No."
+DOCUMENTS = ["One sentence here. Another one there.", "", REPEATS, " \n ", "Naïve café. 東京は首都。 🧑‍🚀 flew."]
+BATCHES = st.lists(TEXTS, max_size=4)
+
+
+def spans(texts: list[str], method: str = "sentence", **options: Any) -> list[list[tuple[int, int]]]:
+    lists = pychunk.segment(texts, method, **options).by_document()
+    return [[(chunk.start, chunk.end) for chunk in chunks] for chunks in lists]
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many documents each call of a Segmenter got."""
+    calls: list[int] = []
+    call = pychunk.Segmenter.__call__
+
+    def counted(self: Any, batch: Any, **arguments: Any) -> Any:
+        calls.append(1 if isinstance(batch, str) else len(batch))
+        return call(self, batch, **arguments)
+
+    monkeypatch.setattr(pychunk.Segmenter, "__call__", counted)
+    return calls
+
+
+@pytest.fixture(scope="module")
+def langchain() -> Any:
+    pytest.importorskip("langchain_text_splitters")
+    from pychunk.integrations import langchain
+
+    return langchain
+
+
+def test_langchain_spans_are_exact(langchain: Any) -> None:
+    @given(BATCHES)
+    @settings(deadline=None, max_examples=50)
+    def check(texts: list[str]) -> None:
+        texts = [*DOCUMENTS, *texts]
+        splitter = langchain.PychunkTextSplitter("sentence", add_start_index=True)
+        parts = splitter.create_documents(texts, [{"row": row} for row in range(len(texts))])
+        found: list[list[tuple[int, int]]] = [[] for _ in texts]
+        for part in parts:
+            start, row = part.metadata["start_index"], part.metadata["row"]
+            assert texts[row][start : start + len(part.page_content)] == part.page_content
+            found[row].append((start, start + len(part.page_content)))
+        assert found == spans(texts)
+        single = [[part.page_content for part in parts if part.metadata["row"] == row] for row in range(len(texts))]
+        assert [splitter.split_text(text) for text in texts] == single
+
+    check()
+
+
+def test_langchain_runs_it(langchain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from langchain_core.documents import Document
+    from langchain_text_splitters import TextSplitter
+
+    documents = [Document(page_content=text, metadata={"row": row, "tags": []}) for row, text in enumerate(DOCUMENTS)]
+    splitter = pickle.loads(pickle.dumps(langchain.PychunkTextSplitter("sentence")))
+    assert isinstance(splitter, TextSplitter)
+    calls = count_calls(monkeypatch)
+    parts = splitter.split_documents(documents)
+    assert calls == [len(DOCUMENTS)]
+    assert [part.page_content for part in parts if part.metadata["row"] == 2] == splitter.split_text(REPEATS)
+    assert "start_index" not in parts[0].metadata
+    parts[0].metadata["tags"].append("changed")
+    assert parts[1].metadata["tags"] == documents[0].metadata["tags"] == []
+    assert splitter.transform_documents(documents)[1:] == parts[1:]
+    assert asyncio.run(splitter.atransform_documents(documents))[1:] == parts[1:]
+
+
+def test_langchain_metadata_must_fit(langchain: Any) -> None:
+    with pytest.raises(ValueError, match="one for each of 2 texts; got 1"):
+        langchain.PychunkTextSplitter().create_documents(["a", "b"], [{}])
+    with pytest.raises(ValueError, match="chunk_size"):
+        langchain.PychunkTextSplitter(chunk_size=100)
+
+
+@pytest.fixture(scope="module")
+def llama_index() -> Any:
+    pytest.importorskip("llama_index.core")
+    from pychunk.integrations import llama_index
+
+    return llama_index
+
+
+def test_llama_index_spans_are_exact(llama_index: Any) -> None:
+    from llama_index.core import Document
+
+    parser = llama_index.PychunkNodeParser("sentence")
+
+    @given(BATCHES)
+    @settings(deadline=None, max_examples=50)
+    def check(texts: list[str]) -> None:
+        texts = [*DOCUMENTS, *texts]
+        documents = [Document(text=text, id_=str(row)) for row, text in enumerate(texts)]
+        found: list[list[tuple[int, int]]] = [[] for _ in texts]
+        nodes = parser.get_nodes_from_documents(documents)
+        for node in nodes:
+            assert texts[int(node.ref_doc_id)][node.start_char_idx : node.end_char_idx] == node.text
+            found[int(node.ref_doc_id)].append((node.start_char_idx, node.end_char_idx))
+        assert found == spans(texts)
+        single = [node.text for document in documents for node in parser.get_nodes_from_documents([document])]
+        assert [node.text for node in nodes] == single
+
+    check()
+
+
+def test_llama_index_runs_it(llama_index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from llama_index.core import Document
+    from llama_index.core.ingestion import IngestionPipeline
+    from llama_index.core.schema import NodeRelationship
+
+    documents = [Document(text=text, id_=f"d{row}", metadata={"row": row}) for row, text in enumerate(DOCUMENTS)]
+    parser = llama_index.PychunkNodeParser("sentence", vectors="chunk", id_func=lambda i, doc: f"{doc.id_}-{i}")
+    calls = count_calls(monkeypatch)
+    nodes = IngestionPipeline(transformations=[parser]).run(documents=documents)
+    assert calls == [len(DOCUMENTS)]
+    own = [node for node in nodes if node.metadata["row"] == 2]
+    assert [(node.start_char_idx, node.end_char_idx) for node in own] == spans([REPEATS])[0]
+    assert [node.id_ for node in own] == [f"d2-{i}" for i in range(len(own))]
+    assert own[1].relationships[NodeRelationship.SOURCE].node_id == "d2"
+    assert own[1].prev_node.node_id == "d2-0"
+    assert own[1].next_node.node_id == "d2-2"
+    assert own[0].prev_node is own[-1].next_node is None
+    vectors = pychunk.segment(REPEATS, "sentence", vectors="chunk").table["vector"].to_pylist()
+    assert [node.embedding for node in own] == vectors
+    asynchronous = asyncio.run(parser.acall(documents))
+    assert [node.text for node in asynchronous] == [node.text for node in nodes]
+
+
+def test_llama_index_parses_nodes_again(llama_index: Any) -> None:
+    from llama_index.core import Document
+    from llama_index.core.ingestion import IngestionPipeline
+
+    stages = [llama_index.PychunkNodeParser("paragraph"), llama_index.PychunkNodeParser("sentence")]
+    nodes = IngestionPipeline(transformations=stages).run(documents=[Document(text="One. Two.\n\nThree. Four.")])
+    assert [node.text for node in nodes] == ["One.", "Two.", "Three.", "Four."]
+    assert [node.start_char_idx for node in nodes] == [0, 5, 0, 7]  # in the node that was parsed
+
+
+def test_llama_index_stores_it(llama_index: Any) -> None:
+    from llama_index.core import Document
+
+    parser = llama_index.PychunkNodeParser("fixed", size=2, unit="words", include_prev_next_rel=False)
+    text = "One two. Three four. Five six."
+    stored = parser.to_dict()
+    del stored["id_func"]  # a function's name, which no node parser reads back
+    for copy in (pickle.loads(pickle.dumps(parser)), llama_index.PychunkNodeParser.from_dict(stored)):
+        assert not copy.include_prev_next_rel
+        assert [node.text for node in copy([Document(text=text)])] == ["One two.", "Three four.", "Five six."]
+    with pytest.raises(ValueError, match="has no option 'breakpoint'"):
+        llama_index.PychunkNodeParser("pic", breakpoint=3)
+
+
+@pytest.fixture(scope="module")
+def chonkie() -> Any:
+    pytest.importorskip("chonkie")
+    from pychunk.integrations import chonkie
+
+    return chonkie
+
+
+def test_chonkie_spans_are_exact(chonkie: Any) -> None:
+    chunker = chonkie.PychunkChunker("sentence")
+
+    @given(BATCHES)
+    @settings(deadline=None, max_examples=50)
+    def check(texts: list[str]) -> None:
+        texts = [*DOCUMENTS, *texts]
+        lists = chunker.chunk_batch(texts)
+        assert [[(chunk.start_index, chunk.end_index) for chunk in chunks] for chunks in lists] == spans(texts)
+        for text, chunks in zip(texts, lists):
+            assert all(text[chunk.start_index : chunk.end_index] == chunk.text for chunk in chunks)
+            assert [chunk.text for chunk in chunker(text)] == [chunk.text for chunk in chunks]
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("pic", {}),
+        ("sentence", {}),
+        ("recursive", {"size": 20, "unit": "characters"}),
+        ("fixed", {"size": 4, "unit": "words"}),
+        ("sentence", {"max_tokens": None}),
+    ],
+)
+def test_chonkie_chunks_have_token_counts(chonkie: Any, method: str, options: dict[str, Any]) -> None:
+    counted = pychunk.segment(DOCUMENTS, "sentence", max_tokens=10**6)
+    tokens = {(chunk.document, chunk.start, chunk.end): chunk.tokens for chunk in counted}
+    lists = chonkie.PychunkChunker(method, **options)(DOCUMENTS)
+    assert [[(chunk.start_index, chunk.end_index) for chunk in chunks] for chunks in lists] == spans(
+        DOCUMENTS, method, **options
+    )
+    for document, chunks in enumerate(lists):
+        for chunk in chunks:
+            assert chunk.token_count > 0
+            span = (document, chunk.start_index, chunk.end_index)
+            assert chunk.token_count == tokens.get(span, chunk.token_count)
+
+
+def test_chonkie_runs_it(chonkie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from chonkie import BaseChunker, Chunk, Document, Pipeline
+
+    chunker = pickle.loads(pickle.dumps(chonkie.PychunkChunker("sentence", vectors="chunk")))
+    assert isinstance(chunker, BaseChunker)
+    assert repr(chunker) == "PychunkChunker('sentence')"
+    calls = count_calls(monkeypatch)
+    lists = chunker(DOCUMENTS)
+    assert calls == [len(DOCUMENTS)]
+    assert all(type(chunk) is Chunk for chunks in lists for chunk in chunks)
+    vectors = pychunk.segment(REPEATS, "sentence", vectors="chunk").table["vector"].to_pylist()
+    assert [chunk.embedding for chunk in lists[2]] == vectors
+    assert asyncio.run(chunker.achunk(REPEATS))[1].text == lists[2][1].text
+    assert chunker([]) == []
+
+    document = chunker.chunk_document(Document(content=REPEATS, metadata={"file": "a"}))
+    assert [chunk.text for chunk in document.chunks] == [chunk.text for chunk in lists[2]]
+    assert document.chunks[0].metadata == {"file": "a"}
+    two_words = Pipeline().chunk_with("pychunk", method="fixed", options={"size": 2, "unit": "words"})
+    document = two_words.run(texts="One two. Three four.")
+    assert [chunk.text for chunk in document.chunks] == ["One two.", "Three four."]
+    piped = Pipeline().chunk_with("pychunk", method="sentence").run(texts=DOCUMENTS)
+    assert [[chunk.start_index for chunk in each.chunks] for each in piped] == [
+        [start for start, _ in each] for each in spans(DOCUMENTS)
+    ]
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_chunking_evaluation_finds_every_chunk(text: str) -> None:
+    """Its harness searches each chunk in the corpus, by its exact text first."""
+    at = 0
+    for piece in chunking_evaluation.PychunkChunker("sentence").split_text(text):
+        at = text.index(piece, at) + len(piece)
+        assert piece.strip() == piece != ""
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "command"),
+    [
+        ("langchain", "langchain_text_splitters", "pip install langchain-text-splitters"),
+        ("llama_index", "llama_index", "pip install llama-index-core"),
+        ("chonkie", "chonkie", "pip install chonkie"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_command(module: str, package: str, command: str, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; import pychunk.integrations.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr.strip().endswith(command), done.stderr
