@@ -55,6 +55,9 @@ class Bench:
         installations: one, or two that take turns within every round.
         prepared: workloads that every process prepares, timed or not, so that what lies in its memory is the same.
         step: called after each workload of each round.
+
+    Attributes:
+        corpora: the texts, by corpus.
     """
 
     def __init__(
@@ -65,7 +68,8 @@ class Bench:
         self._step = step
         self._folder = tempfile.TemporaryDirectory()
         self._texts = Path(self._folder.name) / "texts.json"
-        self._texts.write_text(json.dumps(corpora()), encoding="utf-8")
+        self.corpora = corpora()
+        self._texts.write_text(json.dumps(self.corpora), encoding="utf-8")
 
     def __enter__(self) -> Bench:
         return self

@@ -10,7 +10,6 @@ from . import saved
 from .compare import Verdict, by_calibration, by_pairs, verdicts
 from .launch import Installation
 from .measure import Bench, Figures, Run
-from .texts import corpora
 from .workloads import WORKLOADS
 
 #: Told before a measurement: (what, steps that will come).
@@ -46,14 +45,14 @@ class Session:
     def alone(self, here: Installation) -> Outcome:
         """Measures one installation."""
         with self._bench([here], self.names) as bench:
-            return self._outcome(self._measure(bench, "measuring", self.names, self.rounds)[0])
+            return self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
     def with_saved(self, here: Installation, base_file: Path, limit: float) -> Outcome:
         """Compares with the run in a file; ValueError where the file cannot be used."""
         base, base_definitions = saved.load(base_file)
         prepared = [name for name in WORKLOADS if name in self.names or name in base.figures]
         with self._bench([here], prepared) as bench:
-            outcome = self._outcome(self._measure(bench, "measuring", self.names, self.rounds)[0])
+            outcome = self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
             def again(suspects: list[str]) -> tuple[dict[str, Figures], dict[str, Figures]]:
                 return self._measure(bench, "measuring again", suspects, self._more)[0].figures, base.figures
@@ -75,7 +74,7 @@ class Session:
         """Compares with another installation, both measured in turns."""
         with self._bench([here, other], self.names) as bench:
             mine, base = self._measure(bench, "measuring both", self.names, self.rounds)
-            outcome = self._outcome(mine)
+            outcome = self._outcome(bench, mine)
 
             def again(suspects: list[str]) -> tuple[dict[str, Figures], dict[str, Figures]]:
                 runs = self._measure(bench, "measuring both again", suspects, self._more)
@@ -98,12 +97,12 @@ class Session:
         self.announce(what, rounds * len(names))
         return bench.measure(names, rounds)
 
-    def _outcome(self, run: Run) -> Outcome:
-        texts = corpora()
+    def _outcome(self, bench: Bench, run: Run) -> Outcome:
         for name in self.names:
             check_answer(name, run)
-        definitions = {name: WORKLOADS[name].definition(texts[WORKLOADS[name].corpus]) for name in self.names}
-        sizes = {name: sum(len(text.encode()) for text in texts[WORKLOADS[name].corpus]) for name in self.names}
+        texts = {name: bench.corpora[WORKLOADS[name].corpus] for name in self.names}
+        definitions = {name: WORKLOADS[name].definition(texts[name]) for name in self.names}
+        sizes = {name: sum(len(text.encode()) for text in texts[name]) for name in self.names}
         return Outcome(run, definitions, sizes, [], [])
 
     def _complete(self, outcome: Outcome, base: Run, redefined: list[str]) -> None:
