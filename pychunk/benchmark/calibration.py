@@ -35,7 +35,7 @@ class Calibration:
         for loop in self._loops:
             loop()
 
-    def seconds(self, times: int = 3) -> float:
+    def seconds(self, times: int = 1) -> float:
         """CPU seconds: the geometric mean over the loops of the fastest of so many timings."""
         return math.exp(sum(math.log(min(timed(loop) for _ in range(times))) for loop in self._loops) / 2)
 

@@ -46,13 +46,14 @@ def import_pychunk(package: str | None) -> dict[str, Any]:
 
     import pychunk
 
+    backend = pychunk.backend()
     folder = Path(pychunk.__file__).resolve().parent
     if package is not None and folder != Path(package):
         raise ImportError(f"{sys.executable} imports pychunk from {folder}; {package} expected")
     return {
         "package": str(folder),
-        "pychunk": pychunk.backend()["version"],
-        "isa": pychunk.backend()["isa"],
+        "pychunk": backend.get("version"),
+        "isa": backend.get("isa"),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cpu": cpu_model(),
@@ -114,7 +115,10 @@ def serve(lines: Any, out: Any) -> None:
         out.write(json.dumps(message) + "\n")
         out.flush()
 
-    first = json.loads(lines.readline())
+    line = lines.readline()
+    if not line:  # interrupted before the first request
+        return
+    first = json.loads(line)
     facts = import_pychunk(first["package"])
     corpora = json.loads(Path(first["texts"]).read_text(encoding="utf-8")) if first["names"] else {}
     bench = Bench(first["names"], corpora)

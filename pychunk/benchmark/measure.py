@@ -15,7 +15,7 @@ from .texts import corpora
 
 #: Timings of a workload in one process, of which the fastest counts. Noise of the moment only ever adds; what is left
 #: is where a process's memory came to lie, 1 to 5 %, which more timings in the same process cannot show.
-TIMINGS = 4
+TIMINGS = 12
 
 
 @dataclass
@@ -55,17 +55,23 @@ class Bench:
         installations: one, or two that take turns within every round.
         prepared: workloads that every process prepares, timed or not, so that what lies in its memory is the same.
         step: called after each workload of each round.
+        check: called with the first installation's run before any of its timings; raises to end a useless one.
 
     Attributes:
         corpora: the texts, by corpus.
     """
 
     def __init__(
-        self, installations: Sequence[Installation], prepared: Sequence[str], step: Callable[[], None] = lambda: None
+        self,
+        installations: Sequence[Installation],
+        prepared: Sequence[str],
+        step: Callable[[], None] = lambda: None,
+        check: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self.installations = list(installations)
         self.prepared = list(prepared)
         self._step = step
+        self._check = check
         self._folder = tempfile.TemporaryDirectory()
         self._texts = Path(self._folder.name) / "texts.json"
         self.corpora = corpora()
@@ -93,6 +99,7 @@ class Bench:
             }
             for at, process in processes.items():
                 _note(runs[at], process.about)
+            self._check(runs[0])
             for name in names:
                 here = [at for at in order if name in processes[at].about["answers"]]
                 for at, timings in _timed({at: processes[at] for at in here}, name).items():

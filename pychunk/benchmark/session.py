@@ -91,15 +91,13 @@ class Session:
         return self.rounds + (self.rounds + 1) // 2
 
     def _bench(self, installations: list[Installation], prepared: Sequence[str]) -> Bench:
-        return Bench(installations, prepared, self.step)
+        return Bench(installations, prepared, self.step, check_answers)
 
     def _measure(self, bench: Bench, what: str, names: Sequence[str], rounds: int) -> list[Run]:
         self.announce(what, rounds * len(names))
         return bench.measure(names, rounds)
 
     def _outcome(self, bench: Bench, run: Run) -> Outcome:
-        for name in self.names:
-            check_answer(name, run)
         texts = {name: bench.corpora[WORKLOADS[name].corpus] for name in self.names}
         definitions = {name: WORKLOADS[name].definition(texts[name]) for name in self.names}
         sizes = {name: sum(len(text.encode()) for text in texts[name]) for name in self.names}
@@ -120,15 +118,14 @@ class Session:
                 outcome.verdicts.append(Verdict(name, "missing", note=mine.missing.get(name, "")))
 
 
-def check_answer(name: str, run: Run) -> None:
-    """ValueError, naming the workload, where this installation's answer is wrong."""
-    if name in run.wrong:
-        raise ValueError(f"workload {name} failed: {run.wrong[name]}")
-    if name in run.answers and run.answers[name] != WORKLOADS[name].answer:
-        raise ValueError(
-            f"workload {name} gave a wrong answer: its spans' hash is {run.answers[name]}, "
-            f"{WORKLOADS[name].answer} expected"
-        )
+def check_answers(run: Run) -> None:
+    """ValueError, naming the workload, where this installation fails or answers wrongly."""
+    for name, reason in run.wrong.items():
+        raise ValueError(f"workload {name} failed: {reason}")
+    for name, found in run.answers.items():
+        expected = WORKLOADS[name].answer
+        if found != expected:
+            raise ValueError(f"workload {name} gave a wrong answer: its spans' hash is {found}, {expected} expected")
 
 
 def _other_machine(run: Run, base: Run) -> list[str]:

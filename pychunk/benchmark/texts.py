@@ -91,18 +91,18 @@ class Author:
 def corpora() -> dict[str, list[str]]:
     """The documents of every workload, by the name of the corpus.
 
-    ``articles``: 1.8 MB in documents of 1 to 15 kB; ``few``: a quarter of them; ``large``: all as one document;
-    ``tiny``: 4,000 sentences; ``small``: one document of about 6 kB; ``leaflet``: the beginning of another, 0.6 kB.
+    ``articles``: 0.2 MB in documents of 1 to 15 kB; ``few``: a quarter of them; ``large``: all as one document;
+    ``tiny``: 1,000 sentences; ``small``: one document of about 6 kB; ``leaflet``: three sentences.
     """
     author = Author(seed=20240229)
-    articles = [author.document(sections=1 + number % 6) for number in range(260)]
-    tiny = [author.sentence() for _ in range(4000)]
+    articles = [author.document(sections=1 + number % 6) for number in range(32)]
+    tiny = [author.sentence() for _ in range(1000)]
     large = "\n\n".join(articles)
     return {
         "articles": articles,
-        "few": articles[:65],
+        "few": articles[:8],
         "large": [large],
         "tiny": tiny,
         "small": [author.document(sections=3)],
-        "leaflet": [author.document(sections=1)[:600]],
+        "leaflet": [" ".join(author.sentence() for _ in range(3))],
     }
