@@ -161,7 +161,7 @@ def noisy(random: np.random.Generator, cost: float, rounds: int, deviation: floa
     speed = 1 + 0.3 * random.random(rounds)
     burst = np.where(random.random(rounds) < 0.1, 1 + random.random(rounds), 1)
     cpu = cost * speed * burst * np.exp(deviation * random.normal(size=rounds))
-    return measure.Figures(cpu.tolist(), (cpu * 1.1).tolist(), speed.tolist())
+    return measure.Figures(cpu.tolist(), (cpu * 1.1).tolist(), speed.tolist(), [0.1] * rounds)
 
 
 def test_intervals_hold_what_they_say() -> None:
@@ -188,7 +188,7 @@ def test_noise_raises_no_alarm_and_slowdowns_do(cost: float, least: float, most:
 
 
 def flat(cost: float) -> measure.Figures:
-    return measure.Figures([cost] * 5, [cost] * 5, [1.0] * 5)
+    return measure.Figures([cost] * 5, [cost] * 5, [1.0] * 5, [0.25] * 5)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +218,25 @@ def test_the_second_measurement_decides(first: float, second: float | None, stat
     assert math.isclose(found["pic"].ratio.value, first if second is None else second)
     assert (found["pic"].first is not None) == (second is not None)
     assert found["same"].status == "unchanged"
+
+
+def test_a_busy_machine_raises_no_alarm_that_its_load_explains() -> None:
+    quiet, busy = flat(1.0), flat(1.12)
+    assert compare.status_of(compare.by_calibration(busy, quiet), 0.1) == "regressed"
+    busy.waiting = [0.8] * 5
+    assert compare.status_of(compare.by_calibration(busy, quiet), 0.1) == "unclear"
+    slow = measure.Figures([1.4] * 5, [1.4] * 5, [1.0] * 5, [0.8] * 5)
+    assert compare.status_of(compare.by_calibration(slow, quiet), 0.1) == "regressed"
+
+
+@given(st.lists(st.tuples(st.floats(0.001, 10), st.floats(0, 10)), min_size=1, max_size=20))
+def test_a_round_keeps_the_fastest_timing_and_the_share_of_waiting(timings: list[tuple[float, float]]) -> None:
+    figures = measure.Figures()
+    figures.add([{"cpu": cpu, "wall": cpu + waited, "calibration": 2 * cpu} for cpu, waited in timings])
+    assert figures.cpu == [min(cpu for cpu, _ in timings)]
+    assert figures.costs == [0.5]
+    cpu, waited = (sum(each) for each in zip(*timings))
+    assert math.isclose(figures.waiting[0], waited / (cpu + waited), abs_tol=1e-9)
 
 
 def test_noise_wider_than_the_slowdown_is_unclear() -> None:

@@ -59,8 +59,11 @@ def standard_error(values: Sequence[float], trim: tuple[float, float]) -> float:
     return math.sqrt(variance / count) * count / len(some)
 
 
-def ratio_of_means(new: Sequence[float], base: Sequence[float]) -> Ratio:
+def ratio_of_means(new: Sequence[float], base: Sequence[float], doubt: float = 0.0) -> Ratio:
     """New over base, from the figures of each; both must be positive.
+
+    Args:
+        doubt: widens the interval to either side, 0.1 by 10 %: what may differ by more than the figures show.
 
     Example:
         >>> ratio_of_means([2.0, 2.0], [1.0, 1.0])
@@ -68,7 +71,7 @@ def ratio_of_means(new: Sequence[float], base: Sequence[float]) -> Ratio:
     """
     logs = [[math.log(value) for value in values] for values in (new, base)]
     error = math.hypot(*(standard_error(each, OF_TIMES) for each in logs))
-    return _ratio(trimmed_mean(logs[0], OF_TIMES) - trimmed_mean(logs[1], OF_TIMES), error)
+    return _ratio(trimmed_mean(logs[0], OF_TIMES) - trimmed_mean(logs[1], OF_TIMES), error, doubt)
 
 
 def mean_of_ratios(new: Sequence[float], base: Sequence[float]) -> Ratio:
@@ -82,7 +85,8 @@ def mean_of_ratios(new: Sequence[float], base: Sequence[float]) -> Ratio:
     return _ratio(trimmed_mean(logs, OF_RATIOS), standard_error(logs, OF_RATIOS))
 
 
-def _ratio(log: float, error: float) -> Ratio:
-    low = math.exp(log - WIDTH * error) if math.isfinite(error) else 0.0
-    high = math.exp(log + WIDTH * error) if error < 100 else math.inf
+def _ratio(log: float, error: float, doubt: float = 0.0) -> Ratio:
+    to_side = WIDTH * error + doubt
+    low = math.exp(log - to_side) if math.isfinite(error) else 0.0
+    high = math.exp(log + to_side) if to_side < 100 else math.inf
     return Ratio(math.exp(log), low, high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +21,15 @@ TIMINGS = 12
 
 @dataclass
 class Figures:
-    """A workload's timings, a number a round: seconds a call, and the calibration's seconds."""
+    """A workload's timings, a number a round: seconds a call, the calibration's, and the share of time spent waiting.
+
+    Waiting is wall time in which other processes had the CPU, from 0 to 1: how busy the machine was.
+    """
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     calibration: list[float] = field(default_factory=list)
+    waiting: list[float] = field(default_factory=list)
 
     @property
     def costs(self) -> list[float]:
@@ -35,6 +40,8 @@ class Figures:
         """The fastest of one process's timings, each figure by itself."""
         for name, values in (("cpu", self.cpu), ("wall", self.wall), ("calibration", self.calibration)):
             values.append(min(timing[name] for timing in timings))
+        cpu, wall = (math.fsum(timing[name] for timing in timings) for name in ("cpu", "wall"))
+        self.waiting.append(max(0.0, 1 - cpu / wall))
 
 
 @dataclass

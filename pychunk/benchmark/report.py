@@ -36,6 +36,7 @@ def figures(run: Run, sizes: Mapping[str, int], units: Mapping[str, str]) -> dic
             "wall_ms": 1e3 * statistics.median(timings.wall),
             "cost": statistics.median(timings.costs),
             "spread_percent": spread(timings.costs),
+            "waiting": statistics.median(timings.waiting),
             "rounds": len(timings.cpu),
         }
     return found
@@ -84,6 +85,9 @@ def print_comparison(found: Sequence[Verdict], limit: float, out: Console) -> No
     if worse:
         out.print(Text(f"{len(worse)} of {compared} slower by more than {100 * limit:g} %: {', '.join(worse)}", "red"))
     else:
+        unclear = sum(each.status == "unclear" for each in found)
+        if unclear:
+            out.print(f"{unclear} unclear: over the limit, but within the noise; more --rounds, or --against, can tell")
         out.print(f"none of {compared} is slower by more than {100 * limit:g} %")
 
 

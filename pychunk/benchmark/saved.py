@@ -59,9 +59,9 @@ def load(path: Path) -> tuple[Run, dict[str, str]]:
 
 
 def _figures(entry: dict[str, Any]) -> Figures:
-    columns = {name: [float(value) for value in entry[name]] for name in ("cpu", "wall", "calibration")}
+    columns = {name: [float(value) for value in entry[name]] for name in ("cpu", "wall", "calibration", "waiting")}
     if len({len(values) for values in columns.values()}) != 1 or not columns["cpu"]:
-        raise ValueError("cpu, wall and calibration must hold one number a round each")
-    if min(min(values) for values in columns.values()) <= 0:
+        raise ValueError("cpu, wall, calibration and waiting must hold one number a round each")
+    if min(min(columns[name]) for name in ("cpu", "wall", "calibration")) <= 0:
         raise ValueError("times must be positive")
     return Figures(**columns)

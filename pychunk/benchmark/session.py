@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,9 @@ from .compare import Verdict, by_calibration, by_pairs, verdicts
 from .launch import Installation
 from .measure import Bench, Figures, Run
 from .workloads import WORKLOADS
+
+#: The share of time spent waiting from which a run is called busy.
+BUSY = 0.3
 
 #: Told before a measurement: (what, steps that will come).
 Announce = Callable[[str, int], None]
@@ -67,7 +71,7 @@ class Session:
         note = "the text or the options changed: save the base again"
         outcome.verdicts += [Verdict(name, "redefined", note=note) for name in redefined]
         self._complete(outcome, base, redefined)
-        outcome.notes += _other_machine(outcome.run, base)
+        outcome.notes += _busy(outcome.run, base) + _other_machine(outcome.run, base)
         return outcome
 
     def with_other(self, here: Installation, other: Installation, limit: float) -> Outcome:
@@ -126,6 +130,18 @@ def check_answers(run: Run) -> None:
         expected = WORKLOADS[name].answer
         if found != expected:
             raise ValueError(f"workload {name} gave a wrong answer: its spans' hash is {found}, {expected} expected")
+
+
+def _busy(run: Run, base: Run) -> list[str]:
+    shares = {}
+    for which, each in (("base", base), ("run", run)):
+        shares[which] = max((statistics.median(figures.waiting) for figures in each.figures.values()), default=0.0)
+    return [
+        f"other processes had the CPU for {100 * share:.0f} % of the {which}'s time: intervals are wider for it where "
+        "the two differ; --against compares better on a busy machine"
+        for which, share in shares.items()
+        if share > BUSY
+    ]
 
 
 def _other_machine(run: Run, base: Run) -> list[str]:
