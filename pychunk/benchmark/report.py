@@ -67,8 +67,9 @@ def print_comparison(found: Sequence[Verdict], limit: float, out: Console) -> No
     """A table, regressions first, and a line that sums up."""
     order = ["regressed", "unclear", "improved", "unchanged", "redefined", "missing", "new"]
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("workload", "status", "time", "95 % interval", "first measured", ""):
-        table.add_column(heading, justify="left" if heading in ("workload", "status", "") else "right", no_wrap=True)
+    for heading in ("workload", "status", "time", "95 % interval", "first measured"):
+        table.add_column(heading, justify="left" if heading in ("workload", "status") else "right", no_wrap=True)
+    table.add_column("", overflow="fold")
     for each in sorted(found, key=lambda verdict: order.index(verdict.status)):
         interval = f"{percent(each.ratio.low)} to {percent(each.ratio.high)}" if each.ratio else ""
         table.add_row(
