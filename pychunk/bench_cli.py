@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from .benchmark import report, saved
 from .benchmark.launch import other_installation, this_installation
@@ -79,7 +80,7 @@ def bench(
             saved.save(save, outcome.run, outcome.definitions)
         (_print_json if as_json else _print)(outcome, limit, out)
         for note in outcome.notes:
-            Console(stderr=True, highlight=False).print(f"note: {note}", style="yellow")
+            Console(stderr=True, highlight=False).print(Text(f"note: {note}", style="yellow"))
     if any(verdict.status == "regressed" for verdict in outcome.verdicts):
         raise typer.Exit(1)
 
@@ -108,7 +109,7 @@ def _share(text: str) -> float:
 
 @contextmanager
 def _progress(console: Console) -> Iterator[tuple[Callable[[str, int], None], Callable[[], None]]]:
-    """(announce, step) of a bar, shown on a terminal alone."""
+    """(announce, step) of a bar that is shown on a terminal alone."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("preparing", total=None)

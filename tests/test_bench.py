@@ -419,11 +419,11 @@ def test_the_other_package_is_the_one_timed(tmp_path: Path) -> None:
 
 
 def test_a_base_that_lacks_a_method_compares_the_rest(tmp_path: Path) -> None:
-    other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", "raise ValueError('unknown method')"))
+    other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", "raise ValueError('unknown method [onnx]')"))
     result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "1", "--against", str(other)])
     assert result.exit_code == 0, result.output
     assert "new" in result.stdout
-    assert "ValueError: unknown method" in " ".join(result.stdout.split())
+    assert "ValueError: unknown method [onnx]" in " ".join(result.stdout.split())
 
 
 def test_an_interpreter_without_pychunk_says_so(tmp_path: Path) -> None:

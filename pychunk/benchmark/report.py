@@ -78,7 +78,7 @@ def print_comparison(found: Sequence[Verdict], limit: float, out: Console) -> No
             percent(each.ratio.value) if each.ratio else "",
             interval,
             percent(each.first.value) if each.first else "",
-            each.note,
+            Text(each.note, overflow="fold"),
         )
     out.print(table)
     worse = [each.name for each in found if each.status == "regressed"]
