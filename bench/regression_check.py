@@ -85,7 +85,8 @@ def main() -> None:
             rows.append({"slowed": slowed, "same": same, "planted": planted})
             target = next(each for each in planted if each.name == slowed)
             load = os.getloadavg()[0]
-            print(f"trial {number + 1}, {time.monotonic() - begun:.0f} s, load {load:.1f}: {described(target)}")
+            taken = f"{time.monotonic() - begun:.0f} s, load {load:.1f}"
+            print(f"trial {number + 1} ({taken}; {found} found, {false_alarms} false so far): {described(target)}")
             for each in alarms:
                 print(f"  false alarm, same code: {described(each)}")
             for each in others:
