@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from . import engine, eval_cli, index_cli, model_cli
+from . import bench_cli, engine, eval_cli, index_cli, model_cli
 from .chunks import Chunk, ChunkBatch
 from .cli_batches import Shares, progress_bar, rate_of, segmented
 from .cli_errors import readable_errors
@@ -34,6 +34,7 @@ app.add_typer(model_cli.app, name="model")
 app.command("export")(model_cli.export)
 app.command("eval", epilog=eval_cli.EPILOG)(eval_cli.evaluate)
 app.command("index", epilog=index_cli.INDEX_EPILOG)(index_cli.index)
+app.command("bench", epilog=bench_cli.EPILOG)(bench_cli.bench)
 app.command("search", epilog=index_cli.SEARCH_EPILOG)(index_cli.search)
 
 

@@ -1,0 +1,135 @@
+"""Starts the processes that are timed, under this interpreter or another."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+CHILD = Path(__file__).resolve().parent / "child.py"
+
+#: One thread, so that CPU time measures all work; and the C library's allocator at fixed thresholds, because it else
+#: adapts them to what was freed before, so that a workload's page faults would depend on the workloads beside it.
+SETTINGS = {
+    "PYCHUNK_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+}
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An interpreter and the pychunk that it is to import.
+
+    Attributes:
+        package: folder of that pychunk; None: whichever the interpreter finds.
+        inherits: whether PYTHONPATH applies; for another interpreter it would point at this installation.
+        program: what runs in the process.
+    """
+
+    python: str
+    package: str | None
+    inherits: bool = True
+    program: Path = CHILD
+
+
+def this_installation() -> Installation:
+    """The pychunk that this module belongs to."""
+    return Installation(sys.executable, str(Path(__file__).resolve().parents[1]))
+
+
+def other_installation(python: str) -> Installation:
+    """The pychunk of another interpreter, or of the virtual environment in a folder.
+
+    Raises:
+        ValueError: there is no such interpreter, or it cannot import pychunk.
+    """
+    path = Path(python)
+    found = str(path / "bin" / "python") if path.is_dir() else shutil.which(python)
+    if found is None or not Path(found).is_file():
+        raise ValueError(f"no Python interpreter at {python!r}: give its file, or the folder of a virtual environment")
+    found = os.path.abspath(found)  # not resolved: a virtual environment's interpreter is a link
+    with Process(Installation(found, None, inherits=False), [], "") as process:
+        return Installation(found, process.about["facts"]["package"], inherits=False)
+
+
+class Process:
+    """A fresh process with prepared workloads; a context manager.
+
+    Attributes:
+        about: its facts, the answers it got, and the workloads that are missing or wrong, with the reason.
+
+    Raises:
+        ValueError: it ended early; with the end of what it printed.
+    """
+
+    def __init__(self, installation: Installation, names: list[str], texts: str) -> None:
+        environment = {**os.environ, **SETTINGS}
+        if not installation.inherits:
+            for name in ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"):
+                environment.pop(name, None)
+        self._installation = installation
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._folder = tempfile.TemporaryDirectory()  # nothing there can be imported by mistake
+        self._process = subprocess.Popen(
+            [installation.python, str(installation.program)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=self._folder.name,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+        )
+        try:
+            self.about = self._ask({"package": installation.package, "texts": texts, "names": names})
+        except BaseException:
+            self.close()
+            raise
+
+    def time(self, name: str, *, warm: bool = False) -> dict[str, float]:
+        """CPU and wall seconds of a call of the workload, and the calibration's."""
+        timing: dict[str, float] = self._ask({"name": name, "warm": warm})
+        return timing
+
+    def _ask(self, question: dict[str, Any]) -> Any:
+        pipes = self._process.stdin, self._process.stdout
+        line = ""
+        if pipes[0] is not None and pipes[1] is not None:
+            try:
+                pipes[0].write(json.dumps(question) + "\n")
+                pipes[0].flush()
+                line = pipes[1].readline()
+            except BrokenPipeError:
+                line = ""
+        if not line:
+            raise ValueError(f"{self._installation.python} could not time pychunk: {self._last_words()}")
+        return json.loads(line)
+
+    def _last_words(self) -> str:
+        status = self._process.wait(timeout=10)
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended with status {status}"
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

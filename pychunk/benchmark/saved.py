@@ -1,0 +1,67 @@
+"""The file of a run that later runs are compared with."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .measure import Figures, Run
+
+#: Of the file, and of the calibration loops: a change of either makes older files incomparable.
+FORMAT = 1
+
+
+def save(path: Path, run: Run, definitions: dict[str, str]) -> None:
+    """Writes the run as JSON; the file appears whole or not at all."""
+    workloads = {
+        name: {"definition": definitions[name], "answer": run.answers[name], **asdict(figures)}
+        for name, figures in run.figures.items()
+    }
+    text = json.dumps({"format": FORMAT, "facts": run.facts, "workloads": workloads}, indent=1)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text + "\n", encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: Path) -> tuple[Run, dict[str, str]]:
+    """The run in a file, and its workloads' definitions.
+
+    Raises:
+        ValueError: the file is not one of `pychunk bench --save`, or of another format.
+        OSError: it cannot be read.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}); make it with `pychunk bench --save {path}`") from None
+    number = found.get("format") if isinstance(found, dict) else None
+    if number != FORMAT:
+        raise ValueError(
+            f"{path} has format {number!r}, but this pychunk reads {FORMAT}; make it again with "
+            f"`pychunk bench --save {path}`"
+        )
+    try:
+        workloads = found["workloads"]
+        figures = {name: _figures(each) for name, each in workloads.items()}
+        answers = {name: str(each["answer"]) for name, each in workloads.items()}
+        definitions = {name: str(each["definition"]) for name, each in workloads.items()}
+        return Run(facts=dict(found["facts"]), figures=figures, answers=answers), definitions
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({type(error).__name__}: {error}); make it again with `pychunk bench --save {path}`"
+        ) from None
+
+
+def _figures(entry: dict[str, Any]) -> Figures:
+    columns = {name: [float(value) for value in entry[name]] for name in ("cpu", "wall", "calibration", "waiting")}
+    if len({len(values) for values in columns.values()}) != 1 or not columns["cpu"]:
+        raise ValueError("cpu, wall, calibration and waiting must hold one number a round each")
+    if min(min(columns[name]) for name in ("cpu", "wall", "calibration")) <= 0:
+        raise ValueError("times must be positive")
+    return Figures(**columns)

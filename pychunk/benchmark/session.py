@@ -1,0 +1,154 @@
+"""A whole benchmark: measure, check the answers, compare."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import saved
+from .compare import Verdict, by_calibration, by_pairs, verdicts
+from .launch import Installation
+from .measure import Bench, Figures, Run
+from .workloads import WORKLOADS
+
+#: The share of time spent waiting from which a run is called busy.
+BUSY = 0.3
+
+#: Told before a measurement: (what, steps that will come).
+Announce = Callable[[str, int], None]
+
+
+@dataclass
+class Outcome:
+    """This installation's run, the definitions of its workloads, their texts' bytes; verdicts where compared."""
+
+    run: Run
+    definitions: dict[str, str]
+    sizes: dict[str, int]
+    verdicts: list[Verdict]
+    notes: list[str]
+
+
+@dataclass
+class Session:
+    """What every kind of run shares.
+
+    Attributes:
+        names: workloads to time.
+        rounds: fresh processes, or pairs of them; suspects get half as many more in their second measurement.
+        announce, step: progress.
+    """
+
+    names: Sequence[str]
+    rounds: int
+    announce: Announce = lambda what, steps: None
+    step: Callable[[], None] = lambda: None
+
+    def alone(self, here: Installation) -> Outcome:
+        """Measures one installation."""
+        with self._bench([here], self.names) as bench:
+            return self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
+
+    def with_saved(self, here: Installation, base_file: Path, limit: float) -> Outcome:
+        """Compares with the run in a file; ValueError where the file cannot be used."""
+        base, base_definitions = saved.load(base_file)
+        prepared = [name for name in WORKLOADS if name in self.names or name in base.figures]
+        with self._bench([here], prepared) as bench:
+            outcome = self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
+
+            def again(suspects: list[str]) -> tuple[dict[str, Figures], dict[str, Figures]]:
+                return self._measure(bench, "measuring again", suspects, self._more)[0].figures, base.figures
+
+            redefined = [
+                name
+                for name in outcome.run.figures
+                if name in base.figures and base_definitions[name] != outcome.definitions[name]
+            ]
+            usable = {name: each for name, each in base.figures.items() if name not in redefined}
+            outcome.verdicts = verdicts(outcome.run.figures, usable, by_calibration, limit, again)
+        note = "the text or the options changed: save the base again"
+        outcome.verdicts += [Verdict(name, "redefined", note=note) for name in redefined]
+        self._complete(outcome, base, redefined)
+        outcome.notes += _busy(outcome.run, base) + _other_machine(outcome.run, base)
+        return outcome
+
+    def with_other(self, here: Installation, other: Installation, limit: float) -> Outcome:
+        """Compares with another installation, both measured in turns."""
+        with self._bench([here, other], self.names) as bench:
+            mine, base = self._measure(bench, "measuring both", self.names, self.rounds)
+            outcome = self._outcome(bench, mine)
+
+            def again(suspects: list[str]) -> tuple[dict[str, Figures], dict[str, Figures]]:
+                runs = self._measure(bench, "measuring both again", suspects, self._more)
+                return runs[0].figures, runs[1].figures
+
+            outcome.verdicts = verdicts(mine.figures, base.figures, by_pairs, limit, again)
+        self._complete(outcome, base, [])
+        if mine.facts["package"] == base.facts["package"]:
+            outcome.notes.append(f"both interpreters import the same pychunk, {base.facts['package']}")
+        return outcome
+
+    @property
+    def _more(self) -> int:
+        return self.rounds + (self.rounds + 1) // 2
+
+    def _bench(self, installations: list[Installation], prepared: Sequence[str]) -> Bench:
+        return Bench(installations, prepared, self.step, check_answers)
+
+    def _measure(self, bench: Bench, what: str, names: Sequence[str], rounds: int) -> list[Run]:
+        self.announce(what, rounds * len(names))
+        return bench.measure(names, rounds)
+
+    def _outcome(self, bench: Bench, run: Run) -> Outcome:
+        texts = {name: bench.corpora[WORKLOADS[name].corpus] for name in self.names}
+        definitions = {name: WORKLOADS[name].definition(texts[name]) for name in self.names}
+        sizes = {name: sum(len(text.encode()) for text in texts[name]) for name in self.names}
+        return Outcome(run, definitions, sizes, [], [])
+
+    def _complete(self, outcome: Outcome, base: Run, redefined: list[str]) -> None:
+        """Adds verdicts on what only one side has, and notes on answers that differ."""
+        mine = outcome.run
+        for at, verdict in enumerate(outcome.verdicts):
+            if verdict.ratio and base.answers[verdict.name] != mine.answers[verdict.name]:
+                outcome.verdicts[at] = replace(verdict, note="the base gives other chunks")
+        for name in mine.figures:
+            if name not in base.figures and name not in redefined:
+                reason = base.missing.get(name) or base.wrong.get(name, "")
+                outcome.verdicts.append(Verdict(name, "new", note=reason))
+        for name in base.figures:
+            if name not in mine.figures and name in self.names:
+                outcome.verdicts.append(Verdict(name, "missing", note=mine.missing.get(name, "")))
+
+
+def check_answers(run: Run) -> None:
+    """ValueError, naming the workload, where this installation fails or answers wrongly."""
+    for name, reason in run.wrong.items():
+        raise ValueError(f"workload {name} failed: {reason}")
+    for name, found in run.answers.items():
+        expected = WORKLOADS[name].answer
+        if found != expected:
+            raise ValueError(f"workload {name} gave a wrong answer: its spans' hash is {found}, {expected} expected")
+
+
+def _busy(run: Run, base: Run) -> list[str]:
+    shares = {}
+    for which, each in (("base", base), ("run", run)):
+        shares[which] = max((statistics.median(figures.waiting) for figures in each.figures.values()), default=0.0)
+    return [
+        f"other processes had the CPU for {100 * share:.0f} % of the {which}'s time: intervals are wider for it where "
+        "the two differ; --against compares better on a busy machine"
+        for which, share in shares.items()
+        if share > BUSY
+    ]
+
+
+def _other_machine(run: Run, base: Run) -> list[str]:
+    kinds = {"cpu": "CPU", "isa": "instruction set", "python": "Python", "numpy": "NumPy"}
+    return [
+        f"the base was measured on another {kind} ({base.facts.get(key)}; here {run.facts[key]}): differences may be "
+        "the machine's"
+        for key, kind in kinds.items()
+        if base.facts.get(key) != run.facts[key]
+    ]

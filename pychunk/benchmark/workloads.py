@@ -1,0 +1,139 @@
+"""What is timed: methods on corpora, with the answers that they must give."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A Segmenter's options, the corpus it is called on, and the answer.
+
+    Attributes:
+        calls: calls timed together, so that one timing takes 1 to 3 ms: longer ones are interrupted on a busy machine,
+            and caches are cold after each interruption. (With 10 to 25 ms, the same code came out 7 to 17 % slower
+            when seven others waited for two cores.)
+        answer: hash of the spans that every machine must give; empty where floats may differ between CPUs.
+        chunks: where there is no hash: the fewest and the most chunks that a right answer may have.
+        unit: ``MB/s``, or ``ms`` a call where latency is the point.
+    """
+
+    name: str
+    purpose: str
+    corpus: str
+    method: str
+    options: dict[str, Any] = field(default_factory=dict)
+    calls: int = 1
+    answer: str = ""
+    chunks: tuple[int, int] = (0, 0)
+    unit: str = "MB/s"
+
+    def prepare(self, texts: list[str]) -> Callable[[], Any]:
+        """A function that calls the Segmenter once on the corpus and returns its ChunkBatch.
+
+        Raises ImportError where the method needs an extra that is not installed.
+        """
+        import pyarrow as pa
+
+        from pychunk import Segmenter
+
+        segmenter = Segmenter(self.method, threads=1, **self.options)
+        # Tiny and single documents arrive as Python strings, as in a service; large batches as Arrow, as in a pipeline.
+        batch = pa.array(texts, pa.large_string()) if self.corpus in ("articles", "few") else texts
+        return lambda: segmenter(batch)
+
+    def definition(self, texts: list[str]) -> str:
+        """Names what is timed: figures under another definition cannot be compared."""
+        timed = repr((self.method, sorted(self.options.items()), self.calls, texts))
+        return hashlib.sha256(timed.encode()).hexdigest()[:16]
+
+    def check(self, found: Any, texts: list[str]) -> str:
+        """The answer's hash; ValueError where the workload has a property and the answer lacks it."""
+        spans = spans_of(found)
+        if not self.answer:
+            check_tiling(spans, texts)
+            fewest, most = self.chunks
+            if not fewest <= len(spans) <= most:
+                raise ValueError(f"{fewest} to {most} chunks expected; got {len(spans)}")
+            return ""
+        return hash_of(spans, found)
+
+
+def spans_of(found: Any) -> np.ndarray[Any, Any]:
+    """int64[n, 3]: document, start, end in characters."""
+    return np.stack([found.table.column(name).to_numpy() for name in ("document", "start", "end")], axis=1)
+
+
+def hash_of(spans: np.ndarray[Any, Any], found: Any) -> str:
+    """16 hexadecimal digits of the spans, and of the sentences' counts where there are any."""
+    digest = hashlib.sha256(spans.astype("<i8").tobytes())
+    if "sentences" in found.table.column_names:
+        counts = [len(each) for each in found.table.column("sentences").to_pylist()]
+        digest.update(np.array(counts, dtype="<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def check_tiling(spans: np.ndarray[Any, Any], texts: list[str]) -> None:
+    """ValueError unless the spans of every document increase and leave out nothing but white space."""
+    for row, text in enumerate(texts):
+        end = 0
+        for _, start, stop in [*spans[spans[:, 0] == row].tolist(), (row, len(text), len(text))]:
+            if start < end or text[end:start].strip():
+                raise ValueError(f"document {row} is not tiled between characters {end} and {start}")
+            end = stop
+
+
+_TOKENS = {"size": 200, "unit": "tokens"}
+_CHARACTERS = {"size": 800, "unit": "characters"}
+
+WORKLOADS: dict[str, Workload] = {
+    each.name: each
+    for each in [
+        Workload("sentence", "sentence splitting", "articles", "sentence", calls=2, answer="4ef8675cf2ff6205"),
+        Workload(
+            "wordpiece", "WordPiece counting: fixed by tokens", "articles", "fixed", _TOKENS, answer="79ced17842be2fd1"
+        ),
+        Workload("pic", "the default method", "articles", "pic", answer="55ead713fd0b8a10"),
+        Workload(
+            "pic-vectors",
+            "pic, sentence vectors returned",
+            "articles",
+            "pic",
+            {"vectors": "sentence"},
+            answer="f026876755425bd4",
+        ),
+        Workload("semantic", "cosine of neighbouring sentences", "articles", "semantic", answer="d3a2bf7b0754f46f"),
+        Workload("cluster", "best partition", "articles", "cluster", answer="2a5f9727afb03b29"),
+        Workload(
+            "recursive-characters",
+            "separators, by characters",
+            "articles",
+            "recursive",
+            _CHARACTERS,
+            calls=2,
+            answer="edeeaf86fab9322f",
+        ),
+        Workload(
+            "recursive-tokens", "separators, by tokens", "articles", "recursive", _TOKENS, answer="b582e0ba966ff31e"
+        ),
+        Workload("tiny-documents", "pic on 1,000 sentences, a document each", "tiny", "pic", answer="d1c749f14dd9ea39"),
+        Workload("large-document", "pic on one document of 0.2 MB", "large", "pic", answer="f208a21bd0962b1a"),
+        Workload(
+            "latency", "pic on one document of 6 kB", "small", "pic", calls=10, unit="ms", answer="79909c60b30ff97b"
+        ),
+        Workload(
+            "nsp-static",
+            "next-sentence prediction from the table",
+            "few",
+            "nsp",
+            {"encoder": "static"},
+            answer="653dfb0c6ee3e5ca",
+        ),
+        Workload("nsp", "next-sentence prediction, shipped model", "leaflet", "nsp", chunks=(1, 3), unit="ms"),
+    ]
+}
