@@ -55,6 +55,8 @@ def facts() -> dict[str, Any]:
         return {"devices": [], "driver": None, "runtime": None, "why": _missing}
     found = _cuda.devices()
     why = f"no GPU can be used: {found['error']}" if found["error"] else ""
+    if found["error"] and not found["driver"]:
+        why = "no GPU can be used: there is no NVIDIA driver"  # which the runtime calls one that is too old
     version = {key: _version(found[key]) for key in ("driver", "runtime")}
     return {"devices": [each["name"] for each in found["devices"]], **version, "why": why}
 

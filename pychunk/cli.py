@@ -227,7 +227,8 @@ def backend() -> None:
     """Say what runs: version, instruction set, threads, CUDA."""
     table = Table(show_header=False, box=None)
     for name, value in engine.backend().items():
-        table.add_row(name, ", ".join(value) if isinstance(value, list) else str(value))
+        shown = value["why"] or ", ".join(value["devices"]) if name == "cuda" else value
+        table.add_row(name, ", ".join(shown) if isinstance(shown, list) else str(shown))
     Console(highlight=False).print(table)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the extension, GPU kernels on their emulator included, with the address and undefined-behaviour sanitizers and runs the tests against it.
+# Builds the extension, GPU kernels on their emulator included, with the address and undefined-behaviour sanitizers,
+# and runs the tests against it.
 #   bash tests/sanitize.sh [python] [build folder]
 # The python must have the packages of the extra `test`, scikit-build-core, pybind11, cmake and ninja.
 set -euo pipefail

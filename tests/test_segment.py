@@ -220,7 +220,7 @@ def test_skipped_rows_keep_their_numbers() -> None:
         ({"encoder": "nope"}, "unknown encoder"),
         ({"max_tokens": 0}, "max_tokens must be a whole number of at least 1; got 0"),
         ({"vectors": "all"}, "vectors must be None, 'chunk' or 'sentence'"),
-        ({"device": "cuda"}, "asks for CUDA"),
+        ({"device": "gpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got 'gpu'"),
         ({"min_tokens": 600}, "min_tokens must be at most max_tokens"),
         ({"overlap": 512}, "overlap must be less than"),
         ({"summary": "given"}, "needs summaries="),
