@@ -195,3 +195,22 @@ def test_progress_reaches_the_end(gpu: Device) -> None:
     seen: list[tuple[int, int]] = []
     pychunk.segment(TEXTS, device="cuda", progress=lambda done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1] == sum(len(text.encode()) for text in TEXTS)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_an_index_on_the_device_finds_what_the_cpus_finds(gpu: Device, tmp_path: Path, dtype: str) -> None:
+    pytest.importorskip("faiss")
+    pytest.importorskip("torch")
+    chunks = pychunk.segment(TEXTS, "sentence", vectors="sentence", ids=[f"t{i}" for i in range(len(TEXTS))])
+    with pychunk.Index.create(tmp_path / "a.idx", dtype=dtype) as index:
+        index.add(chunks)
+        index.save()
+    queries = ["stars", "Why do cats purr?", "lanes of a bridge"]
+
+    def found(device: str, **options: Any) -> list[list[tuple[Any, ...]]]:
+        with pychunk.Index.open(tmp_path / "a.idx", device=device) as index:
+            lists = index.search(queries, k=4, **options)
+        return [[(hit.id, hit.start, hit.end, hit.score) for hit in hits] for hits in lists]
+
+    for options in ({}, {"mode": "dense"}, {"where": {"id": ["t0", "t4"]}}):
+        assert found("cuda", **options) == found("cpu", **options)

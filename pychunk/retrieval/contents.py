@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
+from ..encoders.placement import Placement
 from . import ingest
 from .part import Layout, Part, PartWriter, Rows, flush, slices
 from .searcher import Searcher
@@ -36,8 +37,8 @@ class Contents:
     that the rest is written anew.
     """
 
-    def __init__(self, store: Store, accuracy: int) -> None:
-        self.store, self.accuracy = store, accuracy
+    def __init__(self, store: Store, accuracy: int, placement: Placement) -> None:
+        self.store, self.accuracy, self.placement = store, accuracy, placement
         self.load()
 
     def load(self) -> None:
@@ -152,6 +153,7 @@ class Contents:
                 kinds=kinds,
                 stored=stored,
                 accuracy=self.accuracy,
+                placement=self.placement,
                 k1=facts["bm25"]["k1"],
                 b=facts["bm25"]["b"],
             )

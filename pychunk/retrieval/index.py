@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from .. import _native
 from ..encoders import registry
+from ..encoders.placement import Placement
 from . import ingest, rerank
 from .contents import Contents, steady
 from .hits import DocumentHits, Hit
@@ -43,9 +44,9 @@ class Index:
         'Cats purr when content.'
     """
 
-    def __init__(self, store: Store, encoder: Any, runtime: str, accuracy: int) -> None:
-        self._store, self._encoder, self._runtime = store, encoder, runtime
-        self._contents = Contents(store, accuracy)
+    def __init__(self, store: Store, encoder: Any, placement: Placement, accuracy: int) -> None:
+        self._store, self._encoder, self._placement = store, encoder, placement
+        self._contents = Contents(store, accuracy, placement)
 
     @classmethod
     def create(
@@ -63,7 +64,8 @@ class Index:
         k1: float = 0.9,
         b: float = 0.4,
         dim: int | None = None,
-        runtime: str = "onnxruntime",
+        runtime: str = "auto",
+        device: str = "auto",
         accuracy: int = ACCURACY,
     ) -> Index:
         """A new, empty index in a folder that holds none.
@@ -81,6 +83,8 @@ class Index:
                 BM25. ngram, stemmer, stop_words: see :class:`pychunk.retrieval.terms.Analyzer`.
             k1, b: BM25's parameters.
             dim: width of given vectors, with ``encoder=None``.
+            runtime, device: where queries are encoded, as for :class:`pychunk.Segmenter`; with ``device="cuda"`` a flat
+                index is searched there, by a GPU build of FAISS or by torch.
 
         Raises:
             ValueError: an option out of range, or a folder that holds an index already.
@@ -97,7 +101,8 @@ class Index:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
         if encoder is None and dim is None:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
-        made = registry.vector_encoder(encoder, runtime) if encoder is not None else None
+        placement = Placement.of(runtime, device)
+        made = registry.vector_encoder(encoder, placement) if encoder is not None else None
         analyzer = None
         if terms is not None:
             analyzer = Analyzer(terms, ngram=ngram, stemmer=stemmer, stop_words=stop_words).options()
@@ -132,7 +137,7 @@ class Index:
                 "files": {},
             }
         )
-        return cls(store, made, runtime, accuracy)
+        return cls(store, made, placement, accuracy)
 
     @classmethod
     def open(
@@ -140,7 +145,8 @@ class Index:
         path: str | Path,
         *,
         encoder: str | Path | None = None,
-        runtime: str = "onnxruntime",
+        runtime: str = "auto",
+        device: str = "auto",
         accuracy: int = ACCURACY,
         verify: bool = True,
     ) -> Index:
@@ -149,6 +155,7 @@ class Index:
         Args:
             path: the folder.
             encoder: what encodes queries; ``None``: the encoder that the index was created with.
+            runtime, device: as for :meth:`create`.
             accuracy: candidates (HNSW) or cells (IVF-PQ) that a search looks at.
             verify: compare the checksum of every file (about a second a gigabyte), else only sizes.
 
@@ -156,21 +163,22 @@ class Index:
             ValueError: no index, a newer version's, a damaged or missing file, another encoder; says which.
         """
         store = Store(Path(path))
-        return steady(lambda: cls._opened(store, encoder, runtime, accuracy, verify), store)
+        placement = Placement.of(runtime, device)
+        return steady(lambda: cls._opened(store, encoder, placement, accuracy, verify), store)
 
     @classmethod
-    def _opened(cls, store: Store, encoder: Any, runtime: str, accuracy: int, verify: bool) -> Index:
+    def _opened(cls, store: Store, encoder: Any, placement: Placement, accuracy: int, verify: bool) -> Index:
         facts = store.read(verify=verify)["encoder"]
         wanted = facts["name"] if encoder is None else encoder
         made = None
         if wanted is not None:
-            made = registry.vector_encoder(wanted, runtime)
+            made = registry.vector_encoder(wanted, placement)
             if made.fingerprint != facts["fingerprint"]:
                 raise ValueError(
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "
                     f"{str(wanted)!r} is {made.fingerprint}: open with the encoder that made them, or build it again"
                 )
-        return cls(store, made, runtime, accuracy)
+        return cls(store, made, placement, accuracy)
 
     # What an index is
 
@@ -386,7 +394,7 @@ class Index:
 
     def _reranked(self, texts: list[str], lists: list[list[Hit]], model: Any, k: int, threads: int | None) -> Any:
         found = rerank.scores(
-            rerank.load(model, self._runtime), texts, [[hit.text for hit in hits] for hits in lists], threads=threads
+            rerank.load(model, self._placement), texts, [[hit.text for hit in hits] for hits in lists], threads=threads
         )
         return [
             [

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoders import pairs, registry
+from ..encoders.placement import Placement
 
 F32 = npt.NDArray[np.float32]
 
 
 @functools.lru_cache(maxsize=4)
-def load(model: str | Path, runtime: str = "onnxruntime") -> pairs.PairScorer:
+def load(model: str | Path, runtime: str | Placement = "onnxruntime") -> pairs.PairScorer:
     """An exported cross-encoder by name or directory.
 
     Raises:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..encoders.placement import Placement
 from . import fusion
 from .bm25 import BM25
 from .fusion import F32, I64, Ranked
@@ -54,6 +55,7 @@ class Searcher:
         kinds: Mapping[str, str],
         stored: Mapping[str, pa.MemoryMappedFile],
         accuracy: int,
+        placement: Placement,
         k1: float,
         b: float,
     ) -> None:
@@ -70,7 +72,9 @@ class Searcher:
         self.chunk_of = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
         def index(name: str, arrays: list[Any]) -> VectorIndex:
-            return VectorIndex(arrays, layout.dim, kinds[name], stored=stored.get(name), accuracy=accuracy)
+            return VectorIndex(
+                arrays, layout.dim, kinds[name], stored=stored.get(name), accuracy=accuracy, placement=placement
+            )
 
         self.sentences = index("sentences", [part.sentences for part in parts]) if layout.sentences else None
         self.pooled = index("chunks", [part.pooled for part in parts]) if layout.pooled else None

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..encoders.placement import Placement
+from .torch_flat import TorchFlat
+
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.floating[Any]]
 
+CPU = Placement()
 KINDS = ("flat", "hnsw", "ivfpq")
 #: Vectors from which "auto" takes HNSW, and IVF-PQ. On two cores one query takes flat about 7 ms per 100,000 vectors
 #: of 384 dimensions; HNSW holds links besides (270 bytes a vector), IVF-PQ 64 bytes in the place of the vector.
@@ -55,10 +59,18 @@ class VectorIndex:
         kind: one of :data:`KINDS`.
         stored: a file of :meth:`save`, opened, of the first rows; those it lacks are added here.
         accuracy: candidates (HNSW), or cells (IVF-PQ), that a search looks at: more is slower and finds more.
+        placement: with a device, flat rows are searched there, but for searches that leave rows out.
     """
 
     def __init__(
-        self, arrays: Sequence[Vectors], dim: int, kind: str, *, stored: Any = None, accuracy: int = ACCURACY
+        self,
+        arrays: Sequence[Vectors],
+        dim: int,
+        kind: str,
+        *,
+        stored: Any = None,
+        accuracy: int = ACCURACY,
+        placement: Placement = CPU,
     ) -> None:
         self.arrays = [np.asarray(each) for each in arrays]  # plain views: indexing a memmap takes twice as long
         self.dim, self.kind, self.accuracy = dim, kind, accuracy
@@ -66,7 +78,7 @@ class VectorIndex:
         self._faiss = import_faiss()
         self._index = self._read(stored) if stored is not None else self._empty()
         self._fill()
-        self._gpu = self._on_gpu() if kind == "flat" else None
+        self._gpu = self._on_gpu(placement) if placement.device is not None and kind == "flat" else None
 
     def __len__(self) -> int:
         return int(self._first[-1])
@@ -159,9 +171,10 @@ class VectorIndex:
             for start in range(max(0, begin - int(first)), len(array), _BLOCK):
                 yield np.ascontiguousarray(array[start : start + _BLOCK], np.float32)
 
-    def _on_gpu(self) -> Any:
-        """The index on a GPU where a GPU build of FAISS finds one."""
-        count = getattr(self._faiss, "get_num_gpus", lambda: 0)()
-        if not count or not hasattr(self._faiss, "StandardGpuResources"):
-            return None
-        return self._faiss.index_cpu_to_gpu(self._faiss.StandardGpuResources(), 0, self._index)
+    def _on_gpu(self, placement: Placement) -> Any:
+        """The rows on a GPU, searched by a GPU build of FAISS or, where there is none, by torch."""
+        assert placement.device is not None
+        if hasattr(self._faiss, "StandardGpuResources") and self._faiss.get_num_gpus():
+            resources = self._faiss.StandardGpuResources()
+            return self._faiss.index_cpu_to_gpu(resources, placement.device.number, self._index)
+        return TorchFlat(self.arrays, placement.torch_device)
