@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+import pychunk
 from pychunk import _native
 from pychunk._arrow import flat_text
 from pychunk.encoders import model_dir, registry, tokens
@@ -469,3 +470,13 @@ def test_a_gpu_equals_onnx_runtime(tmp_path: Path, compiled: bool, graphs: bool)
                     by_torch(bert, ids, lengths, types)[real], expected, atol=TOLERANCES[precision]
                 )
                 np.testing.assert_allclose(by_torch(bert, ids), by_onnx(path, ids), atol=TOLERANCES[precision])
+
+
+def test_segment_runs_in_torch_where_asked(tiny_encoder: Path) -> None:
+    texts = ["Cats purr when content. Dogs bark at night. The sun is a star. " * 3, "", "One."]
+    here = pychunk.segment(texts, encoder=tiny_encoder, vectors="sentence")
+    there = pychunk.segment(texts, encoder=tiny_encoder, runtime="torch", vectors="sentence")
+    assert [chunk.text for chunk in there] == [chunk.text for chunk in here]
+    assert there.metadata["runtime"].startswith("torch")
+    assert there.metadata["precision"] == "fp32"
+    assert there.metadata["vector_encoder"] == here.metadata["vector_encoder"]

@@ -51,3 +51,7 @@ class Placement:
     def torch_device(self) -> str:
         """What torch calls the device."""
         return self.device.name if self.device is not None and not emulated() else "cpu"
+
+
+#: ONNX Runtime on the CPU.
+CPU = Placement()

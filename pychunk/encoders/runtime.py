@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
-from .placement import Placement
+from .placement import CPU, Placement
 
 IDS, MASK, TYPES = "ids", "mask", "types"
 
@@ -44,7 +44,7 @@ class Session(ABC):
         """The chosen output for tensors by input name."""
 
 
-def open_session(path: Path, placement: Placement, output: str | None = None) -> Session:
+def open_session(path: Path, placement: Placement = CPU, output: str | None = None) -> Session:
     """Loads a graph for the CPU, one thread a call: batches run beside each other instead.
 
     Raises:

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders.placement import Placement
+from ..encoders.placement import CPU, Placement
 from .torch_flat import TorchFlat
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.floating[Any]]
 
-CPU = Placement()
 KINDS = ("flat", "hnsw", "ivfpq")
 #: Vectors from which "auto" takes HNSW, and IVF-PQ. On two cores one query takes flat about 7 ms per 100,000 vectors
 #: of 384 dimensions; HNSW holds links besides (270 bytes a vector), IVF-PQ 64 bytes in the place of the vector.
