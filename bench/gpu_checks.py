@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pychunk import _device, _native
 from pychunk._device import Device
 from pychunk._reference import scoring
+from pychunk._reference.vectors import total
 
 F32 = npt.NDArray[np.float32]
 
@@ -33,17 +34,6 @@ def dots(rows: F32, other: F32) -> F32:
         half = lanes.shape[1] // 2
         lanes = lanes[:, :half] + lanes[:, half:]
     return lanes[:, 0]
-
-
-def total(rows: F32) -> F32:
-    """Sum of rows in runs of 256, then of the runs, each in order."""
-    out = np.zeros(rows.shape[1], np.float32)
-    for first in range(0, len(rows), 256):
-        partial = np.zeros_like(out)
-        for row in rows[first : first + 256]:
-            partial = partial + row
-        out = out + partial
-    return out
 
 
 def unit(vector: F32) -> F32:
