@@ -303,6 +303,20 @@ void bind_segment(py::module_& m) {
       },
       py::arg("arguments"), "(sum, count) of the scores between neighbours of a batch, the sum in units of 2^-32.");
   m.def(
+      "thresholds",
+      [](const py::dict& plan, const Array<float>& scores, const Array<int64_t>& offsets, int threads) {
+        check_offsets(view(offsets), scores.size(), "offsets");
+        const Plan made = plan_from(plan);
+        std::vector<double> found;
+        {
+          const py::gil_scoped_release unlocked;
+          found = thresholds(made, {view(scores), view(offsets)}, threads);
+        }
+        return array(std::move(found));
+      },
+      py::arg("plan"), py::arg("scores").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
+      "What each document's scores are held against, float64[k]; NaN where there is nothing.");
+  m.def(
       "split_sentences",
       [](const Arguments& arguments) {
         const Inputs inputs = arguments.inputs();

@@ -369,6 +369,23 @@ Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, cons
   return out;
 }
 
+std::vector<double> thresholds(const Plan& plan, const Ragged<float>& scores, int threads) {
+  std::vector<double> out(static_cast<size_t>(scores.size()), std::numeric_limits<double>::quiet_NaN());
+  parallel_for(scores.size(), threads, [&](int64_t i) {
+    const std::span<const float> own = scores[i];
+    double& threshold = out[static_cast<size_t>(i)];
+    if (own.empty()) return;
+    if (plan.method == Method::kPic) {
+      Moments moments;
+      for (const float score : own) moments.add(score);
+      threshold = moments.mean() + plan.k * moments.deviation();
+    } else if (plan.threshold != ThresholdKind::kGradient) {
+      threshold = threshold_of(own, plan.threshold, plan.threshold_value);
+    }
+  });
+  return out;
+}
+
 AdjacentSums adjacent_sums(const Inputs& inputs) {
   std::atomic<int64_t> sum{0}, count{0};
   parallel_for(inputs.texts.size(), inputs.threads, [&](int64_t i) {

@@ -67,6 +67,10 @@ SentenceTable split(const Inputs& inputs);
 Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
                             int threads);
 
+// The threshold that each document's scores are held against (pic: cosines to the summary; semantic: adjacent ones),
+// NaN for documents without scores, and for the kind kGradient, whose threshold is for slopes.
+std::vector<double> thresholds(const Plan& plan, const Ragged<float>& scores, int threads);
+
 // Sum and count of the fixed-point scores between neighbours of a batch: what fit() averages (semantic, nsp).
 struct AdjacentSums {
   int64_t sum = 0, count = 0;

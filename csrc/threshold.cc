@@ -24,6 +24,21 @@ void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>&
   for (size_t i = 0; i < scores.size(); ++i) labels[i] = threshold.reached(scores[i]);
 }
 
+double threshold_of(std::span<const float> scores, ThresholdKind kind, double parameter) {
+  if (kind == ThresholdKind::kValue) return parameter;
+  std::vector<double> values;
+  values.reserve(scores.size());
+  Moments moments;
+  for (const float score : scores) {
+    values.push_back(static_cast<double>(fixed_point(score)) * kFixedPointUnit);
+    moments.add(score);
+  }
+  if (kind == ThresholdKind::kPercentile) return percentile(values, parameter);
+  const double spread =
+      kind == ThresholdKind::kStd ? moments.deviation() : percentile(values, 75.0) - percentile(values, 25.0);
+  return moments.mean() - parameter * spread;
+}
+
 void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut) {
   const size_t n = scores.size();
   cut.assign(n, 0);
@@ -46,16 +61,7 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
     for (size_t i = 0; i < n; ++i) cut[i] = slope[i] > threshold;
     return;
   }
-  double threshold = parameter;
-  if (kind == ThresholdKind::kPercentile) {
-    threshold = percentile(values, parameter);
-  } else if (kind != ThresholdKind::kValue) {
-    Moments moments;
-    for (const float score : scores) moments.add(score);
-    const double spread =
-        kind == ThresholdKind::kStd ? moments.deviation() : percentile(values, 75.0) - percentile(values, 25.0);
-    threshold = moments.mean() - parameter * spread;
-  }
+  const double threshold = threshold_of(scores, kind, parameter);
   for (size_t i = 0; i < n; ++i) cut[i] = wide[i] < threshold;
 }
 

@@ -17,6 +17,9 @@ double percentile(std::vector<double>& values, double percent);
 // the comparison is exact: n * r_i >= sum(r) in integers.
 void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels);
 
+// The threshold of one or more adjacent scores, as below; not for kGradient, which has none for scores.
+double threshold_of(std::span<const float> scores, ThresholdKind kind, double parameter);
+
 // cut[i] = 1 where adjacent score a_i falls under the threshold of `kind`:
 //   value: t;  percentile: numpy.percentile(a, p);  std: mean - p std;  iqr: mean - p (q75 - q25);
 //   gradient: where numpy.gradient(1 - a) is above its own percentile p (a single score is cut).

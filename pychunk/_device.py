@@ -203,7 +203,7 @@ def adjacent(vectors: Array, device: Device) -> Array:
 
 @dataclass(frozen=True)
 class PicResult:
-    """What PIC finds, on the device, one entry a sentence, but ``cut_counts`` one a document."""
+    """What PIC finds, on the device: one entry a sentence, ``cut_counts`` and what follows one a document."""
 
     scores: Array
     adjacent: Array
@@ -211,6 +211,10 @@ class PicResult:
     #: Document d's are the first ``cut_counts[d]`` from ``offsets[d]`` on.
     cuts: Array
     cut_counts: Array
+    #: An extractive summary: the sentences chosen, int32[k, 5], -1 where fewer; and float32[k], by how much the best
+    #: candidate of any choice was ahead of the next (infinity: there was no other).
+    picks: Array
+    lead_of_best: Array
 
 
 def pic(
@@ -240,7 +244,12 @@ def pic(
     """
     rows, documents = vectors.shape[0], len(offsets) - 1
     kinds = (np.float32, np.float32, np.int8, np.int32)
-    out = [*(empty((rows,), kind, device) for kind in kinds), empty((documents,), np.int32, device)]
+    out = [
+        *(empty((rows,), kind, device) for kind in kinds),
+        empty((documents,), np.int32, device),
+        empty((documents, 5), np.int32, device),
+        empty((documents,), np.float32, device),
+    ]
     _cuda.pic(
         list(states or bag or ()),
         half=half,

@@ -46,6 +46,7 @@ __all__ = [
     "segment",
     "sentence_table",
     "split_sentences",
+    "thresholds",
     "version",
     "word_lists",
 ]
@@ -161,6 +162,16 @@ def segment(request: Request) -> dict[str, Any]:
 def adjacent_sums(request: Request) -> tuple[int, int]:
     """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
     return _core.adjacent_sums(_arguments(request))
+
+
+def thresholds(
+    plan: Plan, scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], *, threads: int
+) -> npt.NDArray[np.float64]:
+    """What each document's scores are held against, float64[k]: cosines to the summary (pic) or adjacent ones.
+
+    NaN for a document without scores, and for thresholds that are not for scores (gradient).
+    """
+    return _core.thresholds(asdict(plan), _contiguous(scores, np.float32), _contiguous(offsets, np.int64), threads)
 
 
 def sentence_table(

@@ -89,7 +89,9 @@ def segment(
         str, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
     ] = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")] = "auto",
-    precision: Annotated[str, typer.Option(help="torch: fp32, fp16 or bf16; auto: fp16 on a GPU.")] = "auto",
+    precision: Annotated[
+        str, typer.Option(help="torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32.")
+    ] = "auto",
     column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from . import _device
+from . import _device, _native, doubt
 from ._arrow import flat_text
 from ._device import Device
 from .encoders.onnx import OnnxEncoder
@@ -24,6 +24,9 @@ from .sentences import Sentences, neighbours
 if TYPE_CHECKING:
     from ._cuda import Array
     from .encoders.registry import VectorEncoder
+
+    #: Table, ids and their offsets, of which a kernel makes vectors.
+    Bag = tuple[Array, Array, Array]
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -47,6 +50,17 @@ class Prepared:
     tokens: Tokens | None
 
 
+@dataclass(frozen=True)
+class Scores:
+    """Cosines to the next sentence; and of pic those to the summary, labels, and how an extractive one was chosen."""
+
+    adjacent: F32
+    to_summary: F32 | None = None
+    labels: npt.NDArray[np.int8] | None = None
+    picks: npt.NDArray[np.int32] | None = None
+    ahead: F32 | None = None
+
+
 class DeviceScorer:
     """Scores requests of one plan on one device."""
 
@@ -63,42 +77,80 @@ class DeviceScorer:
 
     def score(self, prepared: Prepared, engine: Any, report: Any = None) -> Request:
         """The request with what the plan cuts by, and with the vectors if they are wanted."""
-        request, sentences = prepared.request, prepared.sentences
-        documents = sentences.documents
-        device = self.device
-        if self.plan.method == "pic":
-            vectors, bag = self._vectors(prepared, report, fuse=True)
-            found = _device.pic(
-                vectors,
-                documents,
-                device,
-                summary=self.plan.summary,
-                given=self._given(request, engine),
-                lead=_lead(sentences) if self.plan.summary == "lead" else None,
-                k=self.plan.k,
-                bag=bag,
-            )
-            scores = _device.to_host(found.scores, device)
-            _check_finite(scores, documents, request)
-            labels = _device.to_host(found.labels, device)
-            adjacent = _device.to_host(found.adjacent, device)
-            request = replace(request, summary_scores=(scores, labels, documents))
-        else:
-            vectors, _ = self._vectors(prepared, report, fuse=False)
-            adjacent = _device.to_host(_device.adjacent(vectors, device), device)
-            _check_finite(adjacent, documents, request)
+        request, documents = prepared.request, prepared.sentences.documents
+        vectors, bag = self._vectors(prepared, report)
+        scores = self._scores(prepared, vectors, bag, engine)
+        if isinstance(self.cutter, OnnxEncoder) and self.cutter.placement.in_doubt and prepared.tokens is not None:
+            scores = self._without_doubt(prepared, vectors, scores, engine)
         first, pair_offsets = neighbours(documents)
-        request = replace(request, pair_scores=(adjacent[first], pair_offsets), summaries=None)
+        if scores.to_summary is not None and scores.labels is not None:
+            request = replace(request, summary_scores=(scores.to_summary, scores.labels, documents))
+        request = replace(request, pair_scores=(scores.adjacent[first], pair_offsets), summaries=None)
         if self.wants_vectors and request.vectors is None:
-            of_table = isinstance(self.cutter, StaticEncoder)
-            own = (_device.to_host(vectors, device), documents)
-            request = replace(request, vectors=own, vectors_of_table=of_table)
+            own = (_device.to_host(vectors, self.device), documents)
+            request = replace(request, vectors=own, vectors_of_table=isinstance(self.cutter, StaticEncoder))
         return request
 
-    def _vectors(
-        self, prepared: Prepared, report: Any, *, fuse: bool
-    ) -> tuple[Array, tuple[Array, Array, Array] | None]:
-        """Vectors on the device; with ``fuse`` memory for them, and what :func:`_device.pic` makes them from."""
+    def _scores(self, prepared: Prepared, vectors: Array, bag: Bag | None, engine: Any) -> Scores:
+        """Scores of the sentences by the device, in host memory."""
+        device, documents, request = self.device, prepared.sentences.documents, prepared.request
+        if self.plan.method != "pic":
+            if bag is not None:
+                table, ids, id_offsets = bag
+                _device.bags(table, ids, id_offsets, vectors, device)
+            adjacent = _device.to_host(_device.adjacent(vectors, device), device)
+            _check_finite(adjacent, documents, request)
+            return Scores(adjacent)
+        found = _device.pic(
+            vectors,
+            documents,
+            device,
+            summary=self.plan.summary,
+            given=self._given(request, engine),
+            lead=_lead(prepared.sentences) if self.plan.summary == "lead" else None,
+            k=self.plan.k,
+            bag=bag,
+        )
+        to_summary = _device.to_host(found.scores, device)
+        _check_finite(to_summary, documents, request)
+        more = (_device.to_host(part, device) for part in (found.labels, found.picks, found.lead_of_best))
+        return Scores(_device.to_host(found.adjacent, device), to_summary, *more)
+
+    def _without_doubt(self, prepared: Prepared, vectors: Array, scores: Scores, engine: Any) -> Scores:
+        """The scores after what half precision left in doubt was encoded again in fp32; see :mod:`doubt`."""
+        documents, request = prepared.sentences.documents, prepared.request
+        assert isinstance(self.cutter, OnnxEncoder)
+        assert prepared.tokens is not None
+        known = np.zeros(int(documents[-1]), np.bool_)
+        for margin in (doubt.SCORE_ERROR, doubt.THRESHOLD_ERROR):
+            doubtful = self._doubtful(scores, documents, margin, request.threads)
+            if margin == doubt.THRESHOLD_ERROR:
+                doubtful = doubt.whole_documents(doubtful, documents)
+            rows = np.flatnonzero(doubtful & ~known)
+            if len(rows) == 0:
+                continue
+            self.cutter.encode_again(prepared.tokens, rows, vectors, threads=request.threads)
+            scores = self._scores(prepared, vectors, None, engine)
+            known[rows] = True
+        return scores
+
+    def _doubtful(self, scores: Scores, documents: I64, margin: float, threads: int) -> npt.NDArray[np.bool_]:
+        """bool[n] of the sentences that may decide a cut, or the choice of an extractive summary."""
+        if scores.to_summary is None:
+            first, offsets = neighbours(documents)
+            own = scores.adjacent[first]
+            thresholds = _native.thresholds(self.plan, own, offsets, threads=threads)
+            return doubt.sentences_near(own, thresholds, documents, margin, pairs=True)
+        thresholds = _native.thresholds(self.plan, scores.to_summary, documents, threads=threads)
+        found = doubt.sentences_near(scores.to_summary, thresholds, documents, margin, pairs=False)
+        if self.plan.summary == "extractive" and margin == doubt.SCORE_ERROR:
+            assert scores.picks is not None
+            assert scores.ahead is not None
+            found |= doubt.close_choices(scores.picks, scores.ahead, documents, margin)
+        return found
+
+    def _vectors(self, prepared: Prepared, report: Any) -> tuple[Array, Bag | None]:
+        """Vectors on the device; of the static encoder memory for them, and what kernels make them from."""
         request, device = prepared.request, self.device
         if request.vectors is not None:
             matrix, offsets = request.vectors
@@ -111,10 +163,7 @@ class DeviceScorer:
             self._table = _device.to_device(self.cutter.table, device)
         ids, id_offsets = (_device.to_device(part, device) for part in prepared.tokens)
         vectors = _device.empty((len(prepared.tokens[1]) - 1, self.cutter.dim), np.float32, device)
-        if fuse:
-            return vectors, (self._table, ids, id_offsets)
-        _device.bags(self._table, ids, id_offsets, vectors, device)
-        return vectors, None
+        return vectors, (self._table, ids, id_offsets)
 
     def _given(self, request: Request, engine: Any) -> Array | None:
         """Vectors of given summaries, float32[k, dim]."""

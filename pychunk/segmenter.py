@@ -56,7 +56,8 @@ class Segmenter:
         vector_encoder: the encoder of the vectors that are returned; ``None``: the same, for ``nsp`` the static one.
         runtime: what runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, not bit for bit),
             ``"torch"``; ``"auto"``: ONNX Runtime, on a GPU torch where it is installed.
-        precision: what ``"torch"`` computes in: ``"fp32"``, ``"fp16"``, ``"bf16"``; ``"auto"``: fp16 on a GPU.
+        precision: what ``"torch"`` computes in: ``"fp32"``, ``"fp16"``, ``"bf16"``, or on a GPU ``"mixed"``: fp16, and
+            fp32 for sentences that decide a cut by less than fp16's errors. ``"auto"``: mixed on a GPU, else fp32.
         max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
             by meaning and none for the others.
         min_tokens: a shorter chunk joins its more similar neighbour, as far as ``max_tokens`` allows.

@@ -41,6 +41,25 @@ def expected(vectors: npt.NDArray[np.float32], summary: npt.NDArray[np.float32],
     return scores, labels, cuts
 
 
+def chosen_slowly(vectors: npt.NDArray[np.float32]) -> tuple[list[int], float]:
+    """The sentences of an extractive summary, and how far the best candidate of any choice was ahead of the next."""
+    mean = linear.normalize(linear.total(vectors))
+    picks: list[int] = []
+    ahead = float("inf")
+    for _ in range(min(5, 1 + len(vectors) // 20)):
+        scores = {}
+        for i in set(range(len(vectors))) - set(picks):
+            score = np.float32(linear.dot(vectors[i], mean))
+            if picks:
+                score -= np.float32(0.5 * max(linear.dot(vectors[i], vectors[c]) for c in picks))
+            scores[i] = score
+        best, *others = sorted(scores, key=lambda i: (-scores[i], i))
+        picks.append(best)
+        if others:
+            ahead = min(ahead, float(scores[best] - scores[others[0]]))
+    return picks, ahead
+
+
 def check_pic(
     gpu: Device,
     documents: list[npt.NDArray[np.float32]],
@@ -70,8 +89,15 @@ def check_pic(
         _device.to_host(part, gpu)
         for part in (found.scores, found.labels, found.cuts, found.cut_counts, found.adjacent)
     )
+    picks, ahead = _device.to_host(found.picks, gpu), _device.to_host(found.lead_of_best, gpu)
     for d, own in enumerate(documents):
         rows = slice(int(offsets[d]), int(offsets[d + 1]))
+        if len(own) == 0 or summary != "extractive":
+            assert (picks[d].tolist(), ahead[d]) == ([-1] * 5, np.inf)
+        elif len(own) < 50:  # the twin is slow
+            wanted_picks, wanted_ahead = chosen_slowly(own)
+            assert picks[d].tolist() == wanted_picks + [-1] * (5 - len(wanted_picks))
+            assert ahead[d] == np.float32(wanted_ahead)
         if len(own) == 0:
             assert counts[d] == 0
             continue

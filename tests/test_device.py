@@ -95,9 +95,32 @@ def test_a_transformer_gives_the_cpus_vectors(gpu: Device, tiny_encoder: Path, r
 def test_half_precision_is_in_the_metadata(gpu: Device, tiny_encoder: Path) -> None:
     pytest.importorskip("torch")
     out = pychunk.segment(TEXTS, encoder=tiny_encoder, device="cuda", vectors="chunk")
-    assert (out.metadata["precision"], out.metadata["device"]) == ("fp16", "cuda:0")
+    assert (out.metadata["precision"], out.metadata["device"]) == ("mixed", "cuda:0")
     exact = pychunk.segment(TEXTS, encoder=tiny_encoder, vectors="chunk")
     assert out.metadata["vector_encoder"] == exact.metadata["vector_encoder"]
+
+
+@pytest.mark.parametrize("method", ["pic", "semantic"])
+def test_what_half_precision_leaves_in_doubt_is_encoded_again(
+    gpu: Device, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    pytest.importorskip("torch")
+    again: list[int] = []
+    encode_again = OnnxEncoder.encode_again
+
+    def counted(self: OnnxEncoder, found: Any, rows: Any, vectors: Any, **options: Any) -> None:
+        again.append(len(rows))
+        encode_again(self, found, rows, vectors, **options)
+
+    monkeypatch.setattr(OnnxEncoder, "encode_again", counted)
+    options: dict[str, Any] = {"encoder": tiny_encoder, "max_tokens": None}
+    wanted = [chunk.text for chunk in pychunk.segment(TEXTS, method, **options)]
+    found = pychunk.segment(TEXTS, method, device="cuda", **options)
+    assert [chunk.text for chunk in found] == wanted
+    assert again  # random weights make all sentences alike, so that every score is near its threshold
+    again.clear()
+    pychunk.segment(TEXTS, method, device="cuda", precision="fp16", **options)
+    assert not again
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "torch"])

@@ -331,12 +331,14 @@ void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool uni
   if (given) batch.given = given->as<float>("given", "<f4", {batch.documents, batch.dim});
   if (lead) batch.lead = lead->as<int32_t>("lead", "<i4", {batch.documents});
   batch.k = k;
-  PYCHUNK_CHECK(out.size() == 5, "out must hold five arrays");
+  PYCHUNK_CHECK(out.size() == 7, "out must hold seven arrays");
   batch.scores = out[0].as<float>("scores", "<f4", {batch.rows});
   batch.adjacent = out[1].as<float>("adjacent", "<f4", {batch.rows});
   batch.labels = out[2].as<int8_t>("labels", "|i1", {batch.rows});
   batch.cuts = out[3].as<int32_t>("cuts", "<i4", {batch.rows});
   batch.cut_counts = out[4].as<int32_t>("cut_counts", "<i4", {batch.documents});
+  batch.picks = out[5].as<int32_t>("picks", "<i4", {batch.documents, kMostPicks});
+  batch.lead_of_best = out[6].as<float>("lead_of_best", "<f4", {batch.documents});
   const py::gil_scoped_release unlocked;
   const OnDevice scope(vectors.device);
   const Memory kept(large.size() * sizeof(int32_t), vectors.device, stream_of(stream));

@@ -12,13 +12,12 @@
 namespace pychunk::cuda {
 namespace {
 
-constexpr int kPicks = 5;                          // most sentences of an extractive summary
 constexpr int kTile = static_cast<int>(kSumRows);  // rows of a partial sum, and of a turn of labels
 static_assert(kTile == kThreads, "a thread has one row of a tile");
 
 // What the threads of a team add up together.
 struct Sums {
-  unsigned long long best[kPicks];  // key of the best candidate of each pick
+  unsigned long long best[kMostPicks], second[kMostPicks];  // keys of each pick's two best candidates
   unsigned long long sum, squares_high, squares_low;
 };
 
@@ -36,7 +35,14 @@ __device__ unsigned long long candidate(float score, int row) {
   const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
   return static_cast<unsigned long long>(ordered) << 32 | (0xFFFFFFFFu - static_cast<unsigned>(row));
 }
+__device__ float score_of(unsigned long long key) {
+  const auto ordered = static_cast<unsigned>(key >> 32);
+  return __uint_as_float((ordered & 0x80000000u) != 0 ? ordered ^ 0x80000000u : ~ordered);
+}
 __device__ int row_of(unsigned long long key) { return static_cast<int>(0xFFFFFFFFu - static_cast<unsigned>(key)); }
+
+// Highest cosine to those chosen: below any cosine where there is none yet, above any of a chosen one.
+constexpr float kNone = -2.0f, kChosen = 2.0f;
 
 template <typename Team>
 class Scorer {
@@ -57,7 +63,10 @@ class Scorer {
 
   template <typename Source>
   __device__ void run(const Source& source) {
-    if (first_block() && threadIdx.x == 0) *work_.sums = Sums{};
+    if (first_block() && threadIdx.x == 0) {
+      *work_.sums = Sums{};
+      tell_picks(0);
+    }
     for (int i = warp(); i < rows_; i += warps())
       source.make(first_ + i, vectors_ + static_cast<int64_t>(i) * dim_, dim_);
     team_.sync();
@@ -130,30 +139,52 @@ class Scorer {
     const int picks = static_cast<int>(summary_picks(rows_));
     int chosen = -1;
     for (int pick = 0; pick < picks; ++pick) {
-      unsigned long long best = 0;
+      unsigned long long best = 0, second = 0;
       for (int i = warp(); i < rows_; i += warps()) {  // a row is the same warp's every time
         const float cosine = dot(vector(i), pick == 0 ? work_.summary : vector(chosen), dim_);
         if (lane() == 0) {
           if (pick == 0) {
             to_mean_[i] = cosine;
-            highest_[i] = -2.0f;  // below any cosine
+            highest_[i] = kNone;
           } else {
+            second = max(second, key_of(i, pick - 1, chosen));
             if (highest_[i] < cosine) highest_[i] = cosine;
-            if (i == chosen) highest_[i] = 2.0f;  // above any cosine
+            if (i == chosen) highest_[i] = kChosen;
           }
-          const unsigned long long key = candidate(pick == 0 ? cosine : pick_score(to_mean_[i], highest_[i]), i);
-          if (key > best && highest_[i] != 2.0f) best = key;
+          best = max(best, key_of(i, pick, -1));
         }
       }
       if (lane() == 0 && best != 0) atomicMax(&work_.sums->best[pick], best);
+      if (lane() == 0 && second != 0) atomicMax(&work_.sums->second[pick - 1], second);
       team_.sync();
       chosen = row_of(work_.sums->best[pick]);
       if (first_block() && rows_ > 0)
         for (int j = threadIdx.x; j < dim_; j += kThreads)
           work_.summary[j] = (pick == 0 ? 0.0f : work_.summary[j]) + vector(chosen)[j];
     }
+    unsigned long long second = 0;
+    for (int i = warp(); i < rows_; i += warps())
+      if (lane() == 0) second = max(second, key_of(i, picks - 1, chosen));
+    if (lane() == 0 && second != 0) atomicMax(&work_.sums->second[picks - 1], second);
     if (first_block()) normalize_summary();
     team_.sync();
+    if (first_block() && threadIdx.x == 0) tell_picks(rows_ > 0 ? picks : 0);
+  }
+
+  // Row i as a candidate of a pick, from what is known of it then; 0 where it is chosen, or is `other`.
+  __device__ unsigned long long key_of(int i, int pick, int other) const {
+    if (i == other || highest_[i] == kChosen) return 0;
+    return candidate(pick == 0 ? to_mean_[i] : pick_score(to_mean_[i], highest_[i]), i);
+  }
+
+  __device__ void tell_picks(int picks) {
+    float ahead = INFINITY;
+    for (int pick = 0; pick < kMostPicks; ++pick) {
+      const unsigned long long best = work_.sums->best[pick], second = work_.sums->second[pick];
+      batch_.picks[document_ * kMostPicks + pick] = pick < picks ? row_of(best) : -1;
+      if (pick < picks && second != 0) ahead = fminf(ahead, score_of(best) - score_of(second));
+    }
+    batch_.lead_of_best[document_] = ahead;
   }
 
   __device__ void score(const float* summary) {

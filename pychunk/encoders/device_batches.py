@@ -57,13 +57,14 @@ def run_device_batches(
     *,
     pairs: bool,
     threads: int,
+    destinations: I64 | None = None,
     batch_tokens: int = BATCH_TOKENS,
     report: Callable[[int, int], None] | None = None,
 ) -> I64:
     """Calls ``sink`` with the output of every batch; returns the sorted order of the rows, int64[n].
 
     What is in ``lanes.device.stream`` afterwards comes after all of it. A batch that does not fit into the device's
-    memory is halved, again and again.
+    memory is halved, again and again. ``destinations`` int64[n] are what the sink is told as the rows' numbers.
 
     Raises:
         OutOfDeviceMemory: a single row does not fit.
@@ -72,7 +73,8 @@ def run_device_batches(
     order, borders = _native.plan_batches(lengths, budget=batch_tokens, least=min(LEAST_TOKENS, batch_tokens))
     if len(lengths) == 0:
         return order
-    tensors = DeviceTensors(session.needed(pairs), rows, lengths, order, borders, lanes.device, threads)
+    inputs = session.needed(pairs)
+    tensors = DeviceTensors(inputs, rows, lengths, order, borders, lanes.device, threads, destinations)
     total, done = int(lengths.sum()), 0
     lanes.begin()
     try:
@@ -126,6 +128,7 @@ class DeviceTensors:
         borders: I64,
         device: Device,
         threads: int,
+        destinations: I64 | None,
     ) -> None:
         self.device, self.borders = device, borders
         self.widths = lengths[order[borders[:-1]]]
@@ -151,7 +154,7 @@ class DeviceTensors:
         self._flat = {
             role: _device.to_device(flat.astype(kinds[role], copy=False), device) for role, flat in self._host.items()
         }
-        self._order = _device.to_device(order, device)
+        self._order = _device.to_device(order if destinations is None else destinations[order], device)
         self._lengths = _device.to_device(sorted_lengths.astype(np.int32), device)
 
     def is_padded(self, batch: int) -> bool:

@@ -75,7 +75,7 @@ class TorchOnDevice(DeviceSession):
 
         assert placement.device is not None
         self.device = placement.device
-        self._bert = BertTorch(path, placement.torch_device, placement.precision)
+        self._bert = BertTorch(path, placement.torch_device, placement.precision.replace("mixed", "fp16"))
         import torch
 
         self._torch: Any = torch

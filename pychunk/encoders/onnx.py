@@ -79,6 +79,17 @@ class OnnxEncoder(Exported):
         device = self.placement.device
         assert device is not None
         out = _device.empty((len(found[1]) - 1, self.dim), np.float32, device)
+        self._encode_rows(found, np.arange(len(out)), out, **options)
+        return out
+
+    def encode_again(self, found: Tokens, rows: I64, vectors: Array, **options: Any) -> None:
+        """Puts the vectors of some sentences, computed in fp32, in the place of those from half precision."""
+        exact = self.placement.in_doubt
+        assert exact is not None
+        load(self.path, exact)._encode_rows(found, rows, vectors, **options)
+
+    def _encode_rows(self, found: Tokens, rows: I64, out: Array, **options: Any) -> None:
+        """Vectors of sentences ``rows`` to those rows of ``out``."""
         pooled, unit = self.facts.pooling == "none", self.facts.normalize
         pooling = "mean" if pooled else self.facts.pooling
 
@@ -89,8 +100,7 @@ class OnnxEncoder(Exported):
                 lengths = _device.to_device(np.ones(rows, np.int32), lane)
             _device.pool(states, lengths, out, lane, chosen=chosen, pooling=pooling, unit=unit)
 
-        self.run_on_device(found, np.arange(len(out)), None, pool, **options)
-        return out
+        self.run_on_device(found, rows, None, pool, destinations=rows, **options)
 
 
 @functools.lru_cache(maxsize=4)

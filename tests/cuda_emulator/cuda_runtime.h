@@ -286,6 +286,7 @@ T atomicMax(T* at, std::type_identity_t<T> value) {
 }
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 using std::max;
 using std::min;
 
