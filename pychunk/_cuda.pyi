@@ -61,6 +61,7 @@ def pic(
     given: Array | None = None,
     lead: Array | None = None,
     k: float = 0.0,
+    margin: float = 0.0,
     out: list[Array],
     stream: int = 0,
 ) -> None: ...

@@ -203,7 +203,7 @@ def adjacent(vectors: Array, device: Device) -> Array:
 
 @dataclass(frozen=True)
 class PicResult:
-    """What PIC finds, on the device: one entry a sentence, ``cut_counts`` and what follows one a document."""
+    """What PIC finds, on the device: one entry a sentence, but ``cut_counts`` one a document."""
 
     scores: Array
     adjacent: Array
@@ -211,10 +211,8 @@ class PicResult:
     #: Document d's are the first ``cut_counts[d]`` from ``offsets[d]`` on.
     cuts: Array
     cut_counts: Array
-    #: An extractive summary: the sentences chosen, int32[k, 5], -1 where fewer; and float32[k], by how much the best
-    #: candidate of any choice was ahead of the next (infinity: there was no other).
-    picks: Array
-    lead_of_best: Array
+    #: 1 for the sentences of an extractive summary, and for those that lacked at most ``margin`` to be; else 0.
+    close: Array
 
 
 def pic(
@@ -226,6 +224,7 @@ def pic(
     given: Array | None = None,
     lead: npt.NDArray[np.int32] | None = None,
     k: float = 0.0,
+    margin: float = 0.0,
     states: tuple[Array, Array] | None = None,
     half: bool = True,
     pooling: str = "mean",
@@ -239,6 +238,7 @@ def pic(
         offsets: int64[k + 1] in host memory: document d has the rows from ``offsets[d]`` to ``offsets[d + 1]``.
         summary: ``extractive``, ``mean``, ``lead`` (``lead``: sentences of each first paragraph) or ``given``
             (``given``: float32[k, dim]).
+        margin: how close a sentence must come to being chosen for ``close``.
         states: (address uint64[n] of each sentence's first hidden state, its tokens int32[n]).
         bag: (table int8[v, dim], ids int32[t], their offsets int64[n + 1]).
     """
@@ -247,8 +247,7 @@ def pic(
     out = [
         *(empty((rows,), kind, device) for kind in kinds),
         empty((documents,), np.int32, device),
-        empty((documents, 5), np.int32, device),
-        empty((documents,), np.float32, device),
+        empty((rows,), np.int8, device),
     ]
     _cuda.pic(
         list(states or bag or ()),
@@ -262,6 +261,7 @@ def pic(
         given=given,
         lead=None if lead is None else to_device(np.asarray(lead, np.int32), device),
         k=k,
+        margin=margin,
         out=out,
         stream=device.stream,
     )

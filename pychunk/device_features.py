@@ -52,13 +52,12 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Scores:
-    """Cosines to the next sentence; and of pic those to the summary, labels, and how an extractive one was chosen."""
+    """Cosines to the next sentence; and of pic those to the summary, labels, and which were nearly chosen for it."""
 
     adjacent: F32
     to_summary: F32 | None = None
     labels: npt.NDArray[np.int8] | None = None
-    picks: npt.NDArray[np.int32] | None = None
-    ahead: F32 | None = None
+    close: npt.NDArray[np.int8] | None = None
 
 
 class DeviceScorer:
@@ -109,12 +108,13 @@ class DeviceScorer:
             given=self._given(request, engine),
             lead=_lead(prepared.sentences) if self.plan.summary == "lead" else None,
             k=self.plan.k,
+            margin=doubt.SCORE_ERROR,
             bag=bag,
         )
         to_summary = _device.to_host(found.scores, device)
         _check_finite(to_summary, documents, request)
-        more = (_device.to_host(part, device) for part in (found.labels, found.picks, found.lead_of_best))
-        return Scores(_device.to_host(found.adjacent, device), to_summary, *more)
+        labels, close = (_device.to_host(part, device) for part in (found.labels, found.close))
+        return Scores(_device.to_host(found.adjacent, device), to_summary, labels, close)
 
     def _without_doubt(self, prepared: Prepared, vectors: Array, scores: Scores, engine: Any) -> Scores:
         """The scores after what half precision left in doubt was encoded again in fp32; see :mod:`doubt`."""
@@ -144,9 +144,7 @@ class DeviceScorer:
         thresholds = _native.thresholds(self.plan, scores.to_summary, documents, threads=threads)
         found = doubt.sentences_near(scores.to_summary, thresholds, documents, margin, pairs=False)
         if self.plan.summary == "extractive" and margin == doubt.SCORE_ERROR:
-            assert scores.picks is not None
-            assert scores.ahead is not None
-            found |= doubt.close_choices(scores.picks, scores.ahead, documents, margin)
+            found |= scores.close == 1
         return found
 
     def _vectors(self, prepared: Prepared, report: Any) -> tuple[Array, Bag | None]:

@@ -65,10 +65,3 @@ def test_sentences_near_a_threshold(documents: list[list[float]], margin: float,
     for begin, end in zip(borders, borders[1:]):
         assert whole[begin:end].all() == whole[begin:end].any() or begin == end
         assert whole[begin:end].any() == wanted[begin:end].any()
-
-
-def test_close_choices_take_the_document_else_the_summary() -> None:
-    picks = np.array([[1, -1, -1, -1, -1], [0, 2, -1, -1, -1], [-1] * 5], np.int32)
-    ahead = np.array([1e-5, 0.2, np.inf], np.float32)
-    found = doubt.close_choices(picks, ahead, np.array([0, 3, 7, 7]), 1e-3)
-    assert found.tolist() == [True, True, True, True, False, True, False]

@@ -39,7 +39,6 @@ void adjacent(const float* vectors, int64_t rows, int dim, float* out, cudaStrea
 // runs. Small documents have a block each; those of over kBlockRows sentences have the whole device, one after the
 // other. Floor: what make_rows() reads and writes, the vectors read once more from memory where a document's do not
 // stay in cache (an extractive summary reads them up to seven times), 13 bytes a sentence written.
-constexpr int kMostPicks = 5;
 enum class SummaryKind : uint8_t { kGiven, kMean, kLead, kExtractive };
 struct PicBatch {
   RowSource source;
@@ -61,10 +60,9 @@ struct PicBatch {
   int8_t* labels = nullptr;   // [rows] 1: at or above the threshold
   int32_t* cuts = nullptr;    // [rows]
   int32_t* cut_counts = nullptr;
-  // An extractive summary: the sentences chosen (kMostPicks a document, -1 where fewer), and by how much the best
-  // candidate of any choice was ahead of the next; infinity where there was no other, or another kind of summary.
-  int32_t* picks = nullptr;
-  float* lead_of_best = nullptr;
+  // An extractive summary: 1 for the sentences chosen, and for those that lacked at most `margin` to be; else 0.
+  int8_t* close = nullptr;
+  float margin = 0.0f;
 };
 constexpr int64_t kBlockRows = 2048;
 void pic(const PicBatch& batch, int device, cudaStream_t stream);

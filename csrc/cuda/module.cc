@@ -302,7 +302,7 @@ SummaryKind summary_from(const std::string& name) {
 void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool unit, const Array& vectors,
                const Array& offsets, const py::array_t<int64_t, py::array::c_style>& host_offsets,
                const std::string& summary, const std::optional<Array>& given, const std::optional<Array>& lead,
-               double k, const std::vector<Array>& out, uint64_t stream) {
+               double k, float margin, const std::vector<Array>& out, uint64_t stream) {
   PicBatch batch;
   batch.vectors = vectors.as<float>("vectors", "<f4", {-1, -1});
   batch.rows = vectors.shape[0], batch.dim = static_cast<int>(vectors.shape[1]);
@@ -331,14 +331,14 @@ void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool uni
   if (given) batch.given = given->as<float>("given", "<f4", {batch.documents, batch.dim});
   if (lead) batch.lead = lead->as<int32_t>("lead", "<i4", {batch.documents});
   batch.k = k;
-  PYCHUNK_CHECK(out.size() == 7, "out must hold seven arrays");
+  PYCHUNK_CHECK(out.size() == 6, "out must hold six arrays");
   batch.scores = out[0].as<float>("scores", "<f4", {batch.rows});
   batch.adjacent = out[1].as<float>("adjacent", "<f4", {batch.rows});
   batch.labels = out[2].as<int8_t>("labels", "|i1", {batch.rows});
   batch.cuts = out[3].as<int32_t>("cuts", "<i4", {batch.rows});
   batch.cut_counts = out[4].as<int32_t>("cut_counts", "<i4", {batch.documents});
-  batch.picks = out[5].as<int32_t>("picks", "<i4", {batch.documents, kMostPicks});
-  batch.lead_of_best = out[6].as<float>("lead_of_best", "<f4", {batch.documents});
+  batch.close = out[5].as<int8_t>("close", "|i1", {batch.rows});
+  batch.margin = margin;
   const py::gil_scoped_release unlocked;
   const OnDevice scope(vectors.device);
   const Memory kept(large.size() * sizeof(int32_t), vectors.device, stream_of(stream));
@@ -432,6 +432,6 @@ PYBIND11_MODULE(_cuda, m) {
   m.def("adjacent", &cosines, py::arg("vectors"), py::arg("out"), py::kw_only(), py::arg("stream") = 0);
   m.def("pic", &pic_batch, py::arg("sources"), py::kw_only(), py::arg("half") = false, py::arg("mean") = true,
         py::arg("unit") = true, py::arg("vectors"), py::arg("offsets"), py::arg("host_offsets"), py::arg("summary"),
-        py::arg("given") = py::none(), py::arg("lead") = py::none(), py::arg("k") = 0.0, py::arg("out"),
-        py::arg("stream") = 0);
+        py::arg("given") = py::none(), py::arg("lead") = py::none(), py::arg("k") = 0.0, py::arg("margin") = 0.0f,
+        py::arg("out"), py::arg("stream") = 0);
 }

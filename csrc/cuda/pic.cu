@@ -15,9 +15,11 @@ namespace {
 constexpr int kTile = static_cast<int>(kSumRows);  // rows of a partial sum, and of a turn of labels
 static_assert(kTile == kThreads, "a thread has one row of a tile");
 
+constexpr int kPicks = 5;  // most sentences of an extractive summary
+
 // What the threads of a team add up together.
 struct Sums {
-  unsigned long long best[kMostPicks], second[kMostPicks];  // keys of each pick's two best candidates
+  unsigned long long best[kPicks];  // key of the best candidate of each pick
   unsigned long long sum, squares_high, squares_low;
 };
 
@@ -63,12 +65,11 @@ class Scorer {
 
   template <typename Source>
   __device__ void run(const Source& source) {
-    if (first_block() && threadIdx.x == 0) {
-      *work_.sums = Sums{};
-      tell_picks(0);
-    }
-    for (int i = warp(); i < rows_; i += warps())
+    if (first_block() && threadIdx.x == 0) *work_.sums = Sums{};
+    for (int i = warp(); i < rows_; i += warps()) {
+      if (lane() == 0) batch_.close[first_ + i] = 0;
       source.make(first_ + i, vectors_ + static_cast<int64_t>(i) * dim_, dim_);
+    }
     team_.sync();
     const float* summary = make_summary();
     score(summary);
@@ -139,7 +140,7 @@ class Scorer {
     const int picks = static_cast<int>(summary_picks(rows_));
     int chosen = -1;
     for (int pick = 0; pick < picks; ++pick) {
-      unsigned long long best = 0, second = 0;
+      unsigned long long best = 0;
       for (int i = warp(); i < rows_; i += warps()) {  // a row is the same warp's every time
         const float cosine = dot(vector(i), pick == 0 ? work_.summary : vector(chosen), dim_);
         if (lane() == 0) {
@@ -147,44 +148,33 @@ class Scorer {
             to_mean_[i] = cosine;
             highest_[i] = kNone;
           } else {
-            second = max(second, key_of(i, pick - 1, chosen));
+            mark_if_close(i, pick - 1);
             if (highest_[i] < cosine) highest_[i] = cosine;
             if (i == chosen) highest_[i] = kChosen;
           }
-          best = max(best, key_of(i, pick, -1));
+          if (highest_[i] != kChosen) best = max(best, candidate(score_at(i, pick), i));
         }
       }
       if (lane() == 0 && best != 0) atomicMax(&work_.sums->best[pick], best);
-      if (lane() == 0 && second != 0) atomicMax(&work_.sums->second[pick - 1], second);
       team_.sync();
       chosen = row_of(work_.sums->best[pick]);
       if (first_block() && rows_ > 0)
         for (int j = threadIdx.x; j < dim_; j += kThreads)
           work_.summary[j] = (pick == 0 ? 0.0f : work_.summary[j]) + vector(chosen)[j];
     }
-    unsigned long long second = 0;
     for (int i = warp(); i < rows_; i += warps())
-      if (lane() == 0) second = max(second, key_of(i, picks - 1, chosen));
-    if (lane() == 0 && second != 0) atomicMax(&work_.sums->second[picks - 1], second);
+      if (lane() == 0) mark_if_close(i, picks - 1);
     if (first_block()) normalize_summary();
     team_.sync();
-    if (first_block() && threadIdx.x == 0) tell_picks(rows_ > 0 ? picks : 0);
   }
 
-  // Row i as a candidate of a pick, from what is known of it then; 0 where it is chosen, or is `other`.
-  __device__ unsigned long long key_of(int i, int pick, int other) const {
-    if (i == other || highest_[i] == kChosen) return 0;
-    return candidate(pick == 0 ? to_mean_[i] : pick_score(to_mean_[i], highest_[i]), i);
+  // What row i is chosen by at a pick, from what is known of it then.
+  __device__ float score_at(int i, int pick) const {
+    return pick == 0 ? to_mean_[i] : pick_score(to_mean_[i], highest_[i]);
   }
-
-  __device__ void tell_picks(int picks) {
-    float ahead = INFINITY;
-    for (int pick = 0; pick < kMostPicks; ++pick) {
-      const unsigned long long best = work_.sums->best[pick], second = work_.sums->second[pick];
-      batch_.picks[document_ * kMostPicks + pick] = pick < picks ? row_of(best) : -1;
-      if (pick < picks && second != 0) ahead = fminf(ahead, score_of(best) - score_of(second));
-    }
-    batch_.lead_of_best[document_] = ahead;
+  __device__ void mark_if_close(int i, int pick) {
+    if (highest_[i] != kChosen && score_of(work_.sums->best[pick]) - score_at(i, pick) <= batch_.margin)
+      batch_.close[first_ + i] = 1;
   }
 
   __device__ void score(const float* summary) {
