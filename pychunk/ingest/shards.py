@@ -52,6 +52,7 @@ class ShardWriter:
 
     def abandon(self) -> None:
         """Removes what was written."""
+        self.sink.gone = True
         with contextlib.suppress(OSError, ValueError):
             self.sink.file.close()
         aside(self.path).unlink(missing_ok=True)
@@ -68,6 +69,8 @@ class _Hashing:
     """A file that knows the SHA-256 and the number of its bytes, and the seconds that writing took."""
 
     closed = False
+    #: The Parquet writer writes its footer when it is freed, even of a file that nobody wants any more.
+    gone = False
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -76,6 +79,8 @@ class _Hashing:
         self.seconds = 0.0
 
     def write(self, data: Any) -> int:
+        if self.gone:
+            return len(data)
         begun = time.perf_counter()
         self.file.write(data)
         self.sha256.update(data)
@@ -87,7 +92,7 @@ class _Hashing:
         return self.bytes
 
     def flush(self) -> None:
-        self.file.flush()
+        """Left to whoever finishes the shard."""
 
     def close(self) -> None:
         """Left open: whoever finishes the shard closes the file once it is on the disk."""
