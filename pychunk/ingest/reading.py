@@ -11,6 +11,9 @@ import pyarrow as pa
 from ..io import DeadLetter, Source
 from .sample import Sample
 
+#: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.
+LARGE_BYTES = 64 << 20
+
 
 @dataclass(frozen=True)
 class Part:
@@ -61,6 +64,8 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
         if limit is not None:
             table = table.slice(0, limit - document)
         letters, told[:] = told[:], []
+        if batch.table.nbytes > LARGE_BYTES:
+            pa.default_memory_pool().release_unused()
         rows = table.num_rows
         yield Part(batch.number, table, document, len(batch), _text_bytes(table), letters, batch.bytes_read, rows)
         read, document = read + len(batch), document + rows
