@@ -124,10 +124,10 @@ def grow(data: Path, folder: Path, gigabytes: float, compression: str) -> None:
     stages: dict[str, float] = found["stages"]  # type: ignore[assignment]
     for name, taken in stages.items():
         print(f"{name:>8}: at work {taken:6.1f} s of {wall:.1f} s ({taken / wall:4.0%}), beside the others")
-    hours = WIKIPEDIA_BYTES / (size / wall) / 60
+    minutes = WIKIPEDIA_BYTES / (size / wall) / 60
     print(
         f"extrapolated: English Wikipedia ({WIKIPEDIA_BYTES / 1e9:.0f} GB of text, {WIKIPEDIA_ARTICLES / 1e6} million "
-        f"articles), {hours:.1f} minutes and {WIKIPEDIA_BYTES * found['written'] / size / 1e9:.0f} GB of shards"
+        f"articles), {minutes:.1f} minutes and {WIKIPEDIA_BYTES * found['written'] / size / 1e9:.0f} GB of shards"
     )
 
 

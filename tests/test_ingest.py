@@ -352,6 +352,8 @@ def test_a_source_that_changes_meanwhile_is_no_complete_run(tmp_path: Path) -> N
     with pytest.raises(IngestError, match=r"in.parquet changed while it was read"):
         run_once(path, tmp_path / "out", column="text", progress=lambda share, report: os.utime(path, (1, 1)))
     assert not json.loads((tmp_path / "out" / "_manifest.json").read_text())["complete"]
+    with pytest.raises(IngestError, match=r"in.parquet changed while it was read"):
+        run_once(path, tmp_path / "gone", column="text", progress=lambda share, report: path.unlink(missing_ok=True))
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
@@ -383,6 +385,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
         (["in.parquet", "--namespace", "x"], "--namespace must be a number or all"),
         (["in.parquet", "--kind", "x"], "unknown kind 'x'"),
         (["in.parquet", "--column", "body"], "column 'body' is not there"),
+        (["."], "lies in ., where its shards would be read"),
     ],
 )
 def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str) -> None:
@@ -391,6 +394,8 @@ def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument
     result = RUNNER.invoke(app, ["ingest", *arguments, "-o", "out"])
     assert result.exit_code == 2, result.output
     assert message in result.output
+    assert not (tmp_path / "out" / "_manifest.json").exists()  # what was wrong is in nobody's way
+    assert RUNNER.invoke(app, ["ingest", "in.parquet", "--column", "text", "-o", "out"]).exit_code == 0
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

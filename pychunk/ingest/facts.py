@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 from dataclasses import fields
 from typing import Any
 
@@ -32,7 +31,6 @@ def of(source: Source, made: Segmenter, options: dict[str, Any], chosen: dict[st
         "versions": {
             **{name: value for name, value in metadata.items() if name not in ("method", "options")},
             "pyarrow": pa.__version__,
-            "machine": platform.machine(),
         },
     }
     return dict(json.loads(json.dumps(found, default=str)))

@@ -65,6 +65,11 @@ class Manifest:
             file.close()
 
     @staticmethod
+    def remove(folder: Path) -> None:
+        """Leaves a folder without a run."""
+        (folder / NAME).unlink(missing_ok=True)
+
+    @staticmethod
     def load(folder: Path) -> Manifest | None:
         """The manifest of a folder; None where there is none.
 

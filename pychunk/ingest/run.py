@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -77,7 +78,7 @@ def ingest(
     """
     begun = time.perf_counter()
     folder = Path(out)
-    _check(source, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
+    _check(source, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
     opened = open_source(
         source,
         kind=kind,
@@ -105,7 +106,12 @@ def ingest(
         if not report.did_nothing:
             run = _Run(opened, made, Output(folder, manifest, report, shard_bytes, compression), limit, progress)
             run.sample = None if sample is None else sample_of(opened, sample, seed)
-            run.all(shard for shard, _ in bad)
+            try:
+                run.all(shard for shard, _ in bad)
+            except Exception:
+                if not manifest.shards:  # nothing to go on with, and nothing in the way of other options
+                    manifest.remove(folder)
+                raise
         _total(report, manifest)
     report.seconds = time.perf_counter() - begun
     return report
@@ -144,7 +150,8 @@ class _Run:
                 if part is not None and self.progress is not None:
                     self.progress(part.bytes_read / max(1, self.source.total_bytes), self.output.report)
         finally:
-            found.close()
+            with contextlib.suppress(ValueError):  # a second Ctrl-C leaves it at work, in a thread that ends with us
+                found.close()
             self.output.abandon()
             self._count(staged.busy)
 
@@ -165,7 +172,10 @@ class _Run:
         return part
 
     def _check_source(self) -> None:
-        now = {file.path: file for file in find(self.source.path)}
+        try:
+            now = {file.path: file for file in find(self.source.path)}
+        except OSError:
+            now = {}
         for file in self.source.files:
             if now.get(file.path) != file:
                 raise IngestError(f"{file.path} changed while it was read: ingest it again, into another folder")
@@ -190,9 +200,13 @@ def _ended(found: Iterator[Part]) -> Iterator[Part | None]:
     yield None
 
 
-def _check(source: str | Path, *, limit: int | None, sample: int | None, shard_bytes: int, compression: str) -> None:
+def _check(
+    source: str | Path, folder: Path, *, limit: int | None, sample: int | None, shard_bytes: int, compression: str
+) -> None:
     if str(source) == "-":
         raise ValueError("standard input cannot be read twice, so a run could not be resumed: write it to a file first")
+    if Path(source).is_dir() and folder.resolve().is_relative_to(Path(source).resolve()):
+        raise ValueError(f"{folder} lies in {source}, where its shards would be read as documents: write elsewhere")
     for name, value in (("limit", limit), ("sample", sample), ("shard_bytes", shard_bytes)):
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")

@@ -76,7 +76,8 @@ class Source:
         """The documents in order; the same batches each time, however many threads and workers there are.
 
         ``skip`` leaves out that many batches at the beginning without cleaning their text, and without telling again
-        what was broken in them: the rest has the numbers it would have had. Standard input can be read once.
+        what was broken in them: the rest has the numbers it would have had. What was broken before a batch was
+        full is told before that batch, in one order whatever is read ahead. Standard input can be read once.
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
