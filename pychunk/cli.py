@@ -6,14 +6,15 @@ import inspect
 import sys
 import time
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from . import bench_cli, engine, eval_cli, index_cli, model_cli
+from . import bench_cli, engine, eval_cli, index_cli, ingest_cli, model_cli
+from . import cli_options as given
 from .chunks import Chunk, ChunkBatch
 from .cli_batches import Shares, progress_bar, rate_of, segmented
 from .cli_errors import readable_errors
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.add_typer(model_cli.app, name="model")
 app.command("export")(model_cli.export)
 app.command("eval", epilog=eval_cli.EPILOG)(eval_cli.evaluate)
+app.command("ingest", epilog=ingest_cli.EPILOG)(ingest_cli.command)
 app.command("index", epilog=index_cli.INDEX_EPILOG)(index_cli.index)
 app.command("bench", epilog=bench_cli.EPILOG)(bench_cli.bench)
 app.command("search", epilog=index_cli.SEARCH_EPILOG)(index_cli.search)
@@ -75,94 +77,56 @@ def segment(
     output: Annotated[
         str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
     ] = None,
-    method: Annotated[str, typer.Option("-m", "--method", help="How to cut; see `pychunk methods`.")] = "pic",
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="What sees the sentences: static, a name from `pychunk model list`, or an exported model's folder."
-        ),
-    ] = None,
-    vector_encoder: Annotated[
-        str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
-    ] = None,
-    runtime: Annotated[
-        str, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
-    ] = "auto",
-    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")] = "auto",
-    precision: Annotated[
-        str, typer.Option(help="torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32.")
-    ] = "auto",
-    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
-    id_column: Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None,
-    max_tokens: Annotated[str, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = "auto",
-    min_tokens: Annotated[int, typer.Option(help="Shorter chunks join a neighbour.")] = 0,
-    overlap: Annotated[int, typer.Option(help="Tokens repeated from the chunk before.")] = 0,
-    vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None,
-    wrap: Annotated[bool, typer.Option(help="Treat line breaks in hard-wrapped text as spaces.")] = True,
+    method: given.Method = "pic",
+    encoder: given.Encoder = None,
+    vector_encoder: given.VectorEncoder = None,
+    runtime: given.Runtime = "auto",
+    device: given.Device = "auto",
+    precision: given.Precision = "auto",
+    column: given.Column = None,
+    id_column: given.IdColumn = None,
+    limit: given.Limit = None,
+    threads: given.Threads = None,
+    max_tokens: given.MaxTokens = "auto",
+    min_tokens: given.MinTokens = 0,
+    overlap: given.Overlap = 0,
+    vectors: given.Vectors = None,
+    wrap: given.Wrap = True,
     on_error: Annotated[str, typer.Option(help="Rows that are not text: raise or skip.")] = "raise",
-    size: Annotated[int | None, typer.Option(help="fixed, recursive: longest chunk, in --unit.")] = None,
-    unit: Annotated[str | None, typer.Option(help="fixed, recursive: tokens, words or characters.")] = None,
-    threshold: Annotated[
-        str | None, typer.Option(help="semantic, nsp: a number, or kind:value such as percentile:20, std:1, iqr:1.5.")
-    ] = None,
-    window: Annotated[int | None, typer.Option(help="semantic: sentences compared on either side.")] = None,
-    summary: Annotated[
-        str | None, typer.Option(help="pic: extractive, mean, lead, title, given, sentence, random.")
-    ] = None,
+    size: given.Size = None,
+    unit: given.Unit = None,
+    threshold: given.Threshold = None,
+    window: given.Window = None,
+    summary: given.Summary = None,
     summary_column: Annotated[str | None, typer.Option(help="pic: column of summaries, or of titles.")] = None,
-    k: Annotated[float | None, typer.Option(help="pic: threshold = mean + k deviations.")] = None,
+    k: given.K = None,
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
-    options: dict[str, Any] = {"size": size, "unit": unit, "window": window, "summary": summary, "k": k}
-    options = {name: value for name, value in options.items() if value is not None}
+    if summary_column is not None and summary is None:
+        summary = "given"
     with readable_errors("interrupted; nothing was written"):
-        if threshold is not None:
-            options["threshold"] = _threshold(threshold)
-        if summary_column is not None and "summary" not in options:
-            options["summary"] = "given"
-        made = Segmenter(
-            method,
+        options = given.segmenter_options(
+            max_tokens=max_tokens,
+            wrap=wrap,
+            threshold=threshold,
+            own={"size": size, "unit": unit, "window": window, "summary": summary, "k": k},
+            method=method,
             encoder=encoder,
             vector_encoder=vector_encoder,
             runtime=runtime,
             device=device,
             precision=precision,
-            max_tokens=_tokens(max_tokens),
             min_tokens=min_tokens,
             overlap=overlap,
             vectors=vectors,
-            wrap="auto" if wrap else False,
-            threads=threads,
-            on_error=on_error,
-            **options,
         )
+        made = Segmenter(**options, threads=threads, on_error=on_error)
         shares = Shares()
         batches = segmented(made, inputs, column, id_column, summary_column, limit, shares)
         if output is None:
             _show(batches)
         else:
             _write(batches, output, shares)
-
-
-def _tokens(value: str) -> int | str | None:
-    if value == "auto":
-        return value
-    if value.lower() == "none":
-        return None
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError(f"--max-tokens must be a number, none or auto; got {value!r}") from None
-
-
-def _threshold(value: str) -> tuple[str, float] | float:
-    kind, colon, number = value.rpartition(":")
-    try:
-        return (kind, float(number)) if colon else float(number)
-    except ValueError:
-        raise ValueError(f"--threshold must be a number or kind:value such as percentile:20; got {value!r}") from None
 
 
 def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares) -> None:

@@ -31,14 +31,14 @@ def documents(
     for part in parts:
         table = part.table
         if column is None:
-            column = _only_text(table, file)
+            column = only_text(table, file)
         if id_column is not None and part.unit == "row" and id_column not in table.column_names:
             raise ValueError(f"{file}: column {id_column!r} is not there; the columns are {_names(table)}")
         if part.unit == "row" and column not in table.column_names:
             raise ValueError(f"{file}: column {column!r} is not there; the columns are {_names(table)}")
         texts = _values(table, column)
-        ids = _values(table, id_column or "id")
-        more = [_values(table, name) for name in metadata]
+        names = ids(part, file, id_column)
+        more = [strings(table, name) for name in metadata]
         for row in range(table.num_rows):
             position = f"{part.unit} {part.numbers[row]}"
             text, reason = _text(texts[row], column)
@@ -46,13 +46,23 @@ def documents(
                 excerpt = _excerpt(texts[row])
                 dead_letters(DeadLetter(file, position, reason, excerpt))
                 continue
-            given = ids[row]
-            name = f"{file}#{part.numbers[row]}" if given is None else _string(given)
-            kept = tuple(None if values[row] is None else _string(values[row]) for values in more)
-            yield Document(name, text, file, kept, len(text.encode()), part.bytes_read)
+            kept = tuple(values[row] for values in more)
+            yield Document(names[row], text, file, kept, len(text.encode()), part.bytes_read)
 
 
-def _only_text(table: pa.Table, file: str) -> str:
+def ids(part: Part, file: str, id_column: str | None) -> list[str]:
+    """The id of each row: its column's value, else the file's name and the row's number."""
+    given = strings(part.table, id_column or "id")
+    return [f"{file}#{number}" if name is None else name for name, number in zip(given, part.numbers, strict=True)]
+
+
+def strings(table: pa.Table, name: str) -> list[str | None]:
+    """A column's values as strings, None where there is none."""
+    return [None if value is None else _string(value) for value in _values(table, name)]
+
+
+def only_text(table: pa.Table, file: str) -> str:
+    """The column of the text where none is named: the only string column, else ``text``."""
     names = [field.name for field in table.schema if "string" in str(field.type)]
     if len(names) == 1:
         return str(names[0])

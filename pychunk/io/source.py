@@ -16,11 +16,12 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from . import files, mediawiki, rows, streams, tables, text_files, wikiextractor
+from . import columns, files, mediawiki, streams, tables, text_files, wikiextractor
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
 from .mediawiki import RawPage, Wanted
+from .workers import follow_parent
 
 #: The kinds of source, with what the names of their files look like, compressed or not.
 KINDS = {
@@ -35,6 +36,9 @@ KINDS = {
 _INDEX = re.compile(r".*-index\d*\.txt(-p\d+p\d+)?$", re.IGNORECASE)
 #: Raw text that one process cleans at a time.
 _TASK_BYTES = 1 << 20
+#: The kinds whose documents are rows of tables.
+_TABLES = ("parquet", "arrow", "jsonl")
+_Task = Future[tuple[list[Document], list[DeadLetter]]]
 
 
 @dataclass(frozen=True)
@@ -72,27 +76,49 @@ class Source:
         """The documents in order; the same batches each time, however many threads and workers there are.
 
         ``skip`` leaves out that many batches at the beginning without cleaning their text, and without telling again
-        what was broken in them: the rest has the numbers it would have had. Standard input can be read once.
+        what was broken in them: the rest has the numbers it would have had. What was broken before a batch was
+        full is told before that batch, in one order whatever is read ahead. Standard input can be read once.
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
-        muted = [skip > 0]
-
-        def tell(letter: DeadLetter) -> None:
-            if not muted[0]:
-                self.dead_letters(letter)
-
-        groups = enumerate(grouped(self._items(tell), self.batch_bytes))
-        for _ in range(skip):
-            if next(groups, None) is None:
-                return
-        muted[0] = False
+        groups = self._groups(skip)
         if self.kind == "mediawiki" and self.workers > 1:
             yield from self._in_processes(groups)
             return
-        for number, group in groups:
+        for number, group, letters in groups:
+            self._tell(letters)
+            if not group:
+                return
+            if self.kind in _TABLES:
+                yield Batch(columns.joined(group), number, group[-1].file, group[-1].bytes_read)
+                continue
             documents = self._rendered(group) if self.kind == "mediawiki" else cast("list[Document]", group)
             yield self._batch(number, documents, group[-1])
+
+    def _groups(self, skip: int) -> Iterator[tuple[int, list[Any], list[DeadLetter]]]:
+        """(number, items, what was broken before the group was full) of each batch; at the end one without items.
+
+        Letters travel with their batch, so that they are told in the batches' order however far ahead the files are
+        read.
+        """
+        told: list[DeadLetter] = []
+        items = self._items(told.append)
+        groups = (columns.grouped if self.kind in _TABLES else grouped)(items, self.batch_bytes)
+        number = 0
+        try:
+            for number, group in enumerate(groups):
+                if number >= skip:
+                    yield number, group, told[:]
+                told.clear()
+        except Exception:
+            self._tell(told)
+            raise
+        if number + 1 >= skip:
+            yield number + 1, [], told
+
+    def _tell(self, letters: list[DeadLetter]) -> None:
+        for letter in letters:
+            self.dead_letters(letter)
 
     def __iter__(self) -> Iterator[Batch]:
         return self.batches()
@@ -113,23 +139,29 @@ class Source:
             self.dead_letters(letter)
         return documents
 
-    def _in_processes(self, groups: Iterator[tuple[int, list[Any]]]) -> Iterator[Batch]:
+    def _in_processes(self, groups: Iterator[tuple[int, list[Any], list[DeadLetter]]]) -> Iterator[Batch]:
         """Batches cleaned by other processes, a bounded number of tasks ahead, in order."""
-        waiting: deque[tuple[int, Any, list[Future[tuple[list[Document], list[DeadLetter]]]]]] = deque()
+        waiting: deque[tuple[int, Any, list[DeadLetter], list[_Task]]] = deque()
         render = partial(mediawiki.rendered, wanted=self.wanted)
-        pool = ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=follow_parent)
+        rest: list[DeadLetter] = []
         try:
-            for number, group in groups:
+            for number, group, letters in groups:
+                if not group:
+                    rest = letters
+                    break
                 tasks = [pool.submit(render, pages) for pages in grouped(cast("list[RawPage]", group), _TASK_BYTES)]
-                waiting.append((number, group[-1]._replace(data=b""), tasks))
-                while sum(len(tasks) for _, _, tasks in waiting) > 4 * self.workers and len(waiting) > 1:
+                waiting.append((number, group[-1]._replace(data=b""), letters, tasks))
+                while sum(len(tasks) for *_, tasks in waiting) > 4 * self.workers and len(waiting) > 1:
                     yield self._collected(*waiting.popleft())
             while waiting:
                 yield self._collected(*waiting.popleft())
+            self._tell(rest)
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _collected(self, number: int, last: Any, tasks: list[Future[tuple[list[Document], list[DeadLetter]]]]) -> Batch:
+    def _collected(self, number: int, last: Any, told: list[DeadLetter], tasks: list[_Task]) -> Batch:
+        self._tell(told)
         documents: list[Document] = []
         for task in tasks:
             made, letters = task.result()
@@ -154,8 +186,8 @@ class Source:
         with _opened(name) as opened:
             if self.kind in ("parquet", "arrow"):
                 if self.kind == "parquet":
-                    asked = [self.column, self.id_column, *self.metadata] if self.column and self.id_column else None
-                    parts = tables.parquet(opened, name, file.size, tell, asked)
+                    asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
+                    parts = tables.parquet(opened, name, file.size, tell, asked if self.column else None, ("id",))
                 else:
                     parts = tables.arrow(pa.PythonFile(opened, mode="r"), name, file.size, tell)
                 yield from self._rows(parts, name, tell)
@@ -170,8 +202,9 @@ class Source:
             elif (document := text_files.document(blocks, name, tell)) is not None:
                 yield document
 
-    def _rows(self, parts: Iterator[tables.Part], name: str, tell: DeadLetters) -> Iterator[Document]:
-        return rows.documents(parts, name, tell, column=self.column, id_column=self.id_column, metadata=self.metadata)
+    def _rows(self, parts: Iterator[tables.Part], name: str, tell: DeadLetters) -> Iterator[columns.Run]:
+        chosen: dict[str, Any] = {"column": self.column, "id_column": self.id_column, "metadata": self.metadata}
+        return columns.runs(parts, name, tell, self.schema, **chosen)
 
 
 def open_source(

@@ -26,9 +26,14 @@ class Part(NamedTuple):
 
 
 def parquet(
-    file: BinaryIO, name: str, size: int, dead_letters: DeadLetters, columns: list[str] | None = None
+    file: BinaryIO,
+    name: str,
+    size: int,
+    dead_letters: DeadLetters,
+    columns: list[str] | None = None,
+    optional: Sequence[str] = (),
 ) -> Iterator[Part]:
-    """Parts of a Parquet file; ``columns`` limits what is read where all of them are there."""
+    """Parts of a Parquet file; where all ``columns`` are there, only they are read, and those ``optional`` that are."""
     import pyarrow.parquet as pq
 
     try:
@@ -38,7 +43,10 @@ def parquet(
         return
     with opened:
         metadata = opened.metadata
-        wanted = columns if columns is not None and set(columns) <= set(opened.schema_arrow.names) else None
+        names = opened.schema_arrow.names
+        wanted = None
+        if columns is not None and set(columns) <= set(names):
+            wanted = [*columns, *(column for column in optional if column in names and column not in columns)]
         plain = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         rows = max(1, min(8192, TABLE_BYTES * max(1, metadata.num_rows) // max(1, plain)))
         done = 0

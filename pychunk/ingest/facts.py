@@ -1,0 +1,40 @@
+"""What decides the bytes of a data set: the source, the options, the versions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import pyarrow as pa
+
+from ..io import Source
+from ..segmenter import Segmenter
+
+#: Fields of a source that change nothing in what it yields, or are told elsewhere.
+_OWN = ("path", "kind", "files", "ignored", "workers", "threads", "dead_letters")
+
+
+def of(source: Source, made: Segmenter, options: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
+    """The facts as JSON holds them; two runs with equal facts write equal bytes."""
+    metadata = made([], ids=[]).metadata
+    reader = {field.name: getattr(source, field.name) for field in fields(source) if field.name not in _OWN}
+    reader["wanted"] = {"redirects": source.wanted.redirects, "namespaces": sorted(source.wanted.namespaces)}
+    found = {
+        "source": {
+            "path": source.path,
+            "kind": source.kind,
+            "files": {file.path: [file.size, file.modified, file.etag] for file in source.files},
+            "ignored": source.ignored,
+        },
+        "options": {**chosen, "reader": reader, "segmenter": _given(options)},
+        "versions": {
+            **{name: value for name, value in metadata.items() if name not in ("method", "options")},
+            "pyarrow": pa.__version__,
+        },
+    }
+    return dict(json.loads(json.dumps(found, default=str)))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in sorted(options.items()) if name != "threads"}

@@ -1,0 +1,92 @@
+"""The folder of a run: one writer at a time, and files that appear whole or not at all.
+
+Every file that is not a shard begins with ``_``, so that Spark, DuckDB and pyarrow take the folder for a data set.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+LOCK = "_lock"
+#: Begins the name of a file that is being written.
+ASIDE = "_writing-"
+_SHARD = re.compile(r"part-\d{6,}\.parquet")
+
+
+def shard_name(number: int) -> str:
+    return f"part-{number:06}.parquet"
+
+
+def aside(path: Path) -> Path:
+    """Where a file is written before it gets its name."""
+    return path.with_name(ASIDE + path.name)
+
+
+def settle(file: BinaryIO, path: Path) -> None:
+    """Closes what was written aside once it is on the disk, and gives it its name."""
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+    os.replace(aside(path), path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sweep(folder: Path, kept: set[str]) -> list[str]:
+    """Removes half-written files, and shards that are not ``kept``; returns their names."""
+    found = [path for path in sorted(folder.iterdir()) if path.name.startswith(ASIDE)]
+    found += [path for path in sorted(folder.iterdir()) if _SHARD.fullmatch(path.name) and path.name not in kept]
+    for path in found:
+        path.unlink()
+    return [path.name for path in found]
+
+
+def strangers(folder: Path, own: set[str]) -> list[str]:
+    """Names in a folder that no run writes."""
+    names = sorted(path.name for path in folder.iterdir())
+    return [name for name in names if name not in own and not name.startswith(ASIDE) and not _SHARD.fullmatch(name)]
+
+
+class Lock:
+    """A context manager that makes this process the only writer of a folder.
+
+    The kernel lets go of the lock when the process ends, however it ends.
+
+    Raises:
+        ValueError: another process writes there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Lock:
+        file = open(self._path, "ab")  # held until the end
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            raise ValueError(
+                f"another process writes to {self._path.parent}: wait for it, or give another folder"
+            ) from error
+        self._file = file
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,103 @@
+"""What a run's folder says of itself: the source, the options, the versions, and each shard that is whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .folder import aside, settle
+
+NAME = "_manifest.json"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A whole shard.
+
+    It covers ``batches`` of the source from ``first_batch`` on, which hold ``read`` documents from ``first_read`` on;
+    ``documents`` of them, numbered from ``first_document``, were kept. Its letters are ``letter_bytes`` of the file of
+    dead letters from ``letters_at`` on.
+    """
+
+    name: str
+    bytes: int
+    sha256: str
+    first_batch: int
+    batches: int
+    first_read: int
+    read: int
+    first_document: int
+    documents: int
+    chunks: int
+    text_bytes: int
+    letters: int
+    letters_at: int
+    letter_bytes: int
+    letters_sha256: str
+
+
+@dataclass
+class Manifest:
+    """The manifest as it is in the folder. ``facts`` hold what must be equal for a run to go on."""
+
+    facts: dict[str, Any]
+    shards: list[Shard] = field(default_factory=list)
+    complete: bool = False
+
+    def save(self, folder: Path) -> None:
+        """Replaces the manifest in one step."""
+        said = {
+            "schema": SCHEMA,
+            **self.facts,
+            "shards": [asdict(shard) for shard in self.shards],
+            "complete": self.complete,
+        }
+        path = folder / NAME
+        file = open(aside(path), "wb")  # noqa: SIM115 (settle closes it)
+        try:
+            file.write(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
+            settle(file, path)
+        finally:
+            file.close()
+
+    @staticmethod
+    def remove(folder: Path) -> None:
+        """Leaves a folder without a run."""
+        (folder / NAME).unlink(missing_ok=True)
+
+    @staticmethod
+    def load(folder: Path) -> Manifest | None:
+        """The manifest of a folder; None where there is none.
+
+        Raises:
+            ValueError: it is damaged, or a newer version's.
+        """
+        path = folder / NAME
+        if not path.is_file():
+            return None
+        try:
+            said = json.loads(path.read_bytes().decode(errors="surrogateescape"))
+            schema = int(said.pop("schema"))
+            if schema == SCHEMA:
+                shards = [Shard(**shard) for shard in said.pop("shards")]
+                return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} is damaged: restore it from a copy, or ingest into another folder") from error
+        raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}: use the pychunk that wrote it")
+
+
+def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    """What differs between two trees of facts, each place with both values.
+
+    >>> list(differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}))
+    ['a.c: was 2, is 3']
+    """
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in [*before, *(key for key in now if key not in before)]:
+            yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+    elif before != now:
+        yield f"{name}: was {json.dumps(before)}, is {json.dumps(now)}"

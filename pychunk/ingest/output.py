@@ -1,0 +1,154 @@
+"""Parts to shards: where one ends, and how it becomes part of the data set."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from ..io import DeadLetter
+from . import letters
+from .folder import settle, shard_name
+from .manifest import Manifest, Shard
+from .reading import Part, Range
+from .report import Report
+from .shards import ShardWriter
+
+
+class IngestError(RuntimeError):
+    """A run that could not go on; what is whole is kept, and the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A shard that is written but not settled: its facts, its file, its letters."""
+
+    shard: Shard
+    file: BinaryIO
+    letters: bytes
+
+
+class Output:
+    """Writes the shards of a range of batches. ``write`` and ``settle`` may run in threads of their own."""
+
+    def __init__(self, folder: Path, manifest: Manifest, report: Report, shard_bytes: int, compression: str) -> None:
+        self.folder, self.manifest, self.report = folder, manifest, report
+        self.sink_seconds = 0.0
+        self._shard_bytes, self._compression = shard_bytes, compression
+        self._writer: ShardWriter | None = None
+        self._closing: list[ShardWriter] = []
+
+    def begin(self, where: Range, wanted: Shard | None) -> None:
+        """From now on, parts of this range; ``wanted`` is the one shard that it makes again."""
+        self._wanted = wanted
+        self._at, self._end = where, where
+        self._number = self.manifest.shards.index(wanted) if wanted else len(self.manifest.shards)
+        done = self.manifest.shards[: self._number]
+        self._letters_at = sum(shard.letter_bytes for shard in done)
+        self._letters: list[DeadLetter] = []
+        self._text_bytes = 0
+
+    def write(self, found: tuple[Part | None, pa.Table | None]) -> tuple[Part | None, Closed | None]:
+        """Adds a part's chunks; with the shard that ended before it, if one did. None for a part ends the last one.
+
+        A shard ends when more comes, not when it is full, so that what is told after the last batch is told in it.
+        """
+        part, table = found
+        try:
+            if part is None:
+                return None, self._close(table)
+            closed = self._close(table) if self._is_full(part) else None
+            if table is not None:
+                self._opened(table).write(table, part.text_bytes)
+            self._add(part)
+        except OSError as error:
+            raise self._unfinished(error) from error
+        return part, closed
+
+    def settle(self, closed: Closed, last: bool) -> None:
+        """Puts a shard on the disk, then its letters, then its name in the manifest."""
+        try:
+            settle(closed.file, self.folder / closed.shard.name)
+            letters.put(self.folder, closed.shard.letters_at, closed.letters)
+            if self._wanted is None:
+                self.manifest.shards.append(closed.shard)
+                self.manifest.complete = last
+                self.manifest.save(self.folder)
+        except OSError as error:
+            raise self._unfinished(error) from error
+        self._closing.pop(0)
+        self.report.new_shards += 1
+
+    def abandon(self) -> None:
+        """Removes shards that are not whole, after an error; does nothing at the end of a range."""
+        for writer in [*self._closing, *([self._writer] if self._writer else [])]:
+            writer.abandon()
+        self._writer, self._closing = None, []
+
+    def _is_full(self, part: Part) -> bool:
+        more = part.table_rows is not None and self._wanted is None
+        return more and self._writer is not None and self._text_bytes >= self._shard_bytes
+
+    def _opened(self, table: pa.Table) -> ShardWriter:
+        if self._writer is None:
+            self._writer = ShardWriter(self.folder / shard_name(self._number), table.schema, self._compression)
+        return self._writer
+
+    def _add(self, part: Part) -> None:
+        at = self._end
+        batch = at.batch if part.table_rows is None else part.number + 1
+        self._end = Range(batch, None, at.read + part.read, at.document + (part.table_rows or 0))
+        self._text_bytes += part.text_bytes
+        self._letters += part.letters
+        self.report.new_text_bytes += part.text_bytes
+
+    def _close(self, table: pa.Table) -> Closed:
+        """Ends the shard; one that nothing was written to gets the columns of ``table``."""
+        writer = self._opened(table)
+        self._closing.append(writer)
+        self._writer = None
+        file = writer.finish()
+        self.sink_seconds += writer.sink.seconds
+        lines = letters.encoded(self._letters)
+        begun, ended = self._at, self._end
+        shard = Shard(
+            name=shard_name(self._number),
+            bytes=writer.sink.bytes,
+            sha256=writer.sink.sha256.hexdigest(),
+            first_batch=begun.batch,
+            batches=ended.batch - begun.batch,
+            first_read=begun.read,
+            read=ended.read - begun.read,
+            first_document=begun.document,
+            documents=ended.document - begun.document,
+            chunks=writer.chunks,
+            text_bytes=self._text_bytes,
+            letters=len(self._letters),
+            letters_at=self._letters_at,
+            letter_bytes=len(lines),
+            letters_sha256=hashlib.sha256(lines).hexdigest(),
+        )
+        if self._wanted is not None and shard != self._wanted:
+            raise IngestError(_unlike(self._wanted, shard))
+        self._number += 1
+        self._letters_at += len(lines)
+        self._at, self._letters, self._text_bytes = ended, [], 0
+        return Closed(shard, file, lines)
+
+    def _unfinished(self, error: OSError) -> IngestError:
+        return IngestError(
+            f"{self.folder}: {error}; {len(self.manifest.shards)} shards are whole. Mend that (make room), then go on "
+            "with --resume (resume=True)"
+        )
+
+
+def _unlike(before: Shard, now: Shard) -> str:
+    names = [field.name for field in fields(Shard) if getattr(before, field.name) != getattr(now, field.name)]
+    values: list[Any] = [getattr(each, names[0]) for each in (before, now)]
+    return (
+        f"{before.name} was made again, and its {names[0]} is {values[1]} where it was {values[0]}: the source or the "
+        "software is not what it was; ingest into another folder"
+    )

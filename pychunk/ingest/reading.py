@@ -1,0 +1,83 @@
+"""Batches of a source with the letters that belong to them, cut to the documents that a run wants."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from ..io import DeadLetter, Source
+from .sample import Sample
+
+#: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.
+LARGE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """The wanted documents of batch ``number``: ``table`` of ``id`` and ``text``, the first of them document ``first``.
+
+    ``read``: documents of the batch before any were left out; ``table_rows``: those kept. A part with neither, whose
+    ``table_rows`` is None, brings the letters that were told after the last batch.
+    """
+
+    number: int
+    table: pa.Table | None
+    first: int
+    read: int
+    text_bytes: int
+    letters: list[DeadLetter]
+    bytes_read: int
+    table_rows: int | None
+
+    def without_table(self) -> Part:
+        """For those that need the numbers alone: the texts' memory is free again."""
+        return replace(self, table=None)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Batches of a source from ``batch`` to before ``end`` (None: all), and what was read and kept before them."""
+
+    batch: int = 0
+    end: int | None = None
+    read: int = 0
+    document: int = 0
+
+
+def parts(source: Source, where: Range, limit: int | None, sample: Sample | None) -> Generator[Part, None, None]:
+    """The parts of a range in order, then the letters after the last batch; ``limit`` is the whole run's."""
+    told: list[DeadLetter] = []
+    source = replace(source, dead_letters=told.append)
+    read, document = where.read, where.document
+    if limit is not None and document >= limit:
+        return
+    for batch in source.batches(skip=where.batch):
+        if where.end is not None and batch.number >= where.end:
+            return
+        table = batch.table.select(["id", "text"])
+        if sample is not None:
+            ids = table.column("id").to_pylist()
+            table = table.filter(pa.array([sample.holds(id_, read + i) for i, id_ in enumerate(ids)], pa.bool_()))
+        if limit is not None:
+            table = table.slice(0, limit - document)
+        letters, told[:] = told[:], []
+        if batch.table.nbytes > LARGE_BYTES:
+            pa.default_memory_pool().release_unused()
+        rows = table.num_rows
+        yield Part(batch.number, table, document, len(batch), _text_bytes(table), letters, batch.bytes_read, rows)
+        read, document = read + len(batch), document + rows
+        if limit is not None and document >= limit:
+            return
+    if told:
+        yield Part(-1, None, document, 0, 0, told, source.total_bytes, None)
+
+
+def _text_bytes(table: pa.Table) -> int:
+    total = 0
+    for chunk in table.column("text").chunks:
+        offsets = np.frombuffer(chunk.buffers()[1] or b"\0" * 8, np.int64)
+        total += int(offsets[chunk.offset + len(chunk)] - offsets[chunk.offset])
+    return total

@@ -1,0 +1,249 @@
+"""A run: a source through the segmenter into shards, from wherever an earlier one stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..io import Source, open_source
+from ..io.files import find
+from ..segmenter import Segmenter
+from ..staged import Staged
+from . import facts, letters
+from .folder import LOCK, Lock, strangers, sweep
+from .manifest import NAME, Manifest, Shard, differences
+from .output import IngestError, Output
+from .reading import Part, Range, parts
+from .report import Report
+from .sample import Sample, sample_of
+from .shards import COMPRESSIONS
+from .verify import damage
+
+#: Text of a shard.
+SHARD_BYTES = 128_000_000
+#: Items that wait between two stages. Of a document of 200 MB every place holds a copy.
+_DEPTH = 1
+
+Progress = Callable[[float, Report], None]
+
+
+def ingest(
+    source: str | Path,
+    out: str | Path,
+    *,
+    kind: str = "auto",
+    column: str | None = None,
+    id_column: str | None = None,
+    redirects: bool = False,
+    namespaces: tuple[int, ...] | None = (0,),
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    shard_bytes: int = SHARD_BYTES,
+    compression: str = "none",
+    resume: bool = False,
+    workers: int = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Report:
+    """Cuts all documents of a source into chunk tables: a folder of Parquet files, whole ones alone.
+
+    The files' bytes depend on the source and the options, not on threads, workers, or on how often the run was
+    killed and resumed. The folder holds ``part-000000.parquet`` and so on, ``_manifest.json`` (source, options,
+    versions, every shard with its SHA-256), ``_dead_letters.jsonl`` (what could not be read, and why) and ``_lock``.
+
+    Args:
+        source: a file, a folder or a URL, with ``kind``, ``column``, ``id_column``, ``redirects``, ``namespaces`` and
+            ``workers`` as ``pychunk.io.open_source`` takes them.
+        out: the folder; made if it is not there.
+        limit: only the first so many documents.
+        sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
+            ``limit``, the first of them.
+        shard_bytes: text of a shard; it ends with the batch that fills it.
+        compression: ``none``, ``lz4`` or ``zstd``.
+        resume: go on with what a run of the same source, options and versions left; start where there is nothing.
+        threads: of segmentation and of decompression; default: every CPU.
+        progress: is called with the share that is done, 0 to 1, and the report so far.
+        options: those of ``Segmenter``.
+
+    Raises:
+        ValueError: the folder holds another run, an unfinished one without ``resume``, or an option is wrong.
+        IngestError: the disk is full, or the source changed meanwhile; what is whole is kept.
+
+    >>> report = ingest("wiki.parquet", "wiki.chunks", resume=True)  # doctest: +SKIP
+    """
+    begun = time.perf_counter()
+    folder = Path(out)
+    _check(source, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
+    opened = open_source(
+        source,
+        kind=kind,
+        column=column,
+        id_column=id_column,
+        redirects=redirects,
+        namespaces=namespaces,
+        workers=workers,
+        threads=threads,
+        dead_letters=lambda _: None,
+    )
+    options = {**options, "on_error": "skip"}
+    made = Segmenter(threads=threads, **options)
+    chosen = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes, "compression": compression}
+    folder.mkdir(parents=True, exist_ok=True)
+    with Lock(folder):
+        manifest = _manifest(folder, facts.of(opened, made, options, chosen), resume)
+        report = Report(folder, ignored=opened.ignored)
+        bad = damage(folder, manifest.shards, hashes=resume)
+        report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
+        if bad and not resume:
+            raise ValueError(f"{folder / report.damaged[0]}; --resume (resume=True) makes it again")
+        report.removed = sweep(folder, {shard.name for shard in manifest.shards})
+        report.did_nothing = manifest.complete and not bad
+        if not report.did_nothing:
+            run = _Run(opened, made, Output(folder, manifest, report, shard_bytes, compression), limit, progress)
+            run.sample = None if sample is None else sample_of(opened, sample, seed)
+            try:
+                run.all(shard for shard, _ in bad)
+            except Exception:
+                if not manifest.shards:  # nothing to go on with, and nothing in the way of other options
+                    manifest.remove(folder)
+                raise
+        _total(report, manifest)
+    report.seconds = time.perf_counter() - begun
+    return report
+
+
+class _Run:
+    """What the stages share."""
+
+    def __init__(
+        self, source: Source, made: Segmenter, output: Output, limit: int | None, progress: Progress | None
+    ) -> None:
+        self.source, self.made, self.output, self.limit, self.progress = source, made, output, limit, progress
+        self.sample: Sample | None = None
+
+    def all(self, bad: Iterator[Shard]) -> None:
+        """Makes shards again, then those that are not there yet."""
+        manifest = self.output.manifest
+        letters.cut(self.output.folder, sum(shard.letter_bytes for shard in manifest.shards))
+        for shard in bad:
+            end = shard.first_batch + shard.batches
+            self._range(Range(shard.first_batch, end, shard.first_read, shard.first_document), shard)
+        if not manifest.complete:
+            last = manifest.shards[-1] if manifest.shards else None
+            where = Range()
+            if last is not None:
+                read, document = last.first_read + last.read, last.first_document + last.documents
+                where = Range(last.first_batch + last.batches, None, read, document)
+            self._range(where, None)
+
+    def _range(self, where: Range, wanted: Shard | None) -> None:
+        found = parts(self.source, where, self.limit, self.sample)
+        self.output.begin(where, wanted)
+        staged = Staged(_ended(found), [self._segmented, self.output.write, self._settled], depth=_DEPTH)
+        try:
+            for part in staged:
+                if part is not None and self.progress is not None:
+                    self.progress(part.bytes_read / max(1, self.source.total_bytes), self.output.report)
+        finally:
+            with contextlib.suppress(ValueError):  # a second Ctrl-C leaves it at work, in a thread that ends with us
+                found.close()
+            self.output.abandon()
+            self._count(staged.busy)
+
+    def _segmented(self, part: Part | None) -> tuple[Part | None, Any]:
+        if part is not None and part.table is None:
+            return part, None
+        if part is None:  # of no documents: what a data set without any has for its columns
+            return None, self.made([], ids=[]).table
+        return part.without_table(), self.made(part.table, column="text", ids="id", first_document=part.first).table
+
+    def _settled(self, found: tuple[Part | None, Any]) -> Part | None:
+        part, closed = found
+        if closed is not None:
+            last = part is None
+            if last:
+                self._check_source()
+            self.output.settle(closed, last)
+        return part
+
+    def _check_source(self) -> None:
+        try:
+            now = {file.path: file for file in find(self.source.path)}
+        except OSError:
+            now = {}
+        for file in self.source.files:
+            if now.get(file.path) != file:
+                raise IngestError(f"{file.path} changed while it was read: ingest it again, into another folder")
+
+    def _count(self, busy: list[float]) -> None:
+        stages = self.output.report.stages
+        reading, segmenting, writing, settling = busy
+        put = self.output.sink_seconds
+        self.output.sink_seconds = 0.0
+        for name, seconds in (
+            ("read", reading),
+            ("segment", segmenting),
+            ("encode", writing - put),
+            ("write", put + settling),
+        ):
+            stages[name] = stages.get(name, 0.0) + seconds
+
+
+def _ended(found: Iterator[Part]) -> Iterator[Part | None]:
+    """All parts, then None."""
+    yield from found
+    yield None
+
+
+def _check(
+    source: str | Path, folder: Path, *, limit: int | None, sample: int | None, shard_bytes: int, compression: str
+) -> None:
+    if str(source) == "-":
+        raise ValueError("standard input cannot be read twice, so a run could not be resumed: write it to a file first")
+    if Path(source).is_dir() and folder.resolve().is_relative_to(Path(source).resolve()):
+        raise ValueError(f"{folder} lies in {source}, where its shards would be read as documents: write elsewhere")
+    for name, value in (("limit", limit), ("sample", sample), ("shard_bytes", shard_bytes)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1; got {value}")
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression must be one of {', '.join(COMPRESSIONS)}; got {compression!r}")
+
+
+def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
+    """That of the folder where it may be gone on with, else a new one."""
+    manifest = Manifest.load(folder)
+    if manifest is None:
+        others = strangers(folder, {LOCK, NAME, letters.NAME})
+        if others:
+            raise ValueError(f"{folder} is not empty, and holds no run ({others[0]} is there): give another folder")
+        manifest = Manifest(now)
+        letters.put(folder, 0, b"")
+        letters.cut(folder, 0)
+        manifest.save(folder)
+        return manifest
+    different = list(differences(manifest.facts, now))
+    if different:
+        raise ValueError(
+            f"{folder} holds a run of something else: {'; '.join(different[:5])}. Give the same source, options and "
+            "versions, or another folder"
+        )
+    if not manifest.complete and not resume:
+        raise ValueError(
+            f"{folder} holds an unfinished run of {len(manifest.shards)} shards: go on with --resume (resume=True), or "
+            "remove the folder"
+        )
+    return manifest
+
+
+def _total(report: Report, manifest: Manifest) -> None:
+    report.shards = len(manifest.shards)
+    for shard in manifest.shards:
+        report.documents += shard.documents
+        report.chunks += shard.chunks
+        report.text_bytes += shard.text_bytes
+        report.letters += shard.letters

@@ -1,0 +1,41 @@
+"""Which documents a sample holds: those whose ids hash lowest."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from typing import NamedTuple
+
+from ..io import Source
+
+
+class Sample(NamedTuple):
+    """Holds a document when (hash of seed and id, its number in the source) is at most ``(highest, last)``."""
+
+    seed: int
+    highest: int
+    last: int
+
+    def holds(self, id_: str, number: int) -> bool:
+        return (rank(self.seed, id_), number) <= (self.highest, self.last)
+
+
+def rank(seed: int, id_: str) -> int:
+    """The first 64 bits of BLAKE2b of ``"<seed> <id>"``, as a big-endian number."""
+    return int.from_bytes(hashlib.blake2b(f"{seed} {id_}".encode(), digest_size=8).digest(), "big")
+
+
+def sample_of(source: Source, count: int, seed: int) -> Sample:
+    """The sample of ``count`` documents of a source; reads it once, keeping ``count`` pairs of numbers."""
+    kept: list[tuple[int, int]] = []  # negative, so that the heap's first is the highest
+    number = 0
+    for batch in source.batches():
+        for id_ in batch.table.column("id").to_pylist():
+            key = (-rank(seed, id_), -number)
+            if len(kept) < count:
+                heapq.heappush(kept, key)
+            else:
+                heapq.heappushpop(kept, key)
+            number += 1
+    highest, last = max(((-high, -at) for high, at in kept), default=(-1, -1))
+    return Sample(seed, highest, last)

@@ -1,0 +1,147 @@
+"""Killed at any moment, a run goes on to the same bytes; what survives it writes nothing."""
+
+import bz2
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from test_ingest import WORDS, contents, sentences, wiki
+
+KILLS = 30
+LARGE = 200_000_000
+
+# Small batches, so that a corpus of a few MB has many shards.
+COMMAND = """
+import functools, sys
+from pychunk.ingest import ingest, run
+if __name__ == "__main__":
+    run.open_source = functools.partial(run.open_source, batch_bytes=1 << 15)
+    workers = int(sys.argv[3])
+    ingest(sys.argv[1], sys.argv[2], shard_bytes=1 << 16, resume=True, workers=workers, vectors="chunk", threads=1)
+"""
+
+
+def start(folder: Path, path: Path, out: Path, workers: int = 1) -> "subprocess.Popen[bytes]":
+    script = folder / "command.py"
+    script.write_text(COMMAND)
+    return subprocess.Popen([sys.executable, str(script), str(path), str(out), str(workers)], cwd=folder)
+
+
+@pytest.mark.slow
+def test_killed_at_thirty_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
+    drawn = random.Random(11)
+    path = tmp_path / "in.jsonl"
+    lines = []
+    for i in range(3000):
+        text = sentences(drawn, drawn.randint(1, 80))
+        lines.append("broken\n" if i % 97 == 5 else f'{{"id": "d{i}", "text": "{text}"}}\n')
+    path.write_text("".join(lines))
+    begun = time.monotonic()
+    assert start(tmp_path, path, tmp_path / "whole").wait() == 0
+    period = time.monotonic() - begun
+    wanted = contents(tmp_path / "whole")
+    assert len(wanted) > 30
+    assert wanted["_dead_letters.jsonl"].count(b"\n") == 31
+    kills = unfinished = 0
+    while kills < KILLS:
+        out = tmp_path / f"out{kills}"
+        while True:  # killed again and again, until it is through
+            child = start(tmp_path, path, out)
+            try:
+                child.wait(drawn.uniform(0.3, 1.0) * period if kills < KILLS else None)
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                child.wait()
+                kills += 1
+                if out.exists():
+                    held = contents(out)
+                    unfinished += b'"complete": true' not in held.get("_manifest.json", b"")
+                    for name in held:
+                        if name.startswith("part"):  # what has a name is whole
+                            assert held[name] == wanted[name]
+                continue
+            assert child.returncode == 0
+            break
+        assert contents(out) == wanted
+    assert unfinished > KILLS // 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="children are found in /proc")
+def test_workers_end_with_the_run_and_the_lock_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "dump.xml.bz2"
+    path.write_bytes(bz2.compress(wiki(4000)))
+    child = start(tmp_path, path, tmp_path / "out", workers=2)
+    while not list(tmp_path.glob("out/part-*")):
+        time.sleep(0.02)
+        assert child.poll() is None
+    workers = children(child.pid)
+    assert len(workers) >= 2
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    ended = time.monotonic() + 10
+    while any(alive(worker) for worker in workers):
+        assert time.monotonic() < ended, "a worker outlived the run"
+        time.sleep(0.02)
+    assert before == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    assert start(tmp_path, path, tmp_path / "out", workers=2).wait() == 0
+    assert start(tmp_path, path, tmp_path / "alone", workers=1).wait() == 0
+    assert contents(tmp_path / "out") == contents(tmp_path / "alone")
+
+
+def children(parent: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()] + [
+        int(each)
+        for task in os.listdir(f"/proc/{parent}/task")
+        if int(task) != parent
+        for each in Path(f"/proc/{parent}/task/{task}/children").read_text().split()
+    ]
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["txt", "parquet"])
+def test_a_document_of_200_megabytes(tmp_path: Path, ending: str) -> None:
+    # Sentences of 130 bytes, as in prose: the engine holds a vector of 1 kB for each.
+    drawn = random.Random(1)
+    text = " ".join(" ".join(drawn.choices(WORDS, k=24)).capitalize() + "." for _ in range(8000))
+    text = (text + "\n\n") * (LARGE // len(text) + 1)
+    path = tmp_path / f"large.{ending}"
+    if ending == "txt":
+        path.write_text(text)
+    else:
+        pq.write_table(pa.table({"id": ["large"], "text": pa.array([text], pa.large_string())}), path)
+    code = (
+        "import resource, sys; from pychunk.ingest import ingest; "
+        "r = ingest(sys.argv[1], 'out', column='text'); "
+        "print(r.documents, r.text_bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    documents, size, peak = map(int, done.stdout.split())
+    assert (documents, size) == (1, len(text.encode()))
+    # Under 1 GB with what else is in memory, and 12 times the document.
+    assert peak * 1024 < 1_000_000_000 + 12 * size
+    print(f"{ending}: peak {peak * 1024 / 1e6:,.0f} MB, {peak * 1024 / size:.1f} times the document")
+    end = 0
+    for batch in ds.dataset(tmp_path / "out").to_batches(columns=["start", "end", "text"]):
+        for row in batch.slice(0, 50).to_pylist():
+            assert text[row["start"] : row["end"]] == row["text"]
+        end = batch["end"][-1].as_py()
+    assert end > 0.999 * len(text)
