@@ -1,9 +1,9 @@
 """pychunk ingest on the same text again and again: MB/s beside segment() in memory, peak memory, what each stage costs.
 
-The two are timed in turns, each run in a process of its own that ran before on the first articles, with all threads; the
-ratio is that of the medians. CPU seconds say what the pipeline costs beside segmentation, whatever else runs on the
-machine. Then a corpus of --gigabytes, the same articles repeated under other ids, is ingested at growing sizes: peak
-memory should not grow. Its source and output are temporary and removed.
+The two are timed in turns, each run in a process of its own that ran before on the first articles, with all threads;
+the ratio is that of the medians. CPU seconds say what the pipeline costs beside segmentation, whatever else runs on
+the machine. Then a corpus of --gigabytes, the same articles repeated under other ids, is ingested at growing sizes:
+peak memory should not grow. Its source and output are temporary and removed.
 
     python bench/corpus.py --data ../shared/data --gigabytes 2
     python bench/corpus.py --data ../shared/data --gigabytes 0.5 --compression zstd
