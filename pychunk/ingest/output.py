@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,9 @@ from .manifest import Manifest, Shard
 from .reading import Part, Range
 from .report import Report
 from .shards import ShardWriter
+
+#: Bytes of a shard that may wait for the disk.
+FLUSH_BYTES = 32 << 20
 
 
 class IngestError(RuntimeError):
@@ -81,6 +85,16 @@ class Output:
             raise self._unfinished(error) from error
         self._closing.pop(0)
         self.report.new_shards += 1
+
+    def flush(self) -> None:
+        """Has the disk take what was written so far, so that little is left to wait for at a shard's end."""
+        writer = self._writer
+        if writer is not None and writer.sink.bytes - writer.flushed >= FLUSH_BYTES:
+            writer.flushed = writer.sink.bytes
+            try:
+                os.fsync(writer.sink.file.fileno())
+            except OSError as error:
+                raise self._unfinished(error) from error
 
     def abandon(self) -> None:
         """Removes shards that are not whole, after an error; does nothing at the end of a range."""

@@ -164,6 +164,7 @@ class _Run:
 
     def _settled(self, found: tuple[Part | None, Any]) -> Part | None:
         part, closed = found
+        self.output.flush()
         if closed is not None:
             last = part is None
             if last:

@@ -31,6 +31,7 @@ class ShardWriter:
 
         self.path = path
         self.chunks = 0
+        self.flushed = 0
         self._held: list[pa.Table] = []
         self._held_bytes = 0
         self.sink = _Hashing(open(aside(path), "wb"))  # noqa: SIM115 (finish or abandon closes it)
