@@ -94,6 +94,7 @@ def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
         group.append(item)
         size += item.size
     if group:
+        del item
         yield group
 
 

@@ -93,7 +93,10 @@ class Source:
                 yield Batch(columns.joined(group), number, group[-1].file, group[-1].bytes_read)
                 continue
             documents = self._rendered(group) if self.kind == "mediawiki" else cast("list[Document]", group)
-            yield self._batch(number, documents, group[-1])
+            batch = self._batch(number, documents, group[-1])
+            documents.clear()  # while the caller works, a long document is in memory once
+            group.clear()
+            yield batch
 
     def _groups(self, skip: int) -> Iterator[tuple[int, list[Any], list[DeadLetter]]]:
         """(number, items, what was broken before the group was full) of each batch; at the end one without items.
