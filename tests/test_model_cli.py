@@ -50,7 +50,6 @@ def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
         (["export", ".", "-o", "x", "--bits", "4"], "--bits must be 8 or 32"),
         (["export", ".", "-o", "x", "--bits", "8", "--fp16"], "--bits must be 8 or 32"),
         (["segment", "x.txt", "--encoder", "minilm"], "pychunk model get minilm"),
-        (["segment", "x.txt", "--encoder", "minilm"], "pychunk model get minilm"),
         (["segment", "x.txt", "--runtime", "x"], "runtime must be one of auto, onnxruntime, openvino, torch; got 'x'"),
     ],
 )
