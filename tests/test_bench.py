@@ -447,7 +447,15 @@ def test_a_process_takes_the_package_that_it_was_given(tmp_path: Path) -> None:
 def test_an_interrupt_ends_the_command_and_its_processes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pychunk", "bench", "--only", "latency", "--rounds", "500"]
     environment = {**os.environ, "PYTHONPATH": str(PARENT)}
-    running = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    running = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # Where the tests run in the background of a shell, interrupts are ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     listed = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     try:
         until = time.monotonic() + 30

@@ -362,7 +362,13 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [str(i) for i in range(20)], "text": [text] * 20}), path)
     command = [sys.executable, "-m", "pychunk", "ingest", str(path), "--column", "text", "-o", "out"]
     command += ["--shard-size", "0.01"]  # a shard for each batch of 8 MB
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+
+    def heed_interrupts() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background of a shell
+
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as child:
         while not list(tmp_path.glob("out/part-*")):
             time.sleep(0.005)
             assert child.poll() is None
