@@ -22,7 +22,7 @@ try:
 
     _missing = ""
 except ImportError as error:
-    _cuda = None  # type: ignore[assignment]
+    _cuda = None  # type: ignore[assignment]  # a build without it; every use comes after open_device()
     _missing = (
         "this build has no GPU module: install it again where nvcc is on PATH (CMake option PYCHUNK_CUDA)"
         if "_cuda" in str(error)

@@ -61,12 +61,21 @@ def test_no_more_is_read_than_waits() -> None:
 
 
 def test_stages_overlap_and_say_how_busy_they_were() -> None:
-    def slow(item: int) -> int:
-        time.sleep(0.03)
+    ahead = threading.Event()
+
+    def first(item: int) -> int:
+        if item == 1:
+            ahead.set()
+        time.sleep(0.02)
         return item
 
-    staged = Staged(range(10), [slow, slow, slow])
-    begun = time.perf_counter()
-    assert list(staged) == list(range(10))
-    assert time.perf_counter() - begun < 0.8  # one after the other it would be 0.9 and more
-    assert all(0.25 < busy < 0.8 for busy in staged.busy[1:])
+    def second(item: int) -> int:
+        # Item 0 waits here until the stage before is at item 1: for ever, if stages took turns.
+        assert ahead.wait(timeout=30)
+        time.sleep(0.02)
+        return item
+
+    staged, begun = Staged(range(5), [first, second]), time.perf_counter()
+    assert list(staged) == list(range(5))
+    wall = time.perf_counter() - begun
+    assert all(0.1 <= busy <= wall for busy in staged.busy[1:])

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from ..durable import flush
+
 LOCK = "_lock"
 #: Begins the name of a file that is being written.
 ASIDE = "_writing-"
@@ -33,16 +35,7 @@ def settle(file: BinaryIO, path: Path) -> None:
     os.fsync(file.fileno())
     file.close()
     os.replace(aside(path), path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Puts the names in a folder on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    flush(path.parent)
 
 
 def sweep(folder: Path, kept: set[str]) -> list[str]:

@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..durable import flush
 from ..io import DeadLetter
-from .folder import sync_folder
 
 NAME = "_dead_letters.jsonl"
 
@@ -33,7 +33,7 @@ def put(folder: Path, at: int, data: bytes) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-    sync_folder(folder)
+    flush(folder)
 
 
 def digest(folder: Path, at: int, count: int) -> str:

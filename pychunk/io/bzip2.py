@@ -13,7 +13,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple, Protocol
 
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 
@@ -33,6 +33,12 @@ _AHEAD = 32
 _PROVEN = 1_000_000
 
 
+class Readable(Protocol):
+    """A file, as far as it is needed here."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 class Block(NamedTuple):
     """Plain bytes and how far the file has been read; ``gap``: what stood before this place is lost."""
 
@@ -42,7 +48,7 @@ class Block(NamedTuple):
 
 
 def blocks(
-    file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int, start: re.Pattern[bytes] = _START
+    file: Readable, name: str, dead_letters: DeadLetters, *, threads: int, start: re.Pattern[bytes] = _START
 ) -> Iterator[Block]:
     """The plain bytes of a bzip2 file, in order; the same blocks for any number of threads.
 
@@ -61,7 +67,7 @@ class _Piece(NamedTuple):
     whole: bool
 
 
-def _pieces(file: BinaryIO, start: re.Pattern[bytes]) -> Iterator[_Piece]:
+def _pieces(file: Readable, start: re.Pattern[bytes]) -> Iterator[_Piece]:
     held, offset, is_start = b"", 0, True
     searched = 0
     while True:

@@ -34,7 +34,7 @@ def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int
     source = _Prefixed(head, file)
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if kind == "bz2":
-        yield from bzip2.blocks(source, name, dead_letters, threads=threads)  # type: ignore[arg-type]
+        yield from bzip2.blocks(source, name, dead_letters, threads=threads)
         return
     read = {"gz": _gzip, "zst": _zstandard}.get(kind or "", _plain)
     try:

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from multiprocessing import parent_process
+from multiprocessing.process import BaseProcess
 
 
 def follow_parent() -> None:
@@ -16,6 +17,6 @@ def follow_parent() -> None:
         threading.Thread(target=_wait, args=(parent,), daemon=True, name="pychunk-parent").start()
 
 
-def _wait(parent: object) -> None:
-    parent.join()  # type: ignore[attr-defined]
+def _wait(parent: BaseProcess) -> None:
+    parent.join()
     os._exit(1)

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
+from ..durable import flush
 from ..encoders.placement import Placement
 from . import ingest
-from .part import Layout, Part, PartWriter, Rows, flush, slices
+from .part import Layout, Part, PartWriter, Rows, slices
 from .searcher import Searcher
 from .store import Store, checksum
 from .terms import Analyzer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..durable import flush
 from . import postings
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
@@ -143,15 +143,6 @@ class PartWriter:
         for name in self.layout.files():
             flush(self.folder / name)
         flush(self.folder)
-
-
-def flush(path: Path) -> None:
-    """Ask the operating system to write a file, or a folder's names, to the disk now."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)

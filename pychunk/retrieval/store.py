@@ -18,7 +18,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from .part import flush
+from ..durable import flush
 
 SCHEMA = 1
 MANIFEST, LOCK = "manifest.json", "lock"
