@@ -29,11 +29,8 @@ def aside(path: Path) -> Path:
     return path.with_name(ASIDE + path.name)
 
 
-def settle(file: BinaryIO, path: Path) -> None:
-    """Closes what was written aside once it is on the disk, and gives it its name."""
-    file.flush()
-    os.fsync(file.fileno())
-    file.close()
+def settle(path: Path) -> None:
+    """Gives what was written aside, and is on the disk, its name."""
     os.replace(aside(path), path)
     flush(path.parent)
 

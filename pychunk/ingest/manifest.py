@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..durable import flush
 from .folder import aside, settle
 
 NAME = "_manifest.json"
@@ -57,12 +58,9 @@ class Manifest:
             "complete": self.complete,
         }
         path = folder / NAME
-        file = open(aside(path), "wb")  # noqa: SIM115 (settle closes it)
-        try:
-            file.write(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
-            settle(file, path)
-        finally:
-            file.close()
+        aside(path).write_bytes(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
+        flush(aside(path))
+        settle(path)
 
     @staticmethod
     def remove(folder: Path) -> None:

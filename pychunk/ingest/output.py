@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,8 +16,9 @@ from .manifest import Manifest, Shard
 from .reading import Part, Range
 from .report import Report
 from .shards import ShardWriter
+from .unbuffered import UnbufferedFile
 
-#: Bytes of a shard that may wait for the disk.
+#: Bytes of a shard that may wait in the page cache, where they go through it.
 FLUSH_BYTES = 32 << 20
 
 
@@ -31,7 +31,7 @@ class Closed:
     """A shard that is written but not settled: its facts, its file, its letters."""
 
     shard: Shard
-    file: BinaryIO
+    file: UnbufferedFile
     letters: bytes
 
 
@@ -75,7 +75,9 @@ class Output:
     def settle(self, closed: Closed, last: bool) -> None:
         """Puts a shard on the disk, then its letters, then its name in the manifest."""
         try:
-            settle(closed.file, self.folder / closed.shard.name)
+            closed.file.sync()
+            closed.file.close()
+            settle(self.folder / closed.shard.name)
             letters.put(self.folder, closed.shard.letters_at, closed.letters)
             if self._wanted is None:
                 self.manifest.shards.append(closed.shard)
@@ -89,10 +91,9 @@ class Output:
     def flush(self) -> None:
         """Has the disk take what was written so far, so that little is left to wait for at a shard's end."""
         writer = self._writer
-        if writer is not None and writer.sink.bytes - writer.flushed >= FLUSH_BYTES:
-            writer.flushed = writer.sink.bytes
+        if writer is not None and writer.sink.file.waiting >= FLUSH_BYTES:
             try:
-                os.fsync(writer.sink.file.fileno())
+                writer.sink.file.sync()
             except OSError as error:
                 raise self._unfinished(error) from error
 
@@ -130,7 +131,7 @@ class Output:
         begun, ended = self._at, self._end
         shard = Shard(
             name=shard_name(self._number),
-            bytes=writer.sink.bytes,
+            bytes=writer.sink.file.bytes,
             sha256=writer.sink.sha256.hexdigest(),
             first_batch=begun.batch,
             batches=ended.batch - begun.batch,

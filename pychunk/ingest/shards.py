@@ -6,11 +6,12 @@ import contextlib
 import hashlib
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
 from .folder import aside
+from .unbuffered import UnbufferedFile
 
 #: Text of a row group, at least, where the shard has as much: half a batch, so that a full batch is one of its own.
 ROW_GROUP_BYTES = 4 << 20
@@ -31,10 +32,9 @@ class ShardWriter:
 
         self.path = path
         self.chunks = 0
-        self.flushed = 0
         self._held: list[pa.Table] = []
         self._held_bytes = 0
-        self.sink = _Hashing(open(aside(path), "wb"))  # noqa: SIM115 (finish or abandon closes it)
+        self.sink = _Hashing(UnbufferedFile(aside(path)))
         self._writer = pq.ParquetWriter(pa.PythonFile(self.sink, mode="w"), schema, **_options(schema, compression))
         self._schema = schema
 
@@ -45,10 +45,11 @@ class ShardWriter:
         if self._held_bytes >= ROW_GROUP_BYTES:
             self._flush()
 
-    def finish(self) -> BinaryIO:
+    def finish(self) -> UnbufferedFile:
         """The file with all that was written, still open, not yet on the disk for sure."""
         self._flush()
         self._writer.close()
+        self.sink.file.finish()
         return self.sink.file
 
     def abandon(self) -> None:
@@ -67,16 +68,15 @@ class ShardWriter:
 
 
 class _Hashing:
-    """A file that knows the SHA-256 and the number of its bytes, and the seconds that writing took."""
+    """A file that knows the SHA-256 of its bytes, and the seconds that writing took."""
 
     closed = False
     #: The Parquet writer writes its footer when it is freed, even of a file that nobody wants any more.
     gone = False
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: UnbufferedFile) -> None:
         self.file = file
         self.sha256 = hashlib.sha256()
-        self.bytes = 0
         self.seconds = 0.0
 
     def write(self, data: Any) -> int:
@@ -85,12 +85,11 @@ class _Hashing:
         begun = time.perf_counter()
         self.file.write(data)
         self.sha256.update(data)
-        self.bytes += len(data)
         self.seconds += time.perf_counter() - begun
         return len(data)
 
     def tell(self) -> int:
-        return self.bytes
+        return self.file.bytes
 
     def flush(self) -> None:
         """Left to whoever finishes the shard."""
