@@ -13,7 +13,7 @@ constexpr int64_t kKeptPairs = int64_t{1} << 24;  // 64 MiB of float32
 
 }  // namespace
 
-void optimal_partition(const Matrix<const float>& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
+void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
                        std::vector<int32_t>& first) {
   const Kernels& run = kernels();
   const int64_t n = vectors.rows;
@@ -36,7 +36,8 @@ void optimal_partition(const Matrix<const float>& vectors, std::span<const int64
   const auto score_row = [&](int64_t j) {  // s_ij for i in [earliest[j], j)
     float* out = scores.data() + (keep ? row[j] : 0);
     const int64_t begin = earliest[j];
-    run.dot_rows(vectors.row(begin), static_cast<size_t>(j - begin), dim, vectors.row(j), out);
+    const Matrix<const float> rows = vectors.get(begin, j + 1);
+    run.dot_rows(rows.data, static_cast<size_t>(j - begin), dim, rows.row(j - begin), out);
     return out;
   };
 

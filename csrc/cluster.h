@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "view.h"
+#include "rows.h"
 
 namespace pychunk {
 
@@ -14,7 +14,7 @@ namespace pychunk {
 // limit). tokens_before[i] is the number of tokens before sentence i (n + 1 entries); a sentence that is too
 // long is a chunk of its own. Among equal partitions the one whose last chunk is longest wins, and so on
 // forwards. first gets the first sentence of every chunk. Scores are fixed point, so the optimum is exact.
-void optimal_partition(const Matrix<const float>& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
+void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
                        std::vector<int32_t>& first);
 
 }  // namespace pychunk

@@ -1,6 +1,7 @@
 #include "document.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "dispatch.h"
 #include "similarity.h"
@@ -32,19 +33,20 @@ uint8_t flags_of_gap(std::string_view gap) {
   return flags;
 }
 
-template <typename Vector>
-void forget_if_huge(Vector& values) {
-  // One huge document must not pin its memory to the thread for good.
-  if (values.capacity() * sizeof(values[0]) > (size_t{64} << 20)) Vector().swap(values);
+template <typename... Vectors>
+void forget_if_huge(Vectors&... values) {
+  const auto forget = [](auto& v) {
+    if (v.capacity() * sizeof(v[0]) > (size_t{16} << 20)) std::remove_reference_t<decltype(v)>().swap(v);
+  };
+  (forget(values), ...);
 }
 
 }  // namespace
 
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
-  has_tokens_ = has_pages_ = has_characters_ = has_vectors_ = has_affinities_ = cut_by_page_ = false;
+  has_tokens_ = has_pages_ = has_characters_ = has_affinities_ = cut_by_page_ = false;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
-  forget_if_huge(vectors_), forget_if_huge(ids_), forget_if_huge(characters_), forget_if_huge(token_offsets_);
   ids_.clear();
   if (inputs.sentence_starts.size() > 0) {
     take_sentences(inputs.sentence_starts[i]);
@@ -52,6 +54,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
     split_sentences(text_, inputs.plan->wrap, sentences_);
   }
   if (inputs.page_starts.size() > 0) cut_at_pages();
+  vectors_.begin(sentences(), inputs.table.cols);
   const auto fits = [&](int64_t rows, const char* what) {
     PYCHUNK_CHECK(rows == sentences(), "document ", name(), " has ", sentences(), " sentences",
                   cut_by_page_ ? " (a page begins inside one)" : "", " but ", rows, what,
@@ -64,6 +67,12 @@ void Document::open(const Inputs& inputs, int64_t i) {
   if (inputs.summary_scores.size() > 0) fits(static_cast<int64_t>(inputs.summary_scores[i].size()), " scores");
   if (inputs.pair_scores.size() > 0 && sentences() > 0)
     fits(static_cast<int64_t>(inputs.pair_scores[i].size()) + 1, " scored ones");
+}
+
+void Document::close() {
+  for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
+  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, characters_,
+                 affinities_);
 }
 
 std::vector<int64_t> Document::bytes_of(std::span<const int64_t> characters, const char* what) const {
@@ -208,28 +217,26 @@ Matrix<const float> Document::given_rows(const Matrix<const float>& vectors) con
   return vectors.slice(rows[0], rows[1]);
 }
 
-Matrix<const float> Document::table_vectors() {
-  return inputs_->table_vectors.data != nullptr ? given_rows(inputs_->table_vectors) : vectors();
+Rows Document::table_vectors() {
+  return inputs_->table_vectors.data != nullptr ? Rows(given_rows(inputs_->table_vectors)) : vectors();
 }
 
-Matrix<const float> Document::vectors() {
+Rows Document::vectors() {
   if (inputs_->vectors.data != nullptr) return given_rows(inputs_->vectors);
-  const int64_t dim = inputs_->table.cols;
-  if (!has_vectors_) {
-    has_vectors_ = true;
-    tokenize();
-    const Kernels& run = kernels();
-    vectors_.resize(static_cast<size_t>(sentences() * dim));
-    sums_.resize(static_cast<size_t>(dim));
-    for (int64_t s = 0; s < sentences(); ++s) {
-      const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
-      const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
-      run.embedding_bag(inputs_->table.data, static_cast<size_t>(dim), ids_.data() + from, to - from,
-                        ids_.size() - from, sums_.data());
-      run.unit_from_sums(sums_.data(), static_cast<size_t>(dim), vectors_.data() + s * dim);
-    }
+  tokenize();
+  return {sentences(), inputs_->table.cols, vectors_, *this};
+}
+
+void Document::make_rows(int64_t begin, int64_t end, float* out) {
+  const auto dim = static_cast<size_t>(inputs_->table.cols);
+  const Kernels& run = kernels();
+  sums_.resize(dim);
+  for (int64_t s = begin; s < end; ++s, out += dim) {
+    const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
+    const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
+    run.embedding_bag(inputs_->table.data, dim, ids_.data() + from, to - from, ids_.size() - from, sums_.data());
+    run.unit_from_sums(sums_.data(), dim, out);
   }
-  return {vectors_.data(), sentences(), dim};
 }
 
 std::span<const float> Document::given_scores() const {

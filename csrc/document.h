@@ -8,14 +8,17 @@
 
 #include "measure.h"
 #include "pipeline.h"
+#include "rows.h"
 #include "segment.h"
 
 namespace pychunk {
 
-class Document {
+class Document : private RowMaker {
  public:
   // Begins document i of the inputs: its sentences are there afterwards.
   void open(const Inputs& inputs, int64_t i);
+  // Gives back what a huge document took, which would stay with the thread for good.
+  void close();
 
   std::string_view text() const { return text_; }
   int64_t sentences() const { return static_cast<int64_t>(sentences_.starts.size()); }
@@ -36,8 +39,8 @@ class Document {
 
   const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
-  Matrix<const float> vectors();        // one row a sentence
-  Matrix<const float> table_vectors();  // those that the table holds
+  Rows vectors();        // one row a sentence
+  Rows table_vectors();  // those that the table holds
   // How much sentence s + 1 belongs to sentence s: probabilities (nsp), else adjacent cosines; empty where the inputs
   // give no vectors.
   std::span<const float> affinities();
@@ -58,6 +61,7 @@ class Document {
   int64_t name() const { return inputs_->first_row + row_; }  // as errors call it
   bool is_ascii() const;
   void tokenize();
+  void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences(std::span<const int64_t> first_characters);
   Matrix<const float> given_rows(const Matrix<const float>& vectors) const;
   void cut_at_pages();
@@ -71,9 +75,10 @@ class Document {
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_, characters_;
   Lengths lengths_[3];
-  std::vector<float> vectors_, affinities_;
+  RowWindow vectors_;
+  std::vector<float> affinities_;
   std::vector<int32_t> sums_;
-  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_vectors_ = false, has_affinities_ = false;
+  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_affinities_ = false;
   bool has_lengths_[3] = {};
 };
 

@@ -1,7 +1,6 @@
 #include "methods.h"
 
 #include "cluster.h"
-#include "dispatch.h"
 #include "hash.h"
 #include "similarity.h"
 #include "threshold.h"
@@ -21,7 +20,7 @@ void groups_where(int64_t sentences, Begins begins, std::vector<Group>& groups) 
 }
 
 void score_by_summary(const Plan& plan, Document& document, const float* summary, Grouping& out) {
-  const Matrix<const float> vectors = document.vectors();
+  const Rows vectors = document.vectors();
   thread_local std::vector<float> made;
   if (summary == nullptr) {
     const uint64_t seed = hash128(document.text(), 0).low;
@@ -29,8 +28,7 @@ void score_by_summary(const Plan& plan, Document& document, const float* summary
     summary = made.data();
   }
   out.scores.resize(static_cast<size_t>(vectors.rows));
-  kernels().dot_rows(vectors.data, static_cast<size_t>(vectors.rows), static_cast<size_t>(vectors.cols), summary,
-                     out.scores.data());
+  cosines_to(vectors, summary, out.scores.data());
   label_by_mean(out.scores, plan.k, out.labels);
 }
 

@@ -7,13 +7,14 @@
 
 namespace pychunk {
 
-void next_probabilities(const PairHead& head, const Matrix<const float>& vectors, std::vector<float>& out) {
+void next_probabilities(const PairHead& head, const Rows& vectors, std::vector<float>& out) {
   const auto hidden = static_cast<size_t>(head.first.rows), dim = static_cast<size_t>(head.first.cols);
   const Kernels& run = kernels();
   std::vector<float> from(hidden), to(hidden), both(hidden), product(dim);
   out.clear();
   for (int64_t s = 0; s + 1 < vectors.rows; ++s) {
-    const float *u = vectors.row(s), *v = vectors.row(s + 1);
+    const Matrix<const float> pair = vectors.get(s, s + 2);
+    const float *u = pair.row(0), *v = pair.row(1);
     for (size_t d = 0; d < dim; ++d) product[d] = u[d] * v[d];
     run.dot_rows(head.first.data, hidden, dim, u, from.data());
     run.dot_rows(head.second.data, hidden, dim, v, to.data());

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "rows.h"
 #include "view.h"
 
 namespace pychunk {
@@ -18,6 +19,6 @@ struct PairHead {
 
 // Probability that sentence s + 1 follows sentence s, for all but the last. Each takes 3 hidden x dim multiplications
 // and as many additions: 25,000 at 32 x 256, about half of what tokenising a sentence of 25 tokens costs.
-void next_probabilities(const PairHead& head, const Matrix<const float>& vectors, std::vector<float>& out);
+void next_probabilities(const PairHead& head, const Rows& vectors, std::vector<float>& out);
 
 }  // namespace pychunk

@@ -18,28 +18,28 @@ uint64_t next_random(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-void sum_rows(const Matrix<const float>& vectors, int64_t begin, int64_t end, std::vector<float>& out) {
+void sum_rows(const Rows& vectors, int64_t begin, int64_t end, std::vector<float>& out) {
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(vectors.cols);
   thread_local std::vector<float> partial;
   out.assign(dim, 0.0f);
   for (int64_t first = begin; first < end; first += kSumRows) {
     partial.assign(dim, 0.0f);
-    for (int64_t i = first; i < std::min(first + kSumRows, end); ++i)
-      run.add_scaled(vectors.row(i), dim, 1.0f, partial.data());
+    const Matrix<const float> part = vectors.get(first, std::min(first + kSumRows, end));
+    for (int64_t i = 0; i < part.rows; ++i) run.add_scaled(part.row(i), dim, 1.0f, partial.data());
     run.add_scaled(partial.data(), dim, 1.0f, out.data());
   }
 }
 
 // Greedy choice of a few sentences near the mean and unlike each other; `out` holds the mean on entry.
-void extract(const Matrix<const float>& vectors, std::vector<float>& out) {
+void extract(const Rows& vectors, std::vector<float>& out) {
   const Kernels& run = kernels();
   const auto n = static_cast<size_t>(vectors.rows), dim = static_cast<size_t>(vectors.cols);
   const auto picks = static_cast<size_t>(summary_picks(vectors.rows));
-  thread_local std::vector<float> to_mean, to_chosen, highest;
+  thread_local std::vector<float> to_mean, to_chosen, highest, chosen;
   to_mean.resize(n), to_chosen.resize(n);
   highest.assign(n, -2.0f);  // below any cosine
-  run.dot_rows(vectors.data, n, dim, out.data(), to_mean.data());
+  cosines_to(vectors, out.data(), to_mean.data());
   std::fill(out.begin(), out.end(), 0.0f);
   for (size_t pick = 0; pick < picks; ++pick) {
     size_t best = n;
@@ -49,10 +49,12 @@ void extract(const Matrix<const float>& vectors, std::vector<float>& out) {
       const float score = pick == 0 ? to_mean[i] : pick_score(to_mean[i], highest[i]);
       if (best == n || score > best_score) best = i, best_score = score;
     }
-    const float* chosen = vectors.row(static_cast<int64_t>(best));
-    run.add_scaled(chosen, dim, 1.0f, out.data());
+    const auto at = static_cast<int64_t>(best);
+    const float* row = vectors.get(at, at + 1).data;
+    chosen.assign(row, row + dim);
+    run.add_scaled(chosen.data(), dim, 1.0f, out.data());
     if (pick + 1 == picks) break;
-    run.dot_rows(vectors.data, n, dim, chosen, to_chosen.data());
+    cosines_to(vectors, chosen.data(), to_chosen.data());
     for (size_t i = 0; i < n; ++i) highest[i] = std::max(highest[i], to_chosen[i]);
     highest[best] = 2.0f;  // above any cosine
   }
@@ -88,13 +90,23 @@ int64_t normalized(const Matrix<const float>& vectors, float* out) {
   return -1;
 }
 
-void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::vector<float>& out) {
+void cosines_to(const Rows& vectors, const float* v, float* out) {
+  for (int64_t begin = 0; begin < vectors.rows; begin += RowWindow::kAhead) {
+    const Matrix<const float> part = vectors.get(begin, std::min(begin + RowWindow::kAhead, vectors.rows));
+    kernels().dot_rows(part.data, static_cast<size_t>(part.rows), static_cast<size_t>(part.cols), v, out + begin);
+  }
+}
+
+void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& out) {
   const Kernels& run = kernels();
   const int64_t n = vectors.rows;
   const auto dim = static_cast<size_t>(vectors.cols);
   out.resize(static_cast<size_t>(std::max<int64_t>(0, n - 1)));
   if (window == 1) {
-    for (int64_t i = 0; i + 1 < n; ++i) out[static_cast<size_t>(i)] = run.dot(vectors.row(i), vectors.row(i + 1), dim);
+    for (int64_t i = 0; i + 1 < n; ++i) {
+      const Matrix<const float> pair = vectors.get(i, i + 2);
+      out[static_cast<size_t>(i)] = run.dot(pair.row(0), pair.row(1), dim);
+    }
     return;
   }
   std::vector<float> left, right;
@@ -107,8 +119,8 @@ void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::v
   }
 }
 
-void summary_vector(SummarySource source, const Matrix<const float>& vectors, std::span<const uint8_t> flags,
-                    uint64_t seed, std::vector<float>& out) {
+void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,
+                    std::vector<float>& out) {
   if (vectors.rows == 0) {
     out.assign(static_cast<size_t>(vectors.cols), 0.0f);
     return;
@@ -130,7 +142,8 @@ void summary_vector(SummarySource source, const Matrix<const float>& vectors, st
       break;
     case SummarySource::kSentence: {
       const auto drawn = static_cast<int64_t>(next_random(seed) % static_cast<uint64_t>(vectors.rows));
-      out.assign(vectors.row(drawn), vectors.row(drawn) + vectors.cols);
+      const float* row = vectors.get(drawn, drawn + 1).data;
+      out.assign(row, row + vectors.cols);
       return;
     }
     case SummarySource::kRandom:

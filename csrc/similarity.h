@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan.h"
+#include "rows.h"
 #include "view.h"
 
 namespace pychunk {
@@ -20,7 +21,10 @@ int64_t normalized(const Matrix<const float>& vectors, float* out);
 
 // a[i] = e_i . e_{i+1}, n - 1 of them. With window w > 1: the cosine between the sums of (up to) w vectors on
 // either side of the border.
-void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::vector<float>& out);
+void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& out);
+
+// out[i] = e_i . v
+void cosines_to(const Rows& vectors, const float* v, float* out);
 
 // The summary vector of a document made from its own sentence vectors; dim values.
 //   mean        unit-length sum of all of them
@@ -30,7 +34,7 @@ void adjacent_cosines(const Matrix<const float>& vectors, int64_t window, std::v
 //               half the highest cosine to those chosen, the earliest on a tie
 //   sentence    one of them, drawn by `seed`
 //   random      a direction drawn by `seed`
-void summary_vector(SummarySource source, const Matrix<const float>& vectors, std::span<const uint8_t> flags,
-                    uint64_t seed, std::vector<float>& out);
+void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,
+                    std::vector<float>& out);
 
 }  // namespace pychunk

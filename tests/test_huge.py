@@ -1,0 +1,74 @@
+"""A document whose sentence vectors are too many to keep: they are made again in parts, and nothing changes."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+import pychunk
+from pychunk import _native
+from pychunk.batch import TextBatch
+from pychunk.encoders import static
+
+KEPT_BYTES = 64 << 20  # csrc/rows.h
+WORDS = [
+    "cats",
+    "purr",
+    "loudly",
+    "sun",
+    "burns",
+    "hydrogen",
+    "water",
+    "falls",
+    "down",
+    "the",
+    "a",
+    "zebra",
+    "saw",
+    "three",
+    "quiet",
+    "boats",
+]
+
+
+@pytest.fixture(scope="module")
+def huge() -> tuple[str, np.ndarray]:
+    """A text with more sentences than are kept, and the vectors of its sentences, each encoded for itself."""
+    drawn = random.Random(0)
+    sentences = KEPT_BYTES // (4 * static.load().dim) + 5_000
+    text = "".join(
+        f"{' '.join(drawn.choices(WORDS, k=drawn.randint(1, 4))).capitalize()}.{drawn.choice([' ', ' ', ' ', chr(10)])}"
+        for _ in range(sentences)
+    )
+    spans = pychunk.sentences(text)[0]
+    assert 4 * static.load().dim * len(spans) > KEPT_BYTES
+    return text, static.load().encode([text[start:end] for start, end in spans])
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        *(("pic", {"summary": summary}) for summary in ("extractive", "mean", "lead", "sentence", "random")),
+        ("pic", {"vectors": "chunk", "max_tokens": 30, "min_tokens": 5, "overlap": 4}),
+        ("semantic", {}),
+        ("semantic", {"window": 3}),
+        ("cluster", {"max_tokens": 40}),
+        ("nsp", {"encoder": "static", "vectors": "sentence"}),
+        ("fixed", {"size": 30, "vectors": "chunk"}),
+    ],
+)
+def test_vectors_made_in_parts_are_those_at_hand(huge: tuple[str, np.ndarray], method: str, options: dict) -> None:
+    text, vectors = huge
+    segmenter = pychunk.Segmenter(method, **options)
+    batch = TextBatch.of(text)
+    (request,) = (segmenter.models.complete(each, _native) for each in segmenter._requests(batch, {}, 0))
+    assert request.vectors is None
+    at_hand = dataclasses.replace(
+        request, vectors=(vectors, np.array([0, len(vectors)], np.int64)), vectors_of_table=True
+    )
+    made, expected = _native.segment(request), _native.segment(at_hand)
+    assert made["document"].size > 1000
+    for name, column in expected.items():
+        if name not in ("tokens_met", "fallback_tokens"):
+            np.testing.assert_array_equal(made[name], column, err_msg=name)
