@@ -1,11 +1,12 @@
 """Does `pychunk bench` raise no false alarm, and does it find planted slowdowns?
 
 Each trial compares a slowdown of 15 % planted in one workload (another in each trial) with the base, then the same code
-with it, whose figures are the base of the next trial. Prints every alarm and the counts; --against does the same with
-both measured in turns.
+with it, which is saved as the base of the next trial. Prints every alarm and the counts. --against compares with an
+installation in place of a saved base, --figures with a base whose copy cannot run.
 
     python bench/regression_check.py --quick
     python bench/regression_check.py --quick --against
+    python bench/regression_check.py --quick --figures
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from pychunk.benchmark import report, saved
+from pychunk.benchmark import report
 from pychunk.benchmark.compare import Verdict
 from pychunk.benchmark.launch import this_installation
-from pychunk.benchmark.session import Outcome, Session
+from pychunk.benchmark.session import Session
 from pychunk.benchmark.workloads import WORKLOADS
 
 #: The quickest and the noisiest kinds: tables that outgrow a cache, small calls, plain scanning.
@@ -37,16 +38,13 @@ def trial(session: Session, slowed: str, options: argparse.Namespace, base: Path
     os.environ["PYCHUNK_SLOWED"] = f"{slowed}:{options.slowdown}"
     if options.against:
         return tuple(session.with_other(new, here, options.limit).verdicts for new in (here, there))
+    kept = None if options.figures else here
     if not base.exists():
-        keep(session.alone(here), base)
+        session.save(base, session.alone(here), kept)
     planted = session.with_saved(there, base, options.limit)
     same = session.with_saved(here, base, options.limit)
-    keep(same, base)  # the next trial's base, so that each run but the first serves twice
+    session.save(base, same, kept)  # the next trial's base, so that each run but the first serves twice
     return same.verdicts, planted.verdicts
-
-
-def keep(outcome: Outcome, base: Path) -> None:
-    saved.save(base, outcome.run, outcome.definitions)
 
 
 def described(verdict: Verdict) -> str:
@@ -63,6 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=f"only {', '.join(QUICK)}")
     parser.add_argument("--against", action="store_true", help="measure both in turns in place of a saved base")
+    parser.add_argument("--figures", action="store_true", help="save no copy of the base: compare figures alone")
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--limit", type=float, default=0.10)

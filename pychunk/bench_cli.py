@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from .benchmark import report, saved
+from .benchmark import report
 from .benchmark.launch import other_installation, this_installation
 from .benchmark.session import Outcome, Session
 from .benchmark.workloads import WORKLOADS
@@ -34,18 +34,26 @@ pychunk bench --list
 
 The exit status is 0 where nothing is slower by more than --max-regression, 1 where something is, 2 after an error or a
 wrong answer. Each round starts a fresh process, because times differ by some percent with where a process's memory
-comes to lie. Times are CPU time on one thread; --compare measures them in units of loops that are timed beside, so that
-a busy machine, or another of the same kind, matters less. What looks slower is measured again before it counts.
---against is the more exact: both installations take turns in the same minute. On one that is the same code it shows
-the machine's noise."""
+comes to lie. Times are CPU time on one thread. What looks slower is measured again before it counts.
+
+--save base.json keeps a copy of this pychunk, base.pychunk.zip, of 28 MB. --compare times it in turns with the present
+one, so that neither a busy machine nor another machine matters; where the copy cannot run (another Python), it compares
+with the figures of base.json, in units of loops that are timed beside. The copy is code: compare with bases that you
+trust. --against takes turns with another environment's pychunk. On one that is the same code it shows the machine's
+noise."""
 
 
 def bench(
     only: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these workloads.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Fresh processes (with --against, pairs of them).")] = 10,
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the figures, for --compare.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the figures, and a copy of this pychunk beside them, for --compare."),
+    ] = None,
+    no_copy: Annotated[bool, typer.Option("--no-copy", help="With --save, write the figures alone.")] = False,
     compare: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Compare with figures that --save wrote on this machine.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Compare with what --save wrote: its copy is timed again, in turns."),
     ] = None,
     against: Annotated[
         str | None,
@@ -77,7 +85,7 @@ def bench(
             else:
                 outcome = session.alone(here)
         if save is not None:
-            saved.save(save, outcome.run, outcome.definitions)
+            session.save(save, outcome, None if no_copy else here)
         (_print_json if as_json else _print)(outcome, limit, out)
         for note in outcome.notes:
             Console(stderr=True, highlight=False).print(Text(f"note: {note}", style="yellow"))

@@ -16,7 +16,7 @@ from rich.text import Text
 from . import bench_cli, engine, eval_cli, index_cli, ingest_cli, model_cli
 from . import cli_options as given
 from .chunks import Chunk, ChunkBatch
-from .cli_batches import Shares, progress_bar, rate_of, segmented
+from .cli_batches import Shares, counted, progress_bar, rate_of, segmented
 from .cli_errors import readable_errors
 from .io import readers, writers
 from .methods import METHODS
@@ -141,13 +141,14 @@ def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Share
             writer.write(out.table)
             documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
             left_out += len(out.errors)
-            rate = f"{documents:,} documents, {chunks:,} chunks, {rate_of(size, begun)}"
+            rate = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}"
             bar.update(task, completed=shares.done, rate=rate)
             for error in out.errors[:20]:
                 bar.console.print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
     skipped = f", {left_out} rows left out" if left_out else ""
     errors.print(
-        f"{documents:,} documents, {chunks:,} chunks, {rate_of(size, begun)}{skipped}: {output}", highlight=False
+        f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}{skipped}: {output}",
+        highlight=False,
     )
 
 

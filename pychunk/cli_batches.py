@@ -99,6 +99,11 @@ def progress_bar(name: str, console: Console) -> Progress:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 shard``, ``1,200 shards``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def rate_of(size: int, begun: float) -> str:
     """Megabytes a second since a moment of ``time.monotonic``."""
     rate = size / 1e6 / max(1e-9, time.monotonic() - begun)

@@ -13,7 +13,7 @@ from rich.progress import TaskID
 from rich.text import Text
 
 from . import cli_options as given
-from .cli_batches import progress_bar, rate_of
+from .cli_batches import counted, progress_bar, rate_of
 from .cli_errors import readable_errors
 from .ingest import IngestError, Report, ingest
 from .ingest.letters import NAME as LETTERS
@@ -151,7 +151,7 @@ def _shown(bar: Bar, task: TaskID) -> Progress:
     begun = time.monotonic()
 
     def show(share: float, report: Report) -> None:
-        rate = f"{rate_of(report.new_text_bytes, begun)}, {report.new_shards} shards"
+        rate = f"{rate_of(report.new_text_bytes, begun)}, {counted(report.new_shards, 'shard')}"
         bar.update(task, completed=share, rate=rate)
 
     return show
@@ -169,11 +169,12 @@ def _summarise(report: Report, console: Console) -> None:
         more = f" and {len(report.ignored) - 3} more" if len(report.ignored) > 3 else ""
         say(f"not read, of no known kind or another: {', '.join(report.ignored[:3])}{more}", "yellow")
     if report.letters:
-        say(f"{report.letters:,} dead letters, what could not be read: {report.folder / LETTERS}", "yellow")
-    totals = f"{report.documents:,} documents, {report.chunks:,} chunks, {report.text_bytes / 1e6:,.1f} MB of text"
+        say(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
+    documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
+    totals = f"{documents}, {chunks}, {report.text_bytes / 1e6:,.1f} MB of text"
     if report.did_nothing:
-        say(f"{report.folder} is complete already, nothing to do: {totals}, {report.shards} shards")
+        say(f"{report.folder} is complete already, nothing to do: {totals}, {counted(report.shards, 'shard')}")
         return
     rate = f"{report.new_text_bytes / 1e6 / max(1e-9, report.seconds):.3g} MB/s"
-    shards = f"{report.shards} shards ({report.new_shards} new)"
-    say(f"{totals}, {rate}, {report.letters:,} failures, {shards}: {report.folder}")
+    shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
+    say(f"{totals}, {rate}, {counted(report.letters, 'failure')}, {shards}: {report.folder}")

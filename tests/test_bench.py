@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import pychunk
 from pychunk import bench_cli
-from pychunk.benchmark import compare, estimates, launch, measure, report, saved, workloads
+from pychunk.benchmark import compare, copies, estimates, launch, measure, report, saved, workloads
 from pychunk.benchmark.calibration import Calibration
 from pychunk.benchmark.texts import Author, corpora
 from pychunk.cli import app
@@ -259,8 +259,9 @@ def a_run(cost: float = 1.0) -> measure.Run:
 
 
 def test_a_saved_run_comes_back(tmp_path: Path) -> None:
-    saved.save(tmp_path / "base.json", a_run(), {"pic": "def"})
-    assert saved.load(tmp_path / "base.json") == (a_run(), {"pic": "def"})
+    base = saved.Base(a_run(), {"pic": "def"}, "0123")
+    saved.save(tmp_path / "base.json", base)
+    assert saved.load(tmp_path / "base.json") == base
     assert [path.name for path in tmp_path.iterdir()] == ["base.json"]
     assert json.loads((tmp_path / "base.json").read_text())["format"] == 1
 
@@ -279,10 +280,71 @@ def test_a_saved_run_comes_back(tmp_path: Path) -> None:
 )
 def test_files_that_cannot_be_used_say_why(tmp_path: Path, change, message: str) -> None:
     path = tmp_path / "base.json"
-    saved.save(path, a_run(), {"pic": "def"})
+    saved.save(path, saved.Base(a_run(), {"pic": "def"}))
     path.write_text(change(json.loads(path.read_text())))
     with pytest.raises(ValueError, match=message):
         saved.load(path)
+
+
+# the copy of the base's package
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    path = tmp_path_factory.mktemp("copy") / "base.pychunk.zip"
+    return path, copies.keep(launch.this_installation(), path)
+
+
+def test_a_copy_runs_in_place_of_this_package(copied: tuple[Path, str]) -> None:
+    with copies.unpacked(*copied) as package:
+        assert package != PARENT / "pychunk"
+        with launch.Process(launch.copied_installation(package), [], "") as process:
+            assert process.about["facts"]["package"] == str(package)
+            assert process.about["facts"]["pychunk"] == pychunk.backend()["version"]
+    assert not package.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda path: path.unlink(), "is not there"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"x"), "is not the copy that was saved"),
+    ],
+)
+def test_a_copy_that_is_not_the_bases_is_refused(tmp_path: Path, copied: tuple[Path, str], change, message) -> None:
+    path = tmp_path / "base.pychunk.zip"
+    path.write_bytes(copied[0].read_bytes())
+    change(path)
+    with pytest.raises(ValueError, match=message), copies.unpacked(path, copied[1]):
+        pass
+    with pytest.raises(ValueError, match="without a copy"), copies.unpacked(path, ""):
+        pass
+
+
+def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> None:
+    """A faster stub, whose chunks are wrong, lies in the copy; the figures beside it would raise no alarm."""
+    path = tmp_path / "base.json"
+    other = launch.Installation(sys.executable, str(stub(tmp_path / "stub", FAST) / "pychunk"))
+    found = {**json.loads(base), "copy": copies.keep(other, copies.path_of(path))}
+    path.write_text(json.dumps(found))
+    base_of(path, 0.01)
+    result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
+    assert result.exit_code == 1, result.output
+    assert "the base gives other chunks" in result.stdout
+    assert "figures of another time" not in result.stderr
+
+
+def test_a_copy_that_cannot_run_leaves_the_figures(tmp_path: Path, base: str) -> None:
+    path = tmp_path / "base.json"
+    broken = stub(tmp_path / "stub", "pass") / "pychunk"
+    (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
+    digest = copies.keep(launch.Installation(sys.executable, str(broken)), copies.path_of(path))
+    path.write_text(json.dumps({**json.loads(base), "copy": digest}))
+    base_of(path, 1 / 3)
+    result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "improved" in result.stdout
+    assert "built for another Python; so this compares with figures" in " ".join(result.stderr.split())
 
 
 # the command
@@ -297,12 +359,20 @@ def base_of(path: Path, factor: float, **changes: str) -> None:
     path.write_text(json.dumps(found))
 
 
+#: A segmenter that gives one empty chunk.
+FAST = (
+    "import pyarrow as pa\n    t = pa.table({name: pa.array([0]) for name in ('document', 'start', 'end')})\n"
+    "    class Found:\n        table = t\n    return lambda batch: Found"
+)
+
+
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("bench") / "base.json"
     result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "2", "--save", str(path)])
     assert result.exit_code == 0, result.output
     assert "latency" in result.stdout
+    assert sorted(each.name for each in path.parent.iterdir()) == ["base.json", "base.pychunk.zip"]
     return path.read_text()
 
 
@@ -410,9 +480,7 @@ def test_the_same_code_in_another_environment_is_no_regression(tmp_path: Path) -
 
 def test_the_other_package_is_the_one_timed(tmp_path: Path) -> None:
     """A faster stub, whose chunks are wrong: the workloads come from here, the package from there."""
-    made = "import pyarrow as pa\n    t = pa.table({name: pa.array([0]) for name in ('document', 'start', 'end')})\n"
-    made += "    class Found:\n        table = t\n    return lambda batch: Found"
-    other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", made))
+    other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", FAST))
     result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "2", "--against", str(other)])
     assert result.exit_code == 1, result.output
     assert "the base gives other chunks" in result.stdout
@@ -440,6 +508,24 @@ def test_a_process_takes_the_package_that_it_was_given(tmp_path: Path) -> None:
     shadow = stub(tmp_path / "shadow", "raise ValueError('the wrong package')")
     found = launch.Installation(str(interpreter(tmp_path / "venv", shadow) / "bin" / "python"), str(PARENT / "pychunk"))
     with launch.Process(found, [], "") as process:
+        assert process.about["facts"]["package"] == str(PARENT / "pychunk")
+
+
+def test_a_process_takes_that_package_before_an_editable_install(tmp_path: Path) -> None:
+    """Editable installs put a finder of their own before every path."""
+    shadow = stub(tmp_path / "shadow", "raise ValueError('the wrong package')")
+    finder = (
+        "import sys\nfrom importlib.machinery import PathFinder\n\n\nclass Editable:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        return PathFinder.find_spec(name, [{str(shadow)!r}]) if name == 'pychunk' else None\n\n\n"
+        "sys.meta_path.insert(0, Editable())\n"
+    )
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(finder)
+    python = str(interpreter(tmp_path / "venv", tmp_path / "site") / "bin" / "python")
+    with launch.Process(launch.Installation(python, None), [], "") as process:
+        assert process.about["facts"]["package"] == str(shadow / "pychunk")
+    with launch.Process(launch.Installation(python, str(PARENT / "pychunk")), [], "") as process:
         assert process.about["facts"]["package"] == str(PARENT / "pychunk")
 
 

@@ -15,6 +15,7 @@ import platform
 import signal
 import sys
 import time
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,27 @@ def module(name: str) -> Any:
     return importlib.import_module(f"{NAME}.{name}")
 
 
+class Only:
+    """Finds pychunk in one folder alone, ahead of paths and of what an editable install put in their place."""
+
+    def __init__(self, package: Path) -> None:
+        self._parent = str(package.parent)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.partition(".")[0] != "pychunk":
+            return None
+        found = PathFinder.find_spec(name, [self._parent] if path is None else path)
+        if found is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return found
+
+
 def import_pychunk(package: str | None) -> dict[str, Any]:
     """Facts of the pychunk that is timed; ImportError where it is not the one in the folder `package`."""
     if package is not None:
         found = importlib.util.find_spec("pychunk")
         if found is None or found.origin is None or Path(found.origin).resolve().parent != Path(package):
-            sys.path.insert(0, str(Path(package).parent))
-            importlib.invalidate_caches()
+            sys.meta_path.insert(0, Only(Path(package)))
     import numpy as np
 
     import pychunk

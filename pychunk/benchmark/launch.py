@@ -62,6 +62,17 @@ def other_installation(python: str) -> Installation:
         return Installation(found, process.about["facts"]["package"], inherits=False)
 
 
+def copied_installation(package: Path) -> Installation:
+    """This interpreter with the pychunk in a folder.
+
+    Raises:
+        ValueError: it cannot import that one.
+    """
+    found = Installation(sys.executable, str(package))
+    with Process(found, [], ""):
+        return found
+
+
 class Process:
     """A fresh process with prepared workloads; a context manager.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,23 @@ from .measure import Figures, Run
 FORMAT = 1
 
 
-def save(path: Path, run: Run, definitions: dict[str, str]) -> None:
+@dataclass(frozen=True)
+class Base:
+    """A saved run, its workloads' definitions, and the SHA-256 of the copy of its package, "" where none was kept."""
+
+    run: Run
+    definitions: dict[str, str]
+    copy: str = ""
+
+
+def save(path: Path, base: Base) -> None:
     """Writes the run as JSON; the file appears whole or not at all."""
+    run = base.run
     workloads = {
-        name: {"definition": definitions[name], "answer": run.answers[name], **asdict(figures)}
+        name: {"definition": base.definitions[name], "answer": run.answers[name], **asdict(figures)}
         for name, figures in run.figures.items()
     }
-    text = json.dumps({"format": FORMAT, "facts": run.facts, "workloads": workloads}, indent=1)
+    text = json.dumps({"format": FORMAT, "facts": run.facts, "copy": base.copy, "workloads": workloads}, indent=1)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         part.write_text(text + "\n", encoding="utf-8")
@@ -29,8 +39,8 @@ def save(path: Path, run: Run, definitions: dict[str, str]) -> None:
         part.unlink(missing_ok=True)
 
 
-def load(path: Path) -> tuple[Run, dict[str, str]]:
-    """The run in a file, and its workloads' definitions.
+def load(path: Path) -> Base:
+    """The run in a file.
 
     Raises:
         ValueError: the file is not one of `pychunk bench --save`, or of another format.
@@ -51,7 +61,8 @@ def load(path: Path) -> tuple[Run, dict[str, str]]:
         figures = {name: _figures(each) for name, each in workloads.items()}
         answers = {name: str(each["answer"]) for name, each in workloads.items()}
         definitions = {name: str(each["definition"]) for name, each in workloads.items()}
-        return Run(facts=dict(found["facts"]), figures=figures, answers=answers), definitions
+        run = Run(facts=dict(found["facts"]), figures=figures, answers=answers)
+        return Base(run, definitions, str(found.get("copy", "")))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
             f"{path} is damaged ({type(error).__name__}: {error}); make it again with `pychunk bench --save {path}`"

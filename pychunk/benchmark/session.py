@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from zipfile import BadZipFile
 
-from . import saved
+from . import copies, saved
 from .compare import Verdict, by_calibration, by_pairs, verdicts
-from .launch import Installation
+from .launch import Installation, copied_installation
 from .measure import Bench, Figures, Run
 from .workloads import WORKLOADS
 
@@ -52,8 +54,25 @@ class Session:
             return self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
     def with_saved(self, here: Installation, base_file: Path, limit: float) -> Outcome:
-        """Compares with the run in a file; ValueError where the file cannot be used."""
-        base, base_definitions = saved.load(base_file)
+        """Compares with the run in a file; ValueError where the file cannot be used.
+
+        In turns with the copy of the package that lies beside it; by the file's figures where that cannot run here.
+        """
+        base = saved.load(base_file)
+        with ExitStack() as stack:
+            try:
+                package = stack.enter_context(copies.unpacked(copies.path_of(base_file), base.copy))
+                other = copied_installation(package)
+            except (ValueError, OSError, BadZipFile) as error:
+                outcome = self._with_figures(here, base.run, base.definitions, limit)
+                outcome.notes.append(
+                    f"{error}; so this compares with figures of another time, which differ by 6 % for the same code: "
+                    "--max-regression 25% allows for that"
+                )
+                return outcome
+            return self.with_other(here, other, limit)
+
+    def _with_figures(self, here: Installation, base: Run, base_definitions: dict[str, str], limit: float) -> Outcome:
         prepared = [name for name in WORKLOADS if name in self.names or name in base.figures]
         with self._bench([here], prepared) as bench:
             outcome = self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
@@ -73,6 +92,11 @@ class Session:
         self._complete(outcome, base, redefined)
         outcome.notes += _busy(outcome.run, base) + _other_machine(outcome.run, base)
         return outcome
+
+    def save(self, path: Path, outcome: Outcome, here: Installation | None) -> None:
+        """Writes a run as a base for others, with a copy of the package where ``here`` says which it is."""
+        digest = "" if here is None else copies.keep(here, copies.path_of(path))
+        saved.save(path, saved.Base(outcome.run, outcome.definitions, digest))
 
     def with_other(self, here: Installation, other: Installation, limit: float) -> Outcome:
         """Compares with another installation, both measured in turns."""
