@@ -53,7 +53,7 @@ ALLOWED = {
     "retrieval": {"durable", "_native", "encoders", "retrieval", "segmenter"},
     "integrations": {"_native", "batch", "chunks", "functions", "segmenter"},
     "io": {"batch", "io"},
-    "ingest": {"durable", "ingest", "io", "segmenter", "staged"},
+    "ingest": {"batch", "durable", "ingest", "io", "segmenter", "staged"},
     "cli_errors": set(),
     "cli_options": set(),
     "evaluation": {"_native", "encoders", "evaluation", "functions", "retrieval", "segmenter"},

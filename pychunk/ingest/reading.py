@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
+from ..batch import TextBatch, column_of
 from ..io import DeadLetter, Source
 from .sample import Sample
 
@@ -31,6 +33,11 @@ class Part:
     letters: list[DeadLetter]
     bytes_read: int
     table_rows: int | None
+
+    def documents(self) -> TextBatch:
+        """The texts with their ids; not checked again, since a reader yields valid text alone."""
+        table = cast(pa.Table, self.table)
+        return TextBatch(table.column("text").chunks, column_of("id", table.num_rows, table, "ids"), [], None)
 
     def without_table(self) -> Part:
         """For those that need the numbers alone: the texts' memory is free again."""

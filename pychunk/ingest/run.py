@@ -160,7 +160,8 @@ class _Run:
             return part, None
         if part is None:  # of no documents: what a data set without any has for its columns
             return None, self.made([], ids=[]).table
-        return part.without_table(), self.made(part.table, column="text", ids="id", first_document=part.first).table
+        chunks = self.made(part.documents(), first_document=part.first)
+        return part.without_table(), chunks.table
 
     def _settled(self, found: tuple[Part | None, Any]) -> Part | None:
         part, closed = found

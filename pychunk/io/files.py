@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+import pyarrow as pa
+
 #: Schemes that pyarrow reads by itself; others go through fsspec.
 _ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 
@@ -49,6 +51,11 @@ def open_binary(path: str) -> BinaryIO:
         return cast(BinaryIO, filesystem.open_input_file(inside))
     filesystem, inside = _fsspec_filesystem(path)
     return cast(BinaryIO, filesystem.open(inside, "rb"))
+
+
+def open_at(path: str) -> pa.NativeFile:
+    """The file for reading at any place, by Arrow; a local one without a Python object for each piece."""
+    return pa.OSFile(path, "rb") if not scheme_of(path) else pa.PythonFile(open_binary(path), mode="r")
 
 
 def scheme_of(path: str) -> str:

@@ -186,13 +186,16 @@ class Source:
 
     def _read(self, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         name = file.path
+        if self.kind == "parquet":
+            asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
+            wanted, ahead = asked if self.column else None, bool(files.scheme_of(name))
+            with files.open_at(name) as found:
+                parts = tables.parquet(found, name, file.size, tell, wanted, ("id",), ahead=ahead)
+                yield from self._rows(parts, name, tell)
+            return
         with _opened(name) as opened:
-            if self.kind in ("parquet", "arrow"):
-                if self.kind == "parquet":
-                    asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
-                    parts = tables.parquet(opened, name, file.size, tell, asked if self.column else None, ("id",))
-                else:
-                    parts = tables.arrow(pa.PythonFile(opened, mode="r"), name, file.size, tell)
+            if self.kind == "arrow":
+                parts = tables.arrow(pa.PythonFile(opened, mode="r"), name, file.size, tell)
                 yield from self._rows(parts, name, tell)
                 return
             blocks = streams.blocks(opened, name, tell, threads=self.threads)

