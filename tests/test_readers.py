@@ -317,9 +317,6 @@ def test_errors_name_the_kinds(tmp_path: Path) -> None:
     for path, options in ((tmp_path / "a.bin", {}), (tmp_path, {}), (tmp_path, {"kind": "pdf"})):
         with pytest.raises(ValueError, match=".*".join(list(KINDS)[:3])):
             open_source(path, **options)  # type: ignore[arg-type]
-    (tmp_path / "a.xml.7z").write_bytes(b"7z")
-    with pytest.raises(ValueError, match="7z x -so"):
-        open_source(tmp_path / "a.xml.7z")
     (tmp_path / "a.txt").touch()
     (tmp_path / "a.jsonl").touch()
     with pytest.raises(ValueError, match=r"several kinds \(jsonl, text\)"):

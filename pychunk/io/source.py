@@ -232,7 +232,7 @@ def open_source(
     Args:
         kind: mediawiki (XML dump), wikiextractor, jsonl, parquet, arrow, text, or auto: by the files' names, else by
             their first bytes. A folder is read below as well, by path; its files must be of one kind. Dumps, JSON
-            Lines, WikiExtractor output and text may be compressed (gzip, bzip2, Zstandard).
+            Lines, WikiExtractor output and text may be compressed (gzip, bzip2, Zstandard, 7z).
         column, id_column, metadata: jsonl, parquet, arrow: the column of the text (default: the only string column,
             else ``text``), of ids (default: ``id``, else the file's name and the row's number), and those to keep.
         redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
@@ -309,8 +309,6 @@ def _listed(path: str, kind: str) -> tuple[str, list[SourceFile], list[str]]:
 
 
 def _recognised(path: str) -> str:
-    if path.lower().endswith(".7z"):
-        raise ValueError(f"{path}: 7z is not read; pipe it in: 7z x -so {path}, with path '-' and kind='mediawiki'")
     kind = kind_of(path) or _sniffed(path)
     if kind is None:
         raise ValueError(f"{path}: unknown kind of file; pass kind=, one of {', '.join(KINDS)}")

@@ -8,13 +8,13 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from . import bzip2
+from . import bzip2, sevenzip
 from .bzip2 import Block
 from .documents import DeadLetter, DeadLetters
 
 _READ = 1 << 20
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst"}
-_ENDINGS = (".gz", ".bz2", ".zst")
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"7z\xbc\xaf": "7z"}
+_ENDINGS = (".gz", ".bz2", ".zst", ".7z")
 
 
 def bare(name: str) -> str:
@@ -26,7 +26,7 @@ def bare(name: str) -> str:
 
 
 def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int = 1) -> Iterator[Block]:
-    """The plain bytes of a file; gzip, bzip2 and Zstandard are known by their first bytes.
+    """The plain bytes of a file; gzip, bzip2, Zstandard and 7z are known by their first bytes.
 
     What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
     """
@@ -38,7 +38,7 @@ def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int
         return
     read = {"gz": _gzip, "zst": _zstandard}.get(kind or "", _plain)
     try:
-        yield from read(source)
+        yield from sevenzip.blocks(file, _READ) if kind == "7z" else read(source)
     except (zlib.error, EOFError, OSError, pa.ArrowException) as error:
         reason = f"cannot be read further: {error}"
         dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))

@@ -1,0 +1,93 @@
+"""A 7z archive of one file to plain bytes: py7zr pushes what it unpacks, a pipe lets the reader pull."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from .bzip2 import Block
+
+
+def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
+    """The plain bytes of the archive's file in blocks of ``size``, unpacked in a thread as far as they are asked for.
+
+    Raises:
+        ImportError: py7zr is not installed.
+        OSError: the archive is damaged, encrypted, or holds more than one file.
+    """
+    try:
+        import py7zr
+    except ImportError:
+        raise ImportError('reading .7z needs py7zr: pip install "pychunk[7z]"') from None
+    if not file.seekable():
+        raise OSError("a 7z archive cannot be read from a stream: unpack it, as 7z x -so does")
+    stored = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    try:
+        with py7zr.SevenZipFile(file) as archive:
+            members = [member for member in archive.list() if not member.is_directory]
+            if len(members) != 1:
+                raise OSError(f"the archive holds {len(members)} files, not one: unpack it into a folder")
+            plain, done = max(1, members[0].uncompressed), 0
+            for data in _pulled(archive, size):
+                done += len(data)
+                yield Block(data, stored * min(done, plain) // plain)
+    except (OSError, EOFError):
+        raise
+    except Exception as error:  # py7zr's own errors, and those of its decompressors
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _pulled(archive: Any, size: int) -> Iterator[bytes]:
+    read_end, write_end = os.pipe()
+    failures: list[Exception] = []
+
+    def unpack() -> None:
+        try:
+            with open(write_end, "wb") as out:
+                archive.extractall(factory=_into(out))
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=unpack, daemon=True, name="pychunk-7z")
+    thread.start()
+    try:
+        with open(read_end, "rb") as source:  # closed early, it ends the thread's next write
+            while data := source.read(size):
+                yield data
+    finally:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _into(out: BinaryIO) -> Any:
+    """What py7zr asks for a place to write: every file of the archive goes to ``out``."""
+    from py7zr.io import Py7zIO, WriterFactory
+
+    class Pipe(Py7zIO):  # type: ignore[misc, unused-ignore]
+        written = 0
+
+        def write(self, s: bytes | bytearray) -> int:
+            self.written += len(s)
+            return out.write(s)
+
+        def read(self, size: int | None = None) -> bytes:
+            return b""
+
+        def seek(self, offset: int, whence: int = 0) -> int:
+            return offset
+
+        def flush(self) -> None:
+            out.flush()
+
+        def size(self) -> int:
+            return self.written
+
+    class Factory(WriterFactory):  # type: ignore[misc, unused-ignore]
+        def create(self, filename: str) -> Pipe:
+            return Pipe()
+
+    return Factory()

@@ -1,0 +1,112 @@
+"""7z archives: the plain file's documents, whatever is asked for; what cannot be unpacked is told."""
+
+import io
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pychunk.io import DeadLetter, open_source, sevenzip, streams
+
+py7zr = pytest.importorskip("py7zr")
+
+PAGES = 4000
+BODY = "Cats purr. Dogs bark at {}, and nobody knows why they do so.\n"
+
+
+def packed(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with py7zr.SevenZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(data, name)
+    return out.getvalue()
+
+
+def dump() -> bytes:
+    pages = "".join(
+        f"<page><title>T{i}</title><ns>0</ns><id>{i}</id><revision><id>1</id><text>{BODY.format(i) * 10}</text>"
+        "</revision></page>\n"
+        for i in range(PAGES)
+    )
+    return f"<mediawiki>\n{pages}</mediawiki>\n".encode()
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dump") / "enwiki-pages-articles.xml.7z"
+    path.write_bytes(packed({"enwiki-pages-articles.xml": dump()}))
+    return path
+
+
+def test_a_dump_gives_the_articles_of_the_plain_file(tmp_path: Path, archive: Path) -> None:
+    plain = tmp_path / "plain.xml"
+    plain.write_bytes(dump())
+    source = open_source(archive)
+    assert source.kind == "mediawiki"
+    found = list(source)
+    assert [row for batch in found for row in batch.table.drop_columns("file").to_pylist()] == [
+        row for batch in open_source(plain) for row in batch.table.drop_columns("file").to_pylist()
+    ]
+    assert sum(len(batch) for batch in found) == PAGES
+    assert list(source) == found
+    assert found[-1].bytes_read <= source.total_bytes == archive.stat().st_size
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.binary(max_size=5000).flatmap(lambda part: st.integers(1, 900).map(lambda times: part * times)))
+def test_any_bytes_come_back(data: bytes) -> None:
+    found = list(sevenzip.blocks(io.BytesIO(packed({"any": data})), 1 << 16))
+    assert b"".join(block.data for block in found) == data
+    assert all(len(block.data) <= 1 << 16 for block in found)
+
+
+def test_reading_a_part_ends_the_thread(archive: Path) -> None:
+    with open(archive, "rb") as file:
+        blocks = sevenzip.blocks(file, 1000)
+        assert next(blocks).data.startswith(b"<mediawiki>")
+        assert any(thread.name == "pychunk-7z" for thread in threading.enumerate())
+        blocks.close()
+    assert not any(thread.name == "pychunk-7z" for thread in threading.enumerate())
+
+
+def damaged(data: bytes) -> bytes:
+    at = 2000
+    return data[:at] + bytes(255 - byte for byte in data[at : at + 500]) + data[at + 500 :]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (damaged(packed({"a": bytes(range(256)) * 999 + dump()})), "Error"),
+        (packed({"a": dump()})[:-30], ""),
+        (packed({"a": b"one", "b": b"two"}), "holds 2 files, not one"),
+        (packed({}), "holds 0 files, not one"),
+        (b"7z\xbc\xaf\x27\x1c and nothing more", ""),
+    ],
+    ids=["damaged", "cut off", "two files", "no file", "a head alone"],
+)
+def test_what_cannot_be_unpacked_is_told(data: bytes, reason: str) -> None:
+    letters: list[DeadLetter] = []
+    found = list(streams.blocks(io.BytesIO(data), "a.7z", letters.append))
+    assert len(letters) == 1
+    assert letters[0].reason.startswith("cannot be read further: ")
+    assert reason in letters[0].reason
+    assert found[-1].gap
+
+
+def test_a_stream_is_refused() -> None:
+    class Stream(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    with pytest.raises(OSError, match="7z x -so"):
+        next(sevenzip.blocks(Stream(packed({"a": b"x"})), 10))
+
+
+def test_without_py7zr_the_extra_is_named(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py7zr", None)
+    with pytest.raises(ImportError, match=r"pychunk\[7z\]"):
+        list(open_source(archive))
