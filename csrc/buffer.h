@@ -44,6 +44,15 @@ struct Buffer {
   T& operator[](int64_t i) { return data[i]; }
 };
 
+// Gives back the memory of vectors that a huge document filled: it would stay with its thread for good.
+template <typename... Vectors>
+void forget_if_huge(Vectors&... values) {
+  const auto forget = [](auto& v) {
+    if (v.capacity() * sizeof(v[0]) > (size_t{16} << 20)) std::remove_reference_t<decltype(v)>().swap(v);
+  };
+  (forget(values), ...);
+}
+
 // One block of memory for several buffers that live and die together: ten columns of 0.8 MB are too small for large
 // pages one by one.
 class Arena {

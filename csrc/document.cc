@@ -1,8 +1,8 @@
 #include "document.h"
 
 #include <algorithm>
-#include <type_traits>
 
+#include "buffer.h"
 #include "dispatch.h"
 #include "similarity.h"
 
@@ -33,17 +33,10 @@ uint8_t flags_of_gap(std::string_view gap) {
   return flags;
 }
 
-template <typename... Vectors>
-void forget_if_huge(Vectors&... values) {
-  const auto forget = [](auto& v) {
-    if (v.capacity() * sizeof(v[0]) > (size_t{16} << 20)) std::remove_reference_t<decltype(v)>().swap(v);
-  };
-  (forget(values), ...);
-}
-
 }  // namespace
 
 void Document::open(const Inputs& inputs, int64_t i) {
+  close();  // the one before may have ended in an exception
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   has_tokens_ = has_pages_ = has_characters_ = has_affinities_ = cut_by_page_ = false;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "buffer.h"
 #include "dispatch.h"
 #include "document.h"
 #include "methods.h"
@@ -274,6 +275,7 @@ void Worker::split_by_separators() {
   }
   std::vector<Piece> pieces;
   splitter.split(input, pieces);
+  forget_if_huge(tokens);
   for (const Piece& p : pieces) {
     const int64_t first = document_->sentence_at(p.start), last = document_->sentence_at(p.end - 1) + 1;
     if (plan_.max_tokens == 0 || document_->count_tokens(piece(p.start, p.end)) <= plan_.max_tokens) {

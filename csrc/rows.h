@@ -32,7 +32,8 @@ class RowWindow {
   Matrix<const float> get(int64_t begin, int64_t end, RowMaker& maker) {
     if (begin < first_ || end > last_) {
       const bool keep = rows_ * cols_ * static_cast<int64_t>(sizeof(float)) <= kKeptBytes;
-      const int64_t from = keep ? 0 : begin, to = keep ? rows_ : std::min(rows_, std::max(end, begin + kAhead));
+      const int64_t ahead = end - begin > kAhead ? end + kAhead : begin + kAhead;
+      const int64_t from = keep ? 0 : begin, to = keep ? rows_ : std::min(rows_, ahead);
       move_to(from, to);
       const int64_t made = std::max(from, last_);
       maker.make_rows(made, to, values_.data() + (made - from) * cols_);

@@ -111,8 +111,10 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
   }
   std::vector<float> left, right;
   for (int64_t i = 0; i + 1 < n; ++i) {
-    sum_rows(vectors, std::max<int64_t>(0, i + 1 - window), i + 1, left);
-    sum_rows(vectors, i + 1, std::min(n, i + 1 + window), right);
+    const int64_t begin = std::max<int64_t>(0, i + 1 - window), end = std::min(n, i + 1 + window);
+    vectors.get(begin, end);  // so that both sides are there
+    sum_rows(vectors, begin, i + 1, left);
+    sum_rows(vectors, i + 1, end, right);
     normalize(left.data(), vectors.cols);
     normalize(right.data(), vectors.cols);
     out[static_cast<size_t>(i)] = run.dot(left.data(), right.data(), dim);

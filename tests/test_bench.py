@@ -291,7 +291,7 @@ def test_files_that_cannot_be_used_say_why(tmp_path: Path, change, message: str)
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    path = tmp_path_factory.mktemp("copy") / "base.pychunk.zip"
+    path = tmp_path_factory.mktemp("copy") / "base.json.pychunk.zip"
     return path, copies.keep(launch.this_installation(), path)
 
 
@@ -312,7 +312,7 @@ def test_a_copy_runs_in_place_of_this_package(copied: tuple[Path, str]) -> None:
     ],
 )
 def test_a_copy_that_is_not_the_bases_is_refused(tmp_path: Path, copied: tuple[Path, str], change, message) -> None:
-    path = tmp_path / "base.pychunk.zip"
+    path = tmp_path / "base.json.pychunk.zip"
     path.write_bytes(copied[0].read_bytes())
     change(path)
     with pytest.raises(ValueError, match=message), copies.unpacked(path, copied[1]):
@@ -334,17 +334,47 @@ def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> N
     assert "figures of another time" not in result.stderr
 
 
-def test_a_copy_that_cannot_run_leaves_the_figures(tmp_path: Path, base: str) -> None:
+@pytest.mark.parametrize("when", ["imported", "run"])
+def test_a_copy_that_cannot_run_leaves_the_figures(tmp_path: Path, base: str, when: str) -> None:
     path = tmp_path / "base.json"
-    broken = stub(tmp_path / "stub", "pass") / "pychunk"
-    (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
+    broken = stub(tmp_path / "stub", "raise TypeError('built for another Python')") / "pychunk"
+    if when == "imported":
+        (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
     digest = copies.keep(launch.Installation(sys.executable, str(broken)), copies.path_of(path))
     path.write_text(json.dumps({**json.loads(base), "copy": digest}))
     base_of(path, 1 / 3)
     result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
     assert result.exit_code == 0, result.output
     assert "improved" in result.stdout
-    assert "built for another Python; so this compares with figures" in " ".join(result.stderr.split())
+    told = " ".join(result.stderr.split())
+    assert "built for another Python" in told
+    assert "; so this compares with figures of another time" in told
+
+
+def test_every_base_has_a_copy_of_its_own() -> None:
+    names = ["v1.2", "v1.3", "v1", "v1.json"]
+    assert len({copies.path_of(Path(name)) for name in names}) == len(names)
+
+
+def test_files_of_any_age_are_copied(tmp_path: Path) -> None:
+    """Some package managers set every time to 1970."""
+    package = stub(tmp_path, "pass") / "pychunk"
+    os.utime(package / "__init__.py", (1, 1))
+    digest = copies.keep(launch.Installation(sys.executable, str(package)), tmp_path / "copy.zip")
+    with copies.unpacked(tmp_path / "copy.zip", digest) as found:
+        assert (found / "__init__.py").read_bytes() == (package / "__init__.py").read_bytes()
+
+
+def test_without_room_for_a_copy_the_figures_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(copies, "keep", full)
+    arguments = ["bench", "--only", "latency", "--rounds", "1", "--save", str(tmp_path / "base.json")]
+    result = RUNNER.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "No space left on device" in " ".join(result.stderr.split())
+    assert saved.load(tmp_path / "base.json").copy == ""
 
 
 # the command
@@ -372,7 +402,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
     result = RUNNER.invoke(app, ["bench", "--only", "latency", "--rounds", "2", "--save", str(path)])
     assert result.exit_code == 0, result.output
     assert "latency" in result.stdout
-    assert sorted(each.name for each in path.parent.iterdir()) == ["base.json", "base.pychunk.zip"]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["base.json", "base.json.pychunk.zip"]
     return path.read_text()
 
 

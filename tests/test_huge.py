@@ -53,6 +53,7 @@ def huge() -> tuple[str, np.ndarray]:
         ("pic", {"vectors": "chunk", "max_tokens": 30, "min_tokens": 5, "overlap": 4}),
         ("semantic", {}),
         ("semantic", {"window": 3}),
+        ("semantic", {"window": 600}),
         ("cluster", {"max_tokens": 40}),
         ("nsp", {"encoder": "static", "vectors": "sentence"}),
         ("fixed", {"size": 30, "vectors": "chunk"}),

@@ -64,6 +64,33 @@ def letters_of(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in (folder / "_dead_letters.jsonl").read_text().splitlines()]
 
 
+def test_nothing_gets_its_name_before_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut takes what the operating system still holds: contents first, then the name, then the folder."""
+    told: list[tuple[str, int, int]] = []
+    real = os.fsync, os.replace
+
+    def fsync(handle: int) -> None:
+        real[0](handle)
+        facts = os.fstat(handle)
+        told.append(("fsync", facts.st_ino, facts.st_size))
+
+    def replace(old: Any, new: Any) -> None:
+        facts = os.stat(old)
+        told.append(("replace", facts.st_ino, facts.st_size))
+        real[1](old, new)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    report = run_once(corpus(tmp_path / "in.parquet"), tmp_path / "out", column="text")
+    folder = (tmp_path / "out").stat().st_ino
+    renamed = [at for at, (what, _, _) in enumerate(told) if what == "replace"]
+    assert len(renamed) == 2 * report.shards + 1  # each shard, and the manifest before and after it
+    for at in renamed:
+        _, file, size = told[at]
+        assert ("fsync", file, size) in told[:at]
+        assert told[at + 1][:2] == ("fsync", folder)
+
+
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
 def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str) -> None:
     path = corpus(tmp_path / "in.parquet")

@@ -1,9 +1,13 @@
 """open_source: every kind of file, what is broken in it, remote paths, and how kinds are told apart."""
 
+import ast
 import bz2
 import gzip
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,11 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pychunk
 from pychunk.io.bzip2 import Block
 from pychunk.io.documents import DeadLetter
 from pychunk.io.source import KINDS, kind_of, open_source
 from pychunk.io.tables import jsonl
 
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(pychunk.__file__).resolve().parents[1]),
+    "PYTHONIOENCODING": "utf-8",
+}
 TEXTS = ["Cats purr.", "", "Zażółć 🎉", "Second\nline"]
 DOCS = b"""<doc id="12" url="https://en.wikipedia.org/wiki?curid=12" title="A &quot;B&quot; &amp; C">
 A "B" & C
@@ -265,6 +275,17 @@ def test_a_file_that_goes_away_is_a_letter(tmp_path: Path) -> None:
     (tmp_path / "b.txt").unlink()
     assert [row for batch in source for row in batch.table["text"].to_pylist()] == ["a", "c"]
     assert letters[0].source == str(tmp_path / "b.txt")
+
+
+def test_parquet_from_standard_input(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.parquet", pa.table({"text": TEXTS}))
+    code = "from pychunk.io import open_source; "
+    code += "print([t for b in open_source('-', kind='parquet', column='text') for t in b.table['text'].to_pylist()])"
+    with open(path, "rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdin=file, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=True
+        )
+    assert ast.literal_eval(done.stdout.decode()) == TEXTS
 
 
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.arrow"])

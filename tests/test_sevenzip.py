@@ -1,6 +1,8 @@
 """7z archives: the plain file's documents, whatever is asked for; what cannot be unpacked is told."""
 
+import bz2
 import io
+import random
 import sys
 import threading
 from pathlib import Path
@@ -95,6 +97,24 @@ def test_what_cannot_be_unpacked_is_told(data: bytes, reason: str) -> None:
     assert letters[0].reason.startswith("cannot be read further: ")
     assert reason in letters[0].reason
     assert found[-1].gap
+
+
+def test_a_letter_names_about_the_place_of_the_damage() -> None:
+    drawn = random.Random(0).randbytes(4 << 20)
+    data = packed({"a": drawn})
+    at = 3 << 20
+    letters: list[DeadLetter] = []
+    found = list(streams.blocks(io.BytesIO(data[:at] + bytes(1000) + data[at + 1000 :]), "a.7z", letters.append))
+    assert int(letters[0].position.rpartition(" ")[2]) > 1 << 20
+    assert found[-1].bytes_read >= found[-2].bytes_read
+
+
+def test_of_two_compressions_one_is_read(tmp_path: Path) -> None:
+    (tmp_path / "dump.xml.7z").write_bytes(packed({"dump.xml": dump()}))
+    (tmp_path / "dump.xml.bz2").write_bytes(bz2.compress(dump()))
+    source = open_source(tmp_path)
+    assert [Path(file.path).name for file in source.files] == ["dump.xml.bz2"]
+    assert [Path(name).name for name in source.ignored] == ["dump.xml.7z"]
 
 
 def test_a_stream_is_refused() -> None:

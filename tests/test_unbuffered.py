@@ -30,6 +30,28 @@ def written(path: Path, pieces: list[bytes]) -> UnbufferedFile:
     return file
 
 
+def takes_direct_writes(folder: Path) -> bool:
+    if not hasattr(os, "O_DIRECT"):
+        return False
+    try:
+        os.close(os.open(folder / "probe", os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
+    except OSError:
+        return False
+    return True
+
+
+def test_where_the_file_system_can_the_cache_is_passed_by(tmp_path):
+    if not takes_direct_writes(tmp_path):
+        pytest.skip("this file system refuses O_DIRECT")
+    file = UnbufferedFile(tmp_path / "out")
+    file.write(b"x" * (2 * BLOCK + 1))
+    assert file.waiting == 0
+    file.finish()
+    assert file.direct
+    assert file.waiting == 1
+    file.close()
+
+
 @given(sizes=st.lists(st.sampled_from([0, 1, 511, 4096, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7]), max_size=8))
 def test_a_file_holds_what_was_written(tmp_path_factory, sizes):
     path = tmp_path_factory.mktemp("file") / "out"
@@ -60,6 +82,8 @@ def test_where_the_file_system_refuses_the_cache_is_used(tmp_path, monkeypatch, 
         return real["write"](handle, data)
 
     monkeypatch.setattr(os, refused, refusing_open if refused == "open" else refusing_write)
+    if refused == "write" and not takes_direct_writes(tmp_path):
+        pytest.skip("this file system refuses O_DIRECT by itself")
     file = written(tmp_path / "out", [b"x" * (3 * BLOCK), b"y" * 5])
     monkeypatch.undo()
     assert (tmp_path / "out").read_bytes() == b"x" * (3 * BLOCK) + b"y" * 5

@@ -23,14 +23,14 @@ _LEFT_OUT = ("__pycache__", ".pyc", ".pyi", "_cuda.")
 
 def path_of(base: Path) -> Path:
     """Where the copy that belongs to a base file lies: beside it."""
-    return base.with_name(f"{base.stem}.pychunk.zip")
+    return base.with_name(f"{base.name}.pychunk.zip")
 
 
 def keep(installation: Installation, path: Path) -> str:
     """Writes the installation's package to a .zip that appears whole or not at all; returns its SHA-256."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
             for name, file in sorted(_files(Path(str(installation.package))).items()):
                 archive.write(file, name)
         digest = _sha256(part)

@@ -62,15 +62,19 @@ class Session:
         with ExitStack() as stack:
             try:
                 package = stack.enter_context(copies.unpacked(copies.path_of(base_file), base.copy))
-                other = copied_installation(package)
-            except (ValueError, OSError, BadZipFile) as error:
-                outcome = self._with_figures(here, base.run, base.definitions, limit)
-                outcome.notes.append(
-                    f"{error}; so this compares with figures of another time, which differ by 6 % for the same code: "
-                    "--max-regression 25% allows for that"
-                )
+                outcome, copy = self._in_turns(here, copied_installation(package), limit)
+                for name, reason in (copy.wrong | copy.missing).items():
+                    if name in base.run.figures:
+                        raise ValueError(f"the base's copy fails at {name} here ({reason})")
                 return outcome
-            return self.with_other(here, other, limit)
+            except (ValueError, OSError, BadZipFile) as error:
+                why = str(error)
+        outcome = self._with_figures(here, base.run, base.definitions, limit)
+        outcome.notes.append(
+            f"{why}; so this compares with figures of another time, which differ by 6 % for the same code: "
+            "--max-regression 25% allows for that"
+        )
+        return outcome
 
     def _with_figures(self, here: Installation, base: Run, base_definitions: dict[str, str], limit: float) -> Outcome:
         prepared = [name for name in WORKLOADS if name in self.names or name in base.figures]
@@ -95,11 +99,20 @@ class Session:
 
     def save(self, path: Path, outcome: Outcome, here: Installation | None) -> None:
         """Writes a run as a base for others, with a copy of the package where ``here`` says which it is."""
-        digest = "" if here is None else copies.keep(here, copies.path_of(path))
+        digest = ""
+        if here is not None:
+            try:
+                digest = copies.keep(here, copies.path_of(path))
+            except (OSError, ValueError) as error:
+                outcome.notes.append(f"no copy of the package was kept, the figures alone: {error}")
         saved.save(path, saved.Base(outcome.run, outcome.definitions, digest))
 
     def with_other(self, here: Installation, other: Installation, limit: float) -> Outcome:
         """Compares with another installation, both measured in turns."""
+        return self._in_turns(here, other, limit)[0]
+
+    def _in_turns(self, here: Installation, other: Installation, limit: float) -> tuple[Outcome, Run]:
+        """The comparison, and the other's run."""
         with self._bench([here, other], self.names) as bench:
             mine, base = self._measure(bench, "measuring both", self.names, self.rounds)
             outcome = self._outcome(bench, mine)
@@ -112,7 +125,7 @@ class Session:
         self._complete(outcome, base, [])
         if mine.facts["package"] == base.facts["package"]:
             outcome.notes.append(f"both interpreters import the same pychunk, {base.facts['package']}")
-        return outcome
+        return outcome, base
 
     @property
     def _more(self) -> int:

@@ -35,8 +35,11 @@ class ShardWriter:
         self._held: list[pa.Table] = []
         self._held_bytes = 0
         self.sink = _Hashing(UnbufferedFile(aside(path)))
-        self._writer = pq.ParquetWriter(pa.PythonFile(self.sink, mode="w"), schema, **_options(schema, compression))
-        self._schema = schema
+        try:
+            self._writer = pq.ParquetWriter(pa.PythonFile(self.sink, mode="w"), schema, **_options(schema, compression))
+        except BaseException:
+            self.abandon()
+            raise
 
     def write(self, table: pa.Table, text_bytes: int) -> None:
         """Appends rows; row groups end by the bytes of text alone."""

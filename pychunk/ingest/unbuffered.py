@@ -23,7 +23,8 @@ class UnbufferedFile:
 
     Attributes:
         bytes: those appended so far.
-        direct: whether they go past the page cache. Where the file system refuses that, they go through it.
+        direct: whether all but the last few go past the page cache. Where the file system refuses that, they go
+            through it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,6 +38,7 @@ class UnbufferedFile:
             self.direct = False
             self._handle = os.open(path, flags, 0o666)
         self.bytes = 0
+        self._past_cache = self.direct
         self._buffer = memoryview(mmap.mmap(-1, _BUFFER_BYTES))
         self._filled = 0
         self._cached = self._synced = 0
@@ -60,8 +62,7 @@ class UnbufferedFile:
 
     def finish(self) -> None:
         """Hands over the rest, which is not a whole number of the disk's blocks."""
-        if self.direct:
-            self._through_cache()
+        self._through_cache()
         self._put()
 
     def sync(self) -> None:
@@ -82,14 +83,17 @@ class UnbufferedFile:
             try:
                 written = os.write(self._handle, rest)
             except OSError as error:
-                if not self.direct or error.errno != errno.EINVAL:
+                if not self._past_cache or error.errno != errno.EINVAL:
                     raise
-                self._through_cache()  # blocks of another size, or what a full disk left of one
+                self.direct = False  # blocks of another size, or what a full disk left of one
+                self._through_cache()
                 continue
-            self._cached += 0 if self.direct else written
+            self._cached += 0 if self._past_cache else written
             rest = rest[written:]
 
     def _through_cache(self) -> None:
-        self.direct = False
+        if not self._past_cache:
+            return
+        self._past_cache = False
         with contextlib.suppress(OSError):
             fcntl.fcntl(self._handle, fcntl.F_SETFL, fcntl.fcntl(self._handle, fcntl.F_GETFL) & ~_DIRECT)

@@ -54,8 +54,11 @@ def open_binary(path: str) -> BinaryIO:
 
 
 def open_at(path: str) -> pa.NativeFile:
-    """The file for reading at any place, by Arrow; a local one without a Python object for each piece."""
-    return pa.OSFile(path, "rb") if not scheme_of(path) else pa.PythonFile(open_binary(path), mode="r")
+    """The file for reading at any place, by Arrow itself where it can."""
+    if not scheme_of(path):
+        return pa.OSFile(path, "rb")
+    opened = open_binary(path)
+    return opened if isinstance(opened, pa.NativeFile) else pa.PythonFile(opened, mode="r")
 
 
 def scheme_of(path: str) -> str:

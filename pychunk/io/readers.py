@@ -45,12 +45,12 @@ def read(path: str, *, columns: list[str] | None = None) -> Iterator[pa.Table]:
     elif kind == ".arrow":
         with pa.memory_map(path) as source:
             yield from (part.table for part in tables.arrow(source, path, size, _refuse))
-    elif kind == ".parquet":
-        with pa.OSFile(path) as source:
-            yield from (part.table for part in tables.parquet(source, path, size, _refuse, columns))
     else:
         with open(path, "rb") as file:
-            parts = tables.jsonl(streams.blocks(file, path, _refuse), path, _refuse)
+            if kind == ".parquet":
+                parts = tables.parquet(file, path, size, _refuse, columns)
+            else:
+                parts = tables.jsonl(streams.blocks(file, path, _refuse), path, _refuse)
             yield from (part.table for part in parts)
 
 

@@ -20,7 +20,7 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
     try:
         import py7zr
     except ImportError:
-        raise ImportError('reading .7z needs py7zr: pip install "pychunk[7z]"') from None
+        raise ImportError('reading .7z needs py7zr: pip install "pychunk[7z]", or pipe it in: 7z x -so') from None
     if not file.seekable():
         raise OSError("a 7z archive cannot be read from a stream: unpack it, as 7z x -so does")
     stored = file.seek(0, os.SEEK_END)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -189,7 +189,7 @@ class Source:
         if self.kind == "parquet":
             asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
             wanted, ahead = asked if self.column else None, bool(files.scheme_of(name))
-            with files.open_at(name) as found:
+            with _StandardInput() if name == "-" else files.open_at(name) as found:
                 parts = tables.parquet(found, name, file.size, tell, wanted, ("id",), ahead=ahead)
                 yield from self._rows(parts, name, tell)
             return
@@ -294,6 +294,8 @@ def _listed(path: str, kind: str) -> tuple[str, list[SourceFile], list[str]]:
     if len(found) == 1 and found[0].path == path:
         return kind if kind != "auto" else _recognised(path), found, []
     kinds = {file.path: kind_of(file.path) for file in found}
+    for name in _again(kinds):
+        kinds[name] = None
     if not any(kinds.values()):
         kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
     if kind == "auto":
@@ -306,6 +308,12 @@ def _listed(path: str, kind: str) -> tuple[str, list[SourceFile], list[str]]:
     if not chosen:
         raise ValueError(f"{path} holds no file whose name is that of kind {kind!r}")
     return kind, chosen, [file.path for file in found if kinds[file.path] != kind]
+
+
+def _again(names: Iterable[str]) -> list[str]:
+    """Those .7z that are there in another compression, too, as Wikimedia offers them."""
+    others = {streams.bare(name) for name in names if not name.lower().endswith(".7z")}
+    return [name for name in names if name.lower().endswith(".7z") and streams.bare(name) in others]
 
 
 def _recognised(path: str) -> str:

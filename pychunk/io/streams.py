@@ -38,7 +38,9 @@ def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int
         return
     read = {"gz": _gzip, "zst": _zstandard}.get(kind or "", _plain)
     try:
-        yield from sevenzip.blocks(file, _READ) if kind == "7z" else read(source)
+        for block in sevenzip.blocks(file, _READ) if kind == "7z" else read(source):
+            source.position = max(source.position, block.bytes_read)  # an archive is not read through the source
+            yield block
     except (zlib.error, EOFError, OSError, pa.ArrowException) as error:
         reason = f"cannot be read further: {error}"
         dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))

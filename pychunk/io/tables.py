@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 def parquet(
-    file: pa.NativeFile,
+    file: pa.NativeFile | BinaryIO,
     name: str,
     size: int,
     dead_letters: DeadLetters,
