@@ -67,7 +67,7 @@ def _into(out: BinaryIO) -> Any:
     """What py7zr asks for a place to write: every file of the archive goes to ``out``."""
     from py7zr.io import Py7zIO, WriterFactory
 
-    class Pipe(Py7zIO):  # type: ignore[misc, unused-ignore]
+    class Pipe(Py7zIO):
         written = 0
 
         def write(self, s: bytes | bytearray) -> int:
@@ -86,7 +86,7 @@ def _into(out: BinaryIO) -> Any:
         def size(self) -> int:
             return self.written
 
-    class Factory(WriterFactory):  # type: ignore[misc, unused-ignore]
+    class Factory(WriterFactory):
         def create(self, filename: str) -> Pipe:
             return Pipe()
 
