@@ -37,7 +37,7 @@ wrong answer. Each round starts a fresh process, because times differ by some pe
 comes to lie. Times are CPU time on one thread. What looks slower is measured again before it counts.
 
 --save base.json keeps a copy of this pychunk, base.json.pychunk.zip, of 28 MB. --compare times it in turns with the
-present one, so that neither a busy machine nor another machine matters; where the copy cannot run (another Python), it
+present one, so that what slows the machine slows both; where the copy cannot run (another Python), it
 compares with the figures of base.json, in units of loops that are timed beside. The copy is code: compare with bases
 that you trust. --against takes turns with another environment's pychunk. On one that is the same code it shows the
 machine's noise."""
