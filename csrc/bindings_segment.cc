@@ -89,7 +89,9 @@ struct Arguments {
   Optional<int64_t> id_offsets, sentence_starts, sentence_offsets;
   Optional<float> vectors;
   Optional<int64_t> vector_offsets;
-  Optional<float> table_vectors, pair_scores;
+  Optional<float> table_vectors;
+  Optional<int64_t> table_vector_offsets;
+  Optional<float> pair_scores;
   Optional<int64_t> pair_offsets;
   const KeptHead* pair_head;
   Optional<uint8_t> summary_text;
@@ -132,17 +134,16 @@ struct Arguments {
       in.sentence_starts = {view(*sentence_starts), view(*sentence_offsets)};
       one_each(in.sentence_starts.size(), "sentence_spans");
     }
-    if (vectors) {
-      in.vectors = matrix(*vectors, "sentence_vectors");
-    }
-    if (table_vectors) in.table_vectors = matrix(*table_vectors, "table_vectors");
-    if (vector_offsets) {
-      in.vector_offsets = view(*vector_offsets);
-      if (vectors) check_offsets(in.vector_offsets, in.vectors.rows, "sentence_vectors");
-      if (table_vectors) check_offsets(in.vector_offsets, in.table_vectors.rows, "table_vectors");
-      one_each(static_cast<int64_t>(in.vector_offsets.size()) - 1, "sentence_vectors");
-    }
-    PYCHUNK_CHECK(vector_offsets || !(vectors || table_vectors), "vectors need vector_offsets");
+    const auto rows_of = [&](const Optional<float>& given, const Optional<int64_t>& offsets, const char* name,
+                             Matrix<const float>& rows, std::span<const int64_t>& where) {
+      if (!given) return;
+      PYCHUNK_CHECK(offsets.has_value(), name, " need their offsets");
+      rows = matrix(*given, name), where = view(*offsets);
+      check_offsets(where, rows.rows, name);
+      one_each(static_cast<int64_t>(where.size()) - 1, name);
+    };
+    rows_of(vectors, vector_offsets, "sentence_vectors", in.vectors, in.vector_offsets);
+    rows_of(table_vectors, table_vector_offsets, "table_vectors", in.table_vectors, in.table_vector_offsets);
     if (pair_scores) {
       check_offsets(view(*pair_offsets), pair_scores->size(), "pair_scores");
       in.pair_scores = {view(*pair_scores), view(*pair_offsets)};
@@ -234,11 +235,12 @@ py::dict segment_batch(const Arguments& arguments) {
 Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan, const WordPiece* tokenizer,
                  Optional<int8_t> table, Optional<uint8_t> id_text, Optional<int64_t> id_offsets,
                  Optional<int64_t> sentence_starts, Optional<int64_t> sentence_offsets, Optional<float> vectors,
-                 Optional<int64_t> vector_offsets, Optional<float> table_vectors, Optional<float> pair_scores,
-                 Optional<int64_t> pair_offsets, const KeptHead* pair_head, Optional<uint8_t> summary_text,
-                 Optional<int64_t> summary_offsets, Optional<float> summary_vectors, Optional<float> summary_scores,
-                 Optional<int8_t> summary_labels, Optional<int64_t> score_offsets, Optional<int64_t> page_starts,
-                 Optional<int64_t> page_offsets, Optional<uint8_t> fallback, int64_t first_row, int threads) {
+                 Optional<int64_t> vector_offsets, Optional<float> table_vectors,
+                 Optional<int64_t> table_vector_offsets, Optional<float> pair_scores, Optional<int64_t> pair_offsets,
+                 const KeptHead* pair_head, Optional<uint8_t> summary_text, Optional<int64_t> summary_offsets,
+                 Optional<float> summary_vectors, Optional<float> summary_scores, Optional<int8_t> summary_labels,
+                 Optional<int64_t> score_offsets, Optional<int64_t> page_starts, Optional<int64_t> page_offsets,
+                 Optional<uint8_t> fallback, int64_t first_row, int threads) {
   return {std::move(text),
           std::move(offsets),
           plan_from(plan),
@@ -251,6 +253,7 @@ Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& pl
           std::move(vectors),
           std::move(vector_offsets),
           std::move(table_vectors),
+          std::move(table_vector_offsets),
           std::move(pair_scores),
           std::move(pair_offsets),
           pair_head,
@@ -276,14 +279,14 @@ void bind_segment(py::module_& m) {
            py::arg("id_text").noconvert() = py::none(), py::arg("id_offsets").noconvert() = py::none(),
            py::arg("sentence_starts").noconvert() = py::none(), py::arg("sentence_offsets").noconvert() = py::none(),
            py::arg("vectors").noconvert() = py::none(), py::arg("vector_offsets").noconvert() = py::none(),
-           py::arg("table_vectors").noconvert() = py::none(), py::arg("pair_scores").noconvert() = py::none(),
-           py::arg("pair_offsets").noconvert() = py::none(), py::arg("pair_head") = nullptr,
-           py::arg("summary_text").noconvert() = py::none(), py::arg("summary_offsets").noconvert() = py::none(),
-           py::arg("summary_vectors").noconvert() = py::none(), py::arg("summary_scores").noconvert() = py::none(),
-           py::arg("summary_labels").noconvert() = py::none(), py::arg("score_offsets").noconvert() = py::none(),
-           py::arg("page_starts").noconvert() = py::none(), py::arg("page_offsets").noconvert() = py::none(),
-           py::arg("fallback").noconvert() = py::none(), py::arg("first_row") = 0, py::arg("threads") = 1,
-           py::keep_alive<1, 5>(), py::keep_alive<1, 16>());
+           py::arg("table_vectors").noconvert() = py::none(), py::arg("table_vector_offsets").noconvert() = py::none(),
+           py::arg("pair_scores").noconvert() = py::none(), py::arg("pair_offsets").noconvert() = py::none(),
+           py::arg("pair_head") = nullptr, py::arg("summary_text").noconvert() = py::none(),
+           py::arg("summary_offsets").noconvert() = py::none(), py::arg("summary_vectors").noconvert() = py::none(),
+           py::arg("summary_scores").noconvert() = py::none(), py::arg("summary_labels").noconvert() = py::none(),
+           py::arg("score_offsets").noconvert() = py::none(), py::arg("page_starts").noconvert() = py::none(),
+           py::arg("page_offsets").noconvert() = py::none(), py::arg("fallback").noconvert() = py::none(),
+           py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>(), py::keep_alive<1, 17>());
   py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/pair_head.h.")
       .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),

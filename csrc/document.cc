@@ -53,9 +53,9 @@ void Document::open(const Inputs& inputs, int64_t i) {
                   cut_by_page_ ? " (a page begins inside one)" : "", " but ", rows, what,
                   "; pass sentence_spans= to say which sentences they belong to");
   };
-  if (!inputs.vector_offsets.empty()) {
-    const int64_t* rows = &inputs.vector_offsets[static_cast<size_t>(i)];
-    fits(rows[1] - rows[0], " sentence vectors");
+  for (const auto offsets : {inputs.vector_offsets, inputs.table_vector_offsets}) {
+    const auto row = static_cast<size_t>(i);
+    if (!offsets.empty()) fits(offsets[row + 1] - offsets[row], " sentence vectors");
   }
   if (inputs.summary_scores.size() > 0) fits(static_cast<int64_t>(inputs.summary_scores[i].size()), " scores");
   if (inputs.pair_scores.size() > 0 && sentences() > 0)
@@ -205,17 +205,18 @@ const Lengths& Document::lengths(Unit unit) {
   return out;
 }
 
-Matrix<const float> Document::given_rows(const Matrix<const float>& vectors) const {
-  const int64_t* rows = &inputs_->vector_offsets[static_cast<size_t>(row_)];
-  return vectors.slice(rows[0], rows[1]);
+Matrix<const float> Document::given_rows(const Matrix<const float>& vectors, std::span<const int64_t> offsets) const {
+  const auto row = static_cast<size_t>(row_);
+  return vectors.slice(offsets[row], offsets[row + 1]);
 }
 
 Rows Document::table_vectors() {
-  return inputs_->table_vectors.data != nullptr ? Rows(given_rows(inputs_->table_vectors)) : vectors();
+  if (inputs_->table_vectors.data == nullptr) return vectors();
+  return given_rows(inputs_->table_vectors, inputs_->table_vector_offsets);
 }
 
 Rows Document::vectors() {
-  if (inputs_->vectors.data != nullptr) return given_rows(inputs_->vectors);
+  if (inputs_->vectors.data != nullptr) return given_rows(inputs_->vectors, inputs_->vector_offsets);
   tokenize();
   return {sentences(), inputs_->table.cols, vectors_, *this};
 }

@@ -63,7 +63,7 @@ class Document : private RowMaker {
   void tokenize();
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences(std::span<const int64_t> first_characters);
-  Matrix<const float> given_rows(const Matrix<const float>& vectors) const;
+  Matrix<const float> given_rows(const Matrix<const float>& vectors, std::span<const int64_t> offsets) const;
   void cut_at_pages();
   std::vector<int64_t> bytes_of(std::span<const int64_t> characters, const char* what) const;
 

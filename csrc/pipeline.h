@@ -27,8 +27,10 @@ struct Inputs {
   // they are that table's own.
   Matrix<const float> vectors;
   std::span<const int64_t> vector_offsets;
-  // Vectors of the same sentences by another encoder, for the table alone.
+  // Vectors of the same sentences by another encoder, for the table alone; where they are is theirs: given vectors are
+  // numbered over the whole call, these over the texts at hand.
   Matrix<const float> table_vectors;
+  std::span<const int64_t> table_vector_offsets;
 
   // How much each sentence belongs to the one before, ragged by document: nsp's probabilities, or adjacent cosines that
   // a GPU computed. Or what makes the probabilities from the sentence vectors.

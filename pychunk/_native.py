@@ -94,7 +94,7 @@ def _arguments(request: Request) -> _core.Arguments:
     if request.table_vectors is not None:
         vectors, offsets = request.table_vectors
         optional["table_vectors"] = _contiguous(vectors, np.float32)
-        optional["vector_offsets"] = _contiguous(offsets, np.int64)
+        optional["table_vector_offsets"] = _contiguous(offsets, np.int64)
     if request.pair_scores is not None:
         scores, offsets = request.pair_scores
         optional["pair_scores"] = _contiguous(scores, np.float32)

@@ -125,6 +125,27 @@ def test_one_encoder_cuts_and_another_fills_the_table(tiny_encoder: Path) -> Non
     assert len(next(iter(out)).vector) == 256
 
 
+def test_given_vectors_cut_and_another_encoder_fills_the_table_in_every_piece(tiny_encoder: Path) -> None:
+    """The given vectors are numbered over all Arrow pieces, the encoder's over one: each has its own offsets."""
+    texts = ["Alpha one. Beta two. Gamma three. Delta four. Epsilon five."] * 3
+    spans = pychunk.sentences(texts)
+    given = np.random.default_rng(4).normal(size=(sum(map(len, spans)), 8)).astype(np.float32)
+    cuts = pychunk.segment(texts, "semantic", sentence_vectors=given).table["text"].to_pylist()
+    for name, column in (("chunk", "vector"), ("sentence", "sentences")):
+        options = {"sentence_vectors": given, "vector_encoder": tiny_encoder, "vectors": name}
+        whole = pychunk.segment(texts, "semantic", **options)
+        assert whole.table["text"].to_pylist() == cuts
+        for pieces in ([texts[:1], texts[1:]], [texts[:2], texts[2:]], [[text] for text in texts]):
+            found = pychunk.segment(pa.chunked_array(pieces), "semantic", **options)
+            assert found.table.drop_columns([column]).equals(whole.table.drop_columns([column]))
+            for mine, other in zip(found, whole, strict=True):
+                if name == "chunk":
+                    np.testing.assert_allclose(mine.vector, other.vector, atol=1e-6)
+                else:
+                    for a, b in zip(mine.sentences, other.sentences, strict=True):
+                        np.testing.assert_allclose(a["vector"], b["vector"], atol=1e-6)
+
+
 def test_empty_batches(tiny_encoder: Path) -> None:
     for batch in ([], [""], ["", "  "]):
         out = pychunk.segment(batch, encoder=tiny_encoder, vectors="chunk")
