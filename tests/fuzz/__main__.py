@@ -1,0 +1,107 @@
+"""``python -m tests.fuzz --minutes 60``: all targets, half of the time on the native core; status 1 after a finding."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from . import ROOT, runner, worker
+from .shrink import Checker
+
+PYTHON_TARGETS = ("segmenting", "files", "writes")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="time for all targets together (default: 10)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument(
+        "--seed", type=int, help="first seed (default: from the clock, so that every run sees new inputs)"
+    )
+    parser.add_argument(
+        "--only", nargs="+", metavar="TARGET", help="these targets; native ones as native:NAME, all: native"
+    )
+    parser.add_argument("--executions", type=int, help="end a target after so many inputs")
+    parser.add_argument("--case", type=int, metavar="SEED", help="try the one input of this seed (with --only TARGET)")
+    parser.add_argument(
+        "--findings", type=Path, default=Path("findings"), help="folder for findings (default: findings)"
+    )
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "fuzz", help="folder for the native targets")
+    parser.add_argument("--json", type=Path, help="write the outcome to this file")
+    arguments = parser.parse_args()
+    seed = arguments.seed if arguments.seed is not None else time.time_ns() // 1000
+    if arguments.case is not None:
+        return _one(arguments.only[0], arguments.case)
+
+    wanted = arguments.only or [*PYTHON_TARGETS, "native"]
+    python = [name for name in wanted if not name.startswith("native")]
+    chosen = [name.removeprefix("native").removeprefix(":") for name in wanted if name.startswith("native")]
+    for name in python:
+        try:
+            worker.load(name)
+        except ImportError as error:
+            parser.error(f"no target {name!r} ({error}); there are {', '.join(PYTHON_TARGETS)}, native and native:NAME")
+    programs: dict[str, Path] = {}
+    if chosen:
+        from . import native
+
+        why = native.unavailable()
+        if why:
+            print(f"native targets are left out: {why}", flush=True)
+            if arguments.only:
+                return 2
+        else:
+            print("building the native targets", flush=True)
+            programs = native.build(arguments.build)
+            programs = {name: path for name, path in programs.items() if "" in chosen or name in chosen}
+
+    def say(line: str) -> None:
+        print(time.strftime("%H:%M:%S"), line, flush=True)
+
+    say(f"seed {seed}, {arguments.jobs} processes")
+    seconds = arguments.minutes * 60
+    names = [*python, *programs]
+    outcomes: list[runner.Outcome] = []
+    for name in names:
+        options: dict[str, Any] = {
+            "seconds": seconds / len(names),
+            "jobs": arguments.jobs,
+            "seed": seed,
+            "findings": arguments.findings,
+            "executions": arguments.executions,
+            "say": say,
+        }
+        outcome = native.run(name, programs[name], **options) if name in programs else runner.run(name, **options)
+        outcomes.append(outcome)
+        say(f"{name}: {outcome.executions:,} inputs in {outcome.seconds:,.0f} s, {len(outcome.findings)} findings")
+    found = sum(len(outcome.findings) for outcome in outcomes)
+    print(f"\n{'target':<24}{'inputs':>14}{'a second':>10}{'findings':>10}")
+    for outcome in outcomes:
+        print(f"{outcome.target:<24}{outcome.executions:>14,}{outcome.rate:>10,.0f}{len(outcome.findings):>10}")
+    if arguments.json:
+        rows = [
+            {"target": o.target, "inputs": o.executions, "seconds": round(o.seconds, 1), "findings": len(o.findings)}
+            for o in outcomes
+        ]
+        arguments.json.write_text(json.dumps({"seed": seed, "targets": rows}, indent=1) + "\n")
+    return 1 if found else 0
+
+
+def _one(name: str, seed: int) -> int:
+    target = worker.load(name)
+    case = target.make(worker.rng_of(name, seed))
+    print(case)
+    checker = Checker(name, timeout=300)
+    failure = checker.failure(case)
+    checker.close()
+    print(failure or "all is well")
+    return 1 if failure else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The process in which a target's inputs are tried, so that what kills it or never ends is a finding, too."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import random
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Target(Protocol):
+    """Something to try with random inputs. A case is a plain value that pickles."""
+
+    name: str
+
+    def make(self, rng: random.Random) -> Any:
+        """One case; everything random in it comes from `rng`."""
+
+    def check(self, case: Any) -> None:
+        """Raises where pychunk does something wrong; leaves nothing behind."""
+
+    def simpler(self, case: Any) -> Iterator[Any]:
+        """Cases to try in its place once it has failed, the simplest first."""
+
+    def test(self, case: Any) -> str:
+        """The source of a pytest function that fails where the case does."""
+
+
+def load(name: str) -> Target:
+    """The target of tests/fuzz/`name`.py, or of any module by its dotted name."""
+    target: Target = importlib.import_module(name if "." in name else f"tests.fuzz.{name}").target
+    return target
+
+
+def rng_of(target: str, seed: int) -> random.Random:
+    """The random numbers of one input: the same on every machine and in every process."""
+    return random.Random(f"{target} {seed}")
+
+
+def describe(error: BaseException) -> str:
+    """A failure as text: the message last, as Python prints it."""
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__)[-12:])
+
+
+def _quiet() -> None:
+    # Ctrl-C is the runner's to handle; a worker goes when its pipe closes.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.setdefault("PYCHUNK_THREADS", "2")
+
+
+def search(name: str, first: int, step: int, shared: Any, pipe: Connection) -> None:
+    """Tries the seeds first, first + step, ... until it is killed; sends (seed, what happened).
+
+    `shared` tells the runner [the seed being tried, inputs finished], also where the process dies.
+    """
+    _quiet()
+    target = load(name)
+    progress = np.frombuffer(shared, np.int64)
+    seed = first
+    while True:
+        progress[0] = seed
+        try:
+            target.check(target.make(rng_of(name, seed)))
+        except Exception as error:
+            pipe.send((seed, describe(error)))
+        progress[1] += 1
+        seed += step
+        if os.getppid() == 1:
+            return
+
+
+def answer(name: str, pipe: Connection) -> None:
+    """Says when it is ready, then checks the cases that come through the pipe: sends None, or what happened."""
+    _quiet()
+    target = load(name)
+    pipe.send("ready")
+    while True:
+        try:
+            case = pickle.loads(pipe.recv_bytes())
+        except EOFError:
+            return
+        try:
+            target.check(case)
+        except Exception as error:
+            pipe.send(describe(error))
+        else:
+            pipe.send(None)
+        sys.stdout.flush()
