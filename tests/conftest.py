@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -50,6 +53,29 @@ def _random_bert(factory: pytest.TempPathFactory, task: str) -> Path:
     from pychunk.training.random_bert import random_bert
 
     return random_bert(factory.mktemp(task) / "model", task, layers=2, hidden=64, heads=4)
+
+
+@pytest.fixture(scope="session")
+def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cross-encoder of random weights, as `pychunk export` makes it of a BertForSequenceClassification."""
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    numpy = pytest.importorskip("safetensors.numpy")
+    from pychunk.encoders import export, static
+    from pychunk.training.random_bert import random_weights
+
+    folder = tmp_path_factory.mktemp("relevance")
+    weights, config = random_weights(layers=2, hidden=64, heads=4)
+    weights = {f"bert.{name}": values for name, values in weights.items()}
+    weights["classifier.weight"] = np.random.default_rng(1).normal(0, 1, (1, 64)).astype(np.float32)
+    weights["classifier.bias"] = np.zeros(1, np.float32)
+    (folder / "hf").mkdir()
+    numpy.save_file(weights, folder / "hf" / "model.safetensors")
+    config.update(model_type="bert", architectures=["BertForSequenceClassification"])
+    (folder / "hf" / "config.json").write_text(json.dumps(config))
+    shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "hf" / "vocab.txt")
+    assert export.export(folder / "hf", folder / "model").task == "relevance"
+    return folder / "model"
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Next-sentence probabilities from any exported BERT with a next-sentence head: pairs batched across documents."""
+"""Scores of pairs of texts by exported cross-encoders: next sentences, relevance; batched across documents."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ F32 = npt.NDArray[np.float32]
 
 
 class PairScorer(Exported):
-    """A model directory with a next-sentence head: probability that one sentence follows another (Devlin et al., 2019).
+    """A model directory with a head that reads two texts together.
 
-    Arguments and errors are those of :class:`exported.Exported`; ``pychunk export`` writes such a directory from any
-    ``BertForNextSentencePrediction``.
+    With ``task="pairs"`` it says how likely one sentence follows another (Devlin et al., 2019); ``pychunk export``
+    writes such a directory from any ``BertForNextSentencePrediction``. With ``"relevance"`` it says how well a passage
+    answers a question; from any ``...ForSequenceClassification``. Other arguments and the errors are those of
+    :class:`exported.Exported`.
     """
 
-    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime") -> None:
-        super().__init__(path, "pairs", runtime, "logits")
+    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> None:
+        super().__init__(path, task, runtime, "logits")
         if self.session.rank != 2:
-            raise ValueError(f"{self.path / self.facts.model} has no logits of a next-sentence head")
+            raise ValueError(f"{self.path / self.facts.model} has no logits of a head for {task}")
 
     def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
         """Logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenised once.
@@ -83,6 +85,6 @@ class PairScorer(Exported):
 
 
 @functools.lru_cache(maxsize=4)
-def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> PairScorer:
+def load(path: str | Path, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> PairScorer:
     """The scorer in a directory, loaded once a process."""
-    return PairScorer(path, runtime=runtime)
+    return PairScorer(path, runtime=runtime, task=task)

@@ -42,6 +42,15 @@ def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Pair
     return pairs.load(_directory(encoder), runtime)
 
 
+def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> pairs.PairScorer:
+    """The cross-encoder of a name or a directory that says how well a passage answers a question.
+
+    Raises:
+        ValueError: nothing of that name, or a model for something else.
+    """
+    return pairs.load(_directory(model), runtime, "relevance")
+
+
 def _directory(encoder: Any) -> Path:
     if isinstance(encoder, (str, Path)):
         if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / "static.json").is_file():

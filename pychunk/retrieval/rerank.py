@@ -18,15 +18,19 @@ F32 = npt.NDArray[np.float32]
 
 @functools.lru_cache(maxsize=4)
 def load(model: str | Path, runtime: str | Placement = "onnxruntime") -> pairs.PairScorer:
-    """An exported cross-encoder by name or directory.
+    """An exported cross-encoder for relevance by name or directory.
 
     Raises:
-        ValueError: there is none of that name, or it is a network on static vectors.
+        ValueError: there is none of that name, or it is for something else: the network on static vectors, a
+            next-sentence model, an encoder.
     """
-    found = registry.pair_encoder(model, runtime)
-    if not isinstance(found, pairs.PairScorer):
-        raise ValueError("rerank takes an exported cross-encoder (pychunk export), not the network on static vectors")
-    return found
+    remedy = "rerank takes an exported cross-encoder for relevance (pychunk export of a ...ForSequenceClassification)"
+    if model == "static":
+        raise ValueError(f"{remedy}, not the network on static vectors")
+    try:
+        return registry.relevance_model(model, runtime)
+    except ValueError as error:
+        raise ValueError(f"{error}; {remedy}") from error
 
 
 def scores(
@@ -34,7 +38,7 @@ def scores(
 ) -> list[F32]:
     """For each query a score for each of its texts, higher is better.
 
-    The logit of a model with a single one; else the positive class's over the largest other. Options: ``threads``.
+    The logit of a model with a single one, or of two classes the second one's over the first. Options: ``threads``.
     """
     flat = [query.encode() for query in queries] + [text.encode() for own in texts for text in own]
     bounds = np.cumsum([0, *map(len, flat)]).astype(np.int64)
@@ -42,9 +46,7 @@ def scores(
     first = np.repeat(np.arange(len(queries)), counts)
     second = len(queries) + np.arange(sum(counts))
     found = model.logits(np.frombuffer(b"".join(flat), np.uint8), bounds, first, second, **options)
-    if found.shape[1] == 1:
-        score = found[:, 0]
-    else:
-        positive = model.facts.positive
-        score = found[:, positive] - np.delete(found, positive, axis=1).max(axis=1)
+    if found.shape[1] > 2:
+        raise ValueError(f"{model.path} sorts pairs into {found.shape[1]} classes: no order of relevance follows")
+    score = found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
     return [np.asarray(each, np.float32) for each in np.split(score, np.cumsum(counts)[:-1])]

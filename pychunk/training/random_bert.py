@@ -17,6 +17,33 @@ def random_bert(
     path: Path, task: str = "vectors", *, layers: int = 12, hidden: int = 768, heads: int = 12, seed: int = 0
 ) -> Path:
     """Writes the model and returns its directory; ``task`` is ``vectors`` or ``pairs``."""
+    weights, config = random_weights(layers, hidden, heads, seed)
+    head = None
+    if task == "pairs":
+        random = np.random.default_rng(seed + 1)
+        head = random.normal(0, 0.02, (2, hidden)).astype(np.float32), np.zeros(2, np.float32)
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "model.onnx").write_bytes(bert_graph(weights, config, head=head).SerializeToString())
+    shutil.copyfile(static.SHIPPED / "vocab.txt", path / "vocab.txt")
+    facts = model_dir.ModelFacts(
+        name="random-bert",
+        task=task,
+        model="model.onnx",
+        model_sha256=model_dir.sha256(path / "model.onnx"),
+        tokenizer="vocab.txt",
+        tokenizer_sha256=model_dir.sha256(path / "vocab.txt"),
+        **huggingface.template(path / "vocab.txt"),
+        max_length=512,
+        dim=hidden,
+    )
+    model_dir.write_facts(path, facts)
+    return path
+
+
+def random_weights(
+    layers: int, hidden: int, heads: int, seed: int = 0
+) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, Any]]:
+    """Weights of a BERT by the names of checkpoints, and its configuration."""
     random = np.random.default_rng(seed)
     config: dict[str, Any] = {"num_attention_heads": heads, "num_hidden_layers": layers, "hidden_size": hidden}
     config.update(layer_norm_eps=1e-12, hidden_act="gelu")
@@ -42,22 +69,4 @@ def random_bert(
         norm(f"{layer}.attention.output.LayerNorm")
         norm(f"{layer}.output.LayerNorm")
     matrix("pooler.dense", hidden, hidden)
-    head = (
-        (random.normal(0, 0.02, (2, hidden)).astype(np.float32), np.zeros(2, np.float32)) if task == "pairs" else None
-    )
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "model.onnx").write_bytes(bert_graph(weights, config, head=head).SerializeToString())
-    shutil.copyfile(static.SHIPPED / "vocab.txt", path / "vocab.txt")
-    facts = model_dir.ModelFacts(
-        name="random-bert",
-        task=task,
-        model="model.onnx",
-        model_sha256=model_dir.sha256(path / "model.onnx"),
-        tokenizer="vocab.txt",
-        tokenizer_sha256=model_dir.sha256(path / "vocab.txt"),
-        **huggingface.template(path / "vocab.txt"),
-        max_length=512,
-        dim=hidden,
-    )
-    model_dir.write_facts(path, facts)
-    return path
+    return weights, config
