@@ -38,7 +38,8 @@ uint8_t flags_of_gap(std::string_view gap) {
 void Document::open(const Inputs& inputs, int64_t i) {
   close();  // the one before may have ended in an exception
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
-  has_tokens_ = has_pages_ = has_characters_ = has_affinities_ = cut_by_page_ = false;
+  has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = false;
+  counted_byte_ = counted_characters_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   ids_.clear();
   if (inputs.sentence_starts.size() > 0) {
@@ -64,8 +65,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
 
 void Document::close() {
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
-  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, characters_,
-                 affinities_);
+  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_);
 }
 
 std::vector<int64_t> Document::bytes_of(std::span<const int64_t> characters, const char* what) const {
@@ -152,20 +152,15 @@ int64_t Document::sentence_at(int64_t at) const {
 }
 
 int64_t Document::characters_before(int64_t byte) {
-  if (!has_characters_) {
-    has_characters_ = true;
-    characters_.clear();
-    if (!is_ascii()) {  // else every character is a byte
-      int64_t total = 0;
-      for (int64_t s = 0; s < sentences(); ++s) {
-        characters_.push_back(total);
-        total += count(text_, begin(s), end(s));
-      }
-    }
+  if (is_ascii()) return byte;
+  if (byte < counted_byte_ / 2) counted_byte_ = counted_characters_ = 0;
+  if (byte >= counted_byte_) {
+    counted_characters_ += count(text_, counted_byte_, byte);
+  } else {
+    counted_characters_ -= count(text_, byte, counted_byte_);
   }
-  if (characters_.empty()) return byte;
-  const int64_t s = sentence_at(byte);
-  return characters_[static_cast<size_t>(s)] + count(text_, begin(s), byte);
+  counted_byte_ = byte;
+  return counted_characters_;
 }
 
 void Document::tokenize() {
@@ -263,15 +258,19 @@ void Document::encode(std::string_view piece, float* out) const {
   kernels().unit_from_sums(sums.data(), dim, out);
 }
 
-int64_t Document::fallback_tokens() const {
+int64_t Document::fallback_tokens() {
   if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not of another script
   int64_t found = 0;
   for (const int32_t id : ids_) found += inputs_->fallback[static_cast<size_t>(id)];
   return found;
 }
 
-bool Document::is_ascii() const {
-  return count(text_, 0, static_cast<int64_t>(text_.size())) == static_cast<int64_t>(text_.size());
+bool Document::is_ascii() {
+  if (!knows_ascii_) {
+    const auto size = static_cast<int64_t>(text_.size());
+    knows_ascii_ = true, ascii_ = count(text_, 0, size) == size;
+  }
+  return ascii_;
 }
 
 }  // namespace pychunk

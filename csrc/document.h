@@ -34,7 +34,8 @@ class Document : private RowMaker {
   const std::vector<int64_t>& page_starts();
   int64_t page_at(int64_t byte);  // counted from 1
 
-  // Characters before a byte.
+  // Characters before a byte, counted on from the byte that was asked for last: bytes that come nearly in order, as
+  // those of chunks do, take time linear in the text however long its sentences are.
   int64_t characters_before(int64_t byte);
 
   const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
@@ -55,11 +56,11 @@ class Document : private RowMaker {
   void encode(std::string_view piece, float* out) const;
 
   int64_t tokens_met() const { return static_cast<int64_t>(ids_.size()); }
-  int64_t fallback_tokens() const;  // those flagged in the inputs, unless the document is all ASCII
+  int64_t fallback_tokens();  // those flagged in the inputs, unless the document is all ASCII
 
  private:
   int64_t name() const { return inputs_->first_row + row_; }  // as errors call it
-  bool is_ascii() const;
+  bool is_ascii();
   void tokenize();
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences(std::span<const int64_t> first_characters);
@@ -73,12 +74,14 @@ class Document : private RowMaker {
   SentenceList sentences_;
   bool cut_by_page_ = false;  // a given page begins inside a sentence
   Values<int32_t> ids_;
-  std::vector<int64_t> token_offsets_, token_counts_, page_starts_, characters_;
+  std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
+  int64_t counted_byte_ = 0, counted_characters_ = 0;  // characters before a byte, the last that was asked for
   Lengths lengths_[3];
   RowWindow vectors_;
   std::vector<float> affinities_;
   std::vector<int32_t> sums_;
-  bool has_tokens_ = false, has_pages_ = false, has_characters_ = false, has_affinities_ = false;
+  bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
+  bool knows_ascii_ = false, ascii_ = false;
   bool has_lengths_[3] = {};
 };
 

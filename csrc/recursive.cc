@@ -1,6 +1,7 @@
 #include "recursive.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "dispatch.h"
@@ -95,7 +96,7 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
   Level& level = ladder_[rung];
   const int64_t size = options_.size, overlap = options_.overlap;
   // LangChain descends into a split of exactly `size` too; our ladder keeps it whole.
-  const int64_t too_long = own_ladder_ ? size + 1 : size;
+  const int64_t too_long = own_ladder_ && size < std::numeric_limits<int64_t>::max() ? size + 1 : size;
   const bool trims = own_ladder_ && options_.unit == Unit::kCharacters;
   const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
   size_t first = 0, next = 0;  // the chunk being built holds the splits first .. next - 1

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -247,6 +248,38 @@ def test_hard_documents() -> None:
         "a\x00b.",
         "C\x00.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "method", "options"),
+    [
+        ("中文没有空格", "recursive", {"size": 200, "unit": "characters", "max_tokens": None}),
+        ("été chaud ", "pic", {}),
+        ("»", "recursive", {"size": 1, "unit": "characters", "max_tokens": None}),
+    ],
+)
+def test_time_is_linear_in_a_sentence_that_must_be_cut(text: str, method: str, options: dict) -> None:
+    """Characters were counted from the sentence's beginning for each chunk: 8 times the text took 64 times as long."""
+    segmenter = pychunk.Segmenter(method, threads=1, **options)
+
+    def cpu_seconds(size: int) -> float:
+        document = text * (size // len(text.encode()))
+        times = []
+        for _ in range(2):
+            begin = time.process_time()
+            segmenter(document)
+            times.append(time.process_time() - begin)
+        return min(times)
+
+    size = 100_000 if text == "»" else 400_000
+    assert cpu_seconds(8 * size) < 24 * cpu_seconds(size)
+
+
+def test_a_size_without_bounds_cuts_nowhere() -> None:
+    text = "One two. Three four.\n\nFive six."
+    for unit in ("tokens", "words", "characters"):
+        out = pychunk.segment(text, "recursive", size=2**63 - 1, unit=unit, max_tokens=None)
+        assert [chunk.text for chunk in out] == [text]
 
 
 def test_pic_case_study() -> None:
