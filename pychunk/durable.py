@@ -1,15 +1,156 @@
-"""What must outlive a power cut goes to the disk now."""
+"""What must outlive a full disk, Ctrl-C, a killed process, a power cut: whole and on the disk, or not there at all."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, BinaryIO
+
+
+class NotOnDiskError(OSError):
+    """The disk refused what the page cache had taken; asking again is no use, as the kernel may have dropped it."""
 
 
 def flush(path: Path) -> None:
     """Ask the operating system to write a file, or a folder's names, to the disk now."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        sync(handle, path)
     finally:
         os.close(handle)
+
+
+def sync(handle: int, path: Path) -> None:
+    """:func:`flush` for an open file.
+
+    Raises:
+        NotOnDiskError: the disk did not take it.
+    """
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        raise NotOnDiskError(error.errno, error.strerror, str(path)) from error
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, on the disk when the block ends; what an exception leaves half is removed."""
+    try:
+        with open(path, "wb") as file:
+            yield file
+            file.flush()
+            sync(file.fileno(), path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, aside: Path | None = None) -> Iterator[BinaryIO]:
+    """A file to write that takes its name, on the disk, when the block ends; an exception leaves what was there.
+
+    Written ``aside`` until then; the default is a hidden name in the same folder.
+    """
+    aside = aside or path.with_name(f".{path.name}.{os.getpid()}.part")
+    with new_file(aside) as file:
+        yield file
+    try:
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise
+    flush(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file, UTF-8, by :func:`whole_file`."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def flush_tree(folder: Path) -> None:
+    """:func:`flush` for a folder and all that is in it."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            flush_tree(path)
+        elif path.is_file():
+            flush(path)
+    flush(folder)
+
+
+def remove(path: Path) -> None:
+    """Removes a file or folder as far as that is possible; what is left is a left-over."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C in the block comes through at its end, so that it finds no change half made. For some milliseconds."""
+    before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(before):
+        yield
+        return
+    arrived: list[Any] = []
+    signal.signal(signal.SIGINT, lambda number, frame: arrived.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if arrived:
+            before(*arrived[0])
+
+
+class PatientFile:
+    """A new file, appended to. What a full disk does not take waits in memory until :meth:`drain` is called again.
+
+    Every piece is written at a place of its own, so that writing it twice, after Ctrl-C in the middle, is no harm.
+    """
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._waiting: list[tuple[int, Any]] = []
+        self._end = 0
+
+    def write(self, data: Any) -> int:
+        """Takes bytes, or an array's; touches memory alone."""
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        self._waiting.append((self._end, view))
+        self._end += len(view)
+        return len(view)
+
+    def tell(self) -> int:
+        return self._end
+
+    def flush(self) -> None:
+        """Left to :meth:`drain`."""
+
+    def drain(self) -> None:
+        """Hands over all that waits."""
+        while self._waiting:
+            at, rest = self._waiting[0]
+            while rest:
+                count = os.pwrite(self._handle, rest, at)
+                at, rest = at + count, rest[count:]
+            del self._waiting[0]
+
+    def close(self) -> None:
+        """Left to :meth:`release`: Arrow closes its sink, and may not close this."""
+
+    def release(self) -> None:
+        """Closes the file; what waits is lost."""
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
-from ..durable import flush
+from ..durable import remove as discard
+from ..durable import uninterrupted
 from ..encoders.placement import Placement
 from . import ingest
 from .part import Layout, Part, PartWriter, Rows, slices
+from .postings import save_array
 from .searcher import Searcher
-from .store import Store, checksum
+from .store import MANIFEST, Store, checksum
 from .terms import Analyzer
 from .vectors import VectorIndex, choose
 
@@ -36,10 +39,15 @@ class Contents:
 
     Rows are the chunks of all parts in order. A part is written once; what is removed is only marked, until so much is
     that the rest is written anew.
+
+    An error while adding leaves what had been added before, and :meth:`save` can be called again. Where that is not
+    so, which takes a disk that drops what it had taken, all that was not saved is lost, and every use says so until
+    the saved state is loaded again.
     """
 
     def __init__(self, store: Store, accuracy: int, placement: Placement) -> None:
         self.store, self.accuracy, self.placement = store, accuracy, placement
+        self._writer: PartWriter | None = None
         self.load()
 
     def load(self) -> None:
@@ -49,54 +57,89 @@ class Contents:
         analyzer = Analyzer(**terms) if terms else None
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
-        self._parts = [Part.load(self.store.folder / name, self.layout) for name in self._names]
+        self._parts = [
+            Part.load(self.store.folder / part["name"], self.layout, part["chunks"]) for part in manifest["parts"]
+        ]
         self._schema: pa.Schema | None = None
         for part in self._parts:
             self._schema = ingest.joined(self._schema, part.table.schema)
-        self.removed = np.zeros(manifest["chunks"], np.bool_)
-        for name in manifest["files"]:
-            if name.startswith("removed-"):
-                self.removed[np.load(self.store.folder / name)] = True
+        self.removed = self._load_removed(manifest)
         # Opened now: the file may be gone when the first search reads it.
-        self._stored = {
-            name: (own, pa.memory_map(str(self.store.folder / own["file"]))) for name, own in manifest["stored"].items()
-        }
+        self._stored = _opened(self.store.folder, manifest["stored"])
+        for name, own in manifest["stored"].items():
+            if own["rows"] > self._counts()[name]:
+                raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
         self.generation = manifest["generation"]
-        self._writer: PartWriter | None = None
+        self._abandon()
         self._new_keys: set[str] = set()
         self._searcher: Searcher | None = None
+        self._lost: BaseException | None = None
         self.dirty = False
 
     def __len__(self) -> int:
         """Chunks that can be found."""
+        self._check_usable()
         return int((~self.removed).sum())
 
     def add(self, rows: Rows, keys: pa.Array, late: npt.NDArray[np.bool_]) -> None:
-        """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already."""
-        self._schema = ingest.joined(self._schema, rows.table.schema)
-        if not self._new_keys.isdisjoint(keys.to_pylist()):
-            self._finish_part()
-        self._mark(keys.unique(), None)
-        for piece in slices(rows, 8192):
-            self._append(piece)
-        self._new_keys.update(keys.to_pylist())
-        self.removed = np.concatenate([self.removed, late])
-        self._searcher, self.dirty = None, True
+        """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already.
+
+        After an error nothing of them is there, and what they would have replaced still is.
+        """
+        self._check_usable()
+        schema = ingest.joined(self._schema, rows.table.schema)
+        try:
+            if not self._new_keys.isdisjoint(keys.to_pylist()):
+                self._finish_part()
+            removed = self._marked(keys.unique(), None)
+            for piece in slices(rows, 8192):
+                self._append(piece)
+        except BaseException as error:
+            self._undo_add(error)
+            raise
+        with uninterrupted():
+            self._new_keys.update(keys.to_pylist())
+            self.removed = np.concatenate([removed, late])
+            self._schema, self._searcher, self.dirty = schema, None, True
 
     def remove(self, wanted: pa.Array, column: str) -> None:
         """Remove rows whose ``column`` is one of ``wanted``."""
         self._finish_part()
-        self._mark(wanted, column)
+        self.removed = self._marked(wanted, column)
         self._searcher, self.dirty = None, True
 
     def save(self) -> None:
-        """Write what is not on the disk yet, and make it the state of the index in one step."""
-        self._finish_part()
+        """Write what is not on the disk yet, and make it the state of the index in one step.
+
+        After an error the index is what it was, and what was not saved still waits for the next call.
+        """
+        self._check_usable()
         if not self.dirty:
             return
+        self._finish_part()
+        before, last = (self._names[:], self._parts[:], self.removed, self._stored), self.store.manifest
+        try:
+            manifest, stored = self._written()
+            self.store.commit(manifest)
+        except BaseException:
+            if self.store.manifest is last:
+                self._undo_save(*before)
+            raise
+        with uninterrupted():
+            self._stored = stored
+            self.generation, self.dirty = manifest["generation"], False
+
+    def _written(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(the manifest of the present contents, whose files are now on the disk; its stored indexes, opened)."""
+        folder = self.store.folder
         if len(self.removed) and self.removed.mean() > _SPARSE:
             self._compact()
         self._merge_small()
+        if self._rows() != len(self.removed):
+            raise RuntimeError(
+                f"{folder}: {self._rows()} chunks are there where {len(self.removed)} were added: nothing was saved; "
+                "open the index again, add what was not saved, and report this as a bug of pychunk"
+            )
         manifest = dict(self.store.manifest)
         generation = manifest["generation"] + 1
         known = {part["name"]: part for part in manifest["parts"]}
@@ -104,9 +147,8 @@ class Contents:
         manifest["files"], manifest["stored"] = self._save_vectors(generation, manifest["files"])
         if self.removed.any():
             name = f"removed-{generation:06d}.npy"
-            np.save(self.store.folder / name, np.flatnonzero(self.removed), allow_pickle=False)
-            flush(self.store.folder / name)
-            manifest["files"][name] = checksum(self.store.folder / name)
+            save_array(folder / name, np.flatnonzero(self.removed))
+            manifest["files"][name] = checksum(folder / name)
         manifest.update(
             generation=generation,
             pychunk=_native.version,
@@ -114,10 +156,7 @@ class Contents:
             sentences=sum(len(part.sentences) for part in self._parts),
             removed=int(self.removed.sum()),
         )
-        self.store.commit(manifest)
-        for name, own in manifest["stored"].items():
-            self._stored[name] = own, pa.memory_map(str(self.store.folder / own["file"]))
-        self.generation, self.dirty = generation, False
+        return manifest, _opened(folder, manifest["stored"])
 
     def refresh(self) -> bool:
         """Take up what another process saved since; whether there was anything."""
@@ -132,6 +171,7 @@ class Contents:
 
     def begin_writing(self) -> None:
         """Become the writer, of what was saved last; ValueError where another process is."""
+        self._check_usable()
         if self.store.locked:
             return
         self.store.lock()
@@ -142,6 +182,7 @@ class Contents:
 
     def searcher(self) -> Searcher:
         """All that was added and not removed, ready to be searched."""
+        self._check_usable()
         self._finish_part()
         if self._searcher is None:
             facts = self.store.manifest
@@ -173,24 +214,92 @@ class Contents:
         used += [int(part["name"].split("-")[1]) for part in self.store.manifest["parts"]]
         return f"part-{max(used, default=0) + 1:06d}"
 
+    def _rows(self) -> int:
+        """Chunks that were written, removed or not."""
+        return sum(map(len, self._parts)) + (self._writer.chunks if self._writer else 0)
+
+    def _load_removed(self, manifest: dict[str, Any]) -> npt.NDArray[np.bool_]:
+        """Which rows are removed, as the manifest's file says."""
+        folder, rows = self.store.folder, sum(map(len, self._parts))
+        if manifest["chunks"] != rows:
+            raise ValueError(_unlike(folder / MANIFEST, manifest["chunks"], rows))
+        removed = np.zeros(rows, np.bool_)
+        for name in manifest["files"]:
+            if name.startswith("removed-"):
+                found = np.load(folder / name)
+                if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
+                    raise ValueError(_unlike(folder / name, len(found), manifest["removed"]))
+                removed[found] = True
+        if removed.sum() != manifest["removed"]:
+            raise ValueError(_unlike(folder / MANIFEST, manifest["removed"], int(removed.sum())))
+        return removed
+
+    def _check_usable(self) -> None:
+        if self._lost is not None:
+            saved = sum(part["chunks"] for part in self.store.manifest["parts"])
+            raise ValueError(
+                f"{self.store.folder}: writing failed ({self._lost}), and what was added or removed since the last "
+                f"save() is lost ({max(0, self._rows() - saved):,} chunks): open the index again, which holds what was "
+                "saved, and do that again"
+            )
+
+    def _undo_add(self, error: BaseException) -> None:
+        """Rows that were written count as removed; what was marked for them was marked in a copy."""
+        self._searcher = None
+        if self._writer is not None and self._writer.damaged:
+            self._lost = error
+            return
+        self.removed = np.concatenate([self.removed, np.ones(self._rows() - len(self.removed), np.bool_)])
+        if not self.dirty:  # nothing waits to be saved, so the saved state is all there is
+            try:
+                self.load()
+            except BaseException as again:
+                self._lost = again
+
+    def _undo_save(self, names: list[str], parts: list[Part], removed: Any, stored: dict[str, Any]) -> None:
+        """The contents as they were before parts were written anew."""
+        with uninterrupted():
+            new = [name for name in self._names if name not in names]
+            self._names, self._parts, self.removed, self._stored = names, parts, removed, stored
+            self._searcher = None
+            self._abandon()
+            for name in new:
+                discard(self.store.folder / name)
+
+    def _abandon(self) -> None:
+        """Rows that were not made a part are gone."""
+        if self._writer is not None:
+            self._writer.abandon()
+        self._writer = None
+
     def _finish_part(self) -> None:
-        """What was added so far becomes a part that can be searched."""
+        """What was added so far becomes a part that can be searched; after an error it still waits for that."""
         if self._writer is None:
             return
-        writer, self._writer = self._writer, None
-        writer.finish()
-        self._names.append(writer.folder.name)
-        self._parts.append(Part.load(writer.folder, self.layout))
-        self._new_keys.clear()
+        try:
+            self._writer.finish()
+        except BaseException as error:
+            if self._writer.damaged:
+                self._lost = error
+            raise
+        part = Part.load(self._writer.folder, self.layout, self._writer.chunks)
+        with uninterrupted():
+            self._writer.release()
+            self._names.append(self._writer.folder.name)
+            self._parts.append(part)
+            self._writer = None
+            self._new_keys.clear()
 
-    def _mark(self, wanted: pa.Array, column: str | None) -> None:
-        first = 0
+    def _marked(self, wanted: pa.Array, column: str | None) -> npt.NDArray[np.bool_]:
+        """``removed``, and besides the rows of parts whose ``column``, or key, is one of ``wanted``."""
+        first, removed = 0, np.array(self.removed, np.bool_)
         for part in self._parts:
             if column is None or column in part.table.column_names:
                 own = ingest.keys(part.table) if column is None else part.table[column].cast(pa.large_string())
                 found = np.asarray(pc.is_in(own, value_set=wanted))
-                self.removed[first : first + len(part)] |= found
+                removed[first : first + len(part)] |= found
             first += len(part)
+        return removed
 
     def _part_facts(self, name: str) -> dict[str, Any]:
         files = {file: checksum(self.store.folder / name / file) for file in self.layout.files()}
@@ -213,7 +322,6 @@ class Contents:
                 continue
             file = f"{name}-{generation:06d}.faiss"
             index.save(self.store.folder / file)
-            flush(self.store.folder / file)
             files[file] = checksum(self.store.folder / file)
             stored[name] = {"file": file, "kind": kind, "rows": len(index)}
         return files, stored
@@ -250,11 +358,24 @@ class Contents:
         if self._writer is not None and not self._writer.takes(rows.table):
             self._finish_part()
         if self._writer is None:
-            name = names.pop(0) if names else self._next_name()
-            self._writer = PartWriter(self.store.folder / name, self.layout)
+            folder = self.store.folder / (names.pop(0) if names else self._next_name())
+            discard(folder)  # what an error left
+            self._writer = PartWriter(folder, self.layout)
         self._writer.append(rows)
         if self._writer.chunks >= PART_CHUNKS:
             self._finish_part()
+
+
+def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:
+    """(facts, memory-mapped file) of approximate indexes."""
+    return {name: (own, pa.memory_map(str(folder / own["file"]))) for name, own in stored.items()}
+
+
+def _unlike(path: Path, found: int, expected: int) -> str:
+    return (
+        f"{path} is damaged: it says {found:,} rows, and there are {expected:,}; restore it from a copy, or build the "
+        "index again"
+    )
 
 
 def steady(action: Callable[[], _T], store: Store) -> _T:

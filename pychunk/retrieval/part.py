@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..durable import flush
+from ..durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
 from . import postings
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
@@ -92,30 +92,89 @@ class Rows:
 
 
 class PartWriter:
-    """Writes chunks to a new folder as they come; what it holds in memory is the postings and 8 bytes a chunk."""
+    """Writes chunks to a new folder as they come; what it holds in memory is the postings and 8 bytes a chunk.
+
+    A full disk stops :meth:`append` and :meth:`finish`, and loses nothing: what it did not take waits in memory, and
+    either can be called again.
+
+    Attributes:
+        chunks: rows appended.
+        damaged: something failed that calling again does not mend, and what was appended is lost.
+    """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
         folder.mkdir()
         self.folder, self.layout = folder, layout
         self.chunks = 0
+        self.damaged = False
         self._offsets: list[I64] = [np.zeros(1, np.int64)]
         self._postings = PostingsBuilder()
-        self._sink = pa.OSFile(str(folder / CHUNKS), "wb")
+        self._inverted: Postings | None = None
         self._table: pa.RecordBatchWriter | None = None
-        names = [SPANS, SENTENCES] * layout.sentences + [POOLED] * layout.pooled
-        self._files = {name: open(folder / name, "wb") for name in names}  # noqa: SIM115 (closed in finish)
+        self._sealed = False
+        self._files: dict[str, PatientFile] = {}
+        try:
+            for name in [CHUNKS] + [SPANS, SENTENCES] * layout.sentences + [POOLED] * layout.pooled:
+                self._files[name] = PatientFile(folder / name)
+        except BaseException:
+            self.abandon()
+            raise
 
     def takes(self, table: pa.Table) -> bool:
         """Whether a table has the columns of those before it; another goes to a part of its own."""
-        return self._table is None or bool(table.schema.equals(self._schema))
+        return self._table is None or (not self._sealed and bool(table.schema.equals(self._schema)))
 
     def append(self, rows: Rows) -> None:
-        """The next chunks."""
+        """The next chunks; they are in where ``chunks`` has grown, even if the disk then raises an error."""
+        self._drain()  # where the disk is full already, memory takes no more
+        analyzer = self.layout.analyzer
+        terms = [analyzer.terms(text) for text in rows.table["text"].to_pylist()] if analyzer else []
+        with uninterrupted():
+            self.damaged = True  # unless every file takes the rows
+            self._take(rows)
+            if analyzer:
+                self._postings.add(terms)
+            self.chunks += rows.table.num_rows
+            self.damaged = False
+        self._drain()
+
+    def finish(self) -> None:
+        """Everything on disk, safe from a loss of power."""
+        assert self._table is not None
+        with uninterrupted():
+            if not self._sealed:
+                self._table.close()
+                self._sealed = True
+        self._drain()
+        try:
+            for name in self._files:
+                flush(self.folder / name)
+        except NotOnDiskError:
+            self.damaged = True
+            raise
+        if self.layout.sentences:
+            with new_file(self.folder / OFFSETS) as file:
+                file.write(np.concatenate(self._offsets).tobytes())
+        if self.layout.analyzer:
+            self._inverted = self._inverted or self._postings.finish()
+            self._inverted.save(self.folder)
+        flush(self.folder)
+
+    def release(self) -> None:
+        """Closes the files."""
+        for file in self._files.values():
+            file.release()
+
+    def abandon(self) -> None:
+        """Removes what was written."""
+        self.release()
+        remove(self.folder)
+
+    def _take(self, rows: Rows) -> None:
         if self._table is None:
             self._schema = rows.table.schema
-            self._table = pa.ipc.new_file(self._sink, self._schema)
+            self._table = pa.ipc.new_file(pa.PythonFile(self._files[CHUNKS], mode="w"), self._schema)
         self._table.write_table(rows.table)
-        self.chunks += rows.table.num_rows
         if self.layout.sentences:
             assert rows.offsets is not None
             assert rows.spans is not None
@@ -126,23 +185,10 @@ class PartWriter:
         if self.layout.pooled:
             assert rows.pooled is not None
             self._files[POOLED].write(np.ascontiguousarray(rows.pooled, self.layout.dtype).tobytes())
-        if self.layout.analyzer:
-            self._postings.add(map(self.layout.analyzer.terms, rows.table["text"].to_pylist()))
 
-    def finish(self) -> None:
-        """Everything on disk, safe from a loss of power."""
-        assert self._table is not None
-        self._table.close()
-        self._sink.close()
+    def _drain(self) -> None:
         for file in self._files.values():
-            file.close()
-        if self.layout.sentences:
-            (self.folder / OFFSETS).write_bytes(np.concatenate(self._offsets).tobytes())
-        if self.layout.analyzer:
-            self._postings.finish().save(self.folder)
-        for name in self.layout.files():
-            flush(self.folder / name)
-        flush(self.folder)
+            file.drain()
 
 
 @dataclass(frozen=True)
@@ -158,25 +204,39 @@ class Part:
     source: Any = field(repr=False)  # keeps the memory map open
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout) -> Part:
+    def load(cls, folder: Path, layout: Layout, chunks: int) -> Part:
+        """The part in a folder, of which so many chunks are expected.
+
+        Raises:
+            ValueError: a file holds more or less than the others say; the message names it.
+        """
         source = pa.memory_map(str(folder / CHUNKS))
         table = pa.ipc.open_file(source).read_all()
+        _expect(folder / CHUNKS, table.num_rows, chunks)
 
-        def mapped(name: str, dtype: str, shape: tuple[int, ...], wanted: bool) -> Any:
-            if not wanted or (folder / name).stat().st_size == 0:
-                return np.empty((0, *shape[1:]), dtype)
-            return np.memmap(folder / name, dtype, mode="r").reshape(shape)
+        def mapped(name: str, dtype: str, width: int, wanted: bool, rows: int) -> Any:
+            if not wanted:
+                return np.empty((0, width), dtype)
+            size = (folder / name).stat().st_size
+            _expect(folder / name, size / (np.dtype(dtype).itemsize * width), rows)
+            found = np.memmap(folder / name, dtype, mode="r") if size else np.empty(0, dtype)
+            return found.reshape(-1, width)
 
-        vector = (-1, layout.dim)
-        return cls(
+        offsets = mapped(OFFSETS, "int64", 1, layout.sentences, chunks + 1).reshape(-1)
+        sentences = int(offsets[-1]) if layout.sentences else 0
+        found = cls(
             table,
-            mapped(OFFSETS, "int64", (-1,), layout.sentences),
-            mapped(SPANS, "int64", (-1, 2), layout.sentences),
-            mapped(SENTENCES, layout.dtype, vector, layout.sentences),
-            mapped(POOLED, layout.dtype, vector, layout.pooled),
+            offsets,
+            mapped(SPANS, "int64", 2, layout.sentences, sentences),
+            mapped(SENTENCES, layout.dtype, layout.dim, layout.sentences, sentences),
+            mapped(POOLED, layout.dtype, layout.dim, layout.pooled, chunks),
             Postings.load(folder) if layout.analyzer else None,
             source,
         )
+        if found.postings is not None:
+            for name, own, wanted in found.postings.sizes(chunks):
+                _expect(folder / name, own, wanted)
+        return found
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -197,3 +257,11 @@ def slices(rows: Rows, size: int) -> Iterable[Rows]:
     """Rows in runs of at most ``size`` chunks."""
     for begin in range(0, rows.table.num_rows, size):
         yield rows.take(begin, min(begin + size, rows.table.num_rows))
+
+
+def _expect(path: Path, found: float, expected: int) -> None:
+    if found != expected:
+        raise ValueError(
+            f"{path} is damaged: it holds {found:,g} rows, where {expected:,} belong; restore it from a copy, or build "
+            "the index again"
+        )

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..durable import new_file
+
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
@@ -49,14 +51,27 @@ class Postings:
             terms = pa.ipc.open_file(source).read_all()["term"]
         return cls(terms.combine_chunks(), *(np.load(folder / name, mmap_mode="r") for name in FILES[1:]))
 
+    def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
+        """(file, its rows, the rows it must have) of a part of so many chunks."""
+        last = int(self.offsets[-1]) if len(self.offsets) else 0
+        found = (len(self.offsets), len(self.rows), len(self.counts), len(self.lengths))
+        return list(zip(FILES[1:], found, (len(self.terms) + 1, last, last, chunks), strict=True))
+
     def save(self, folder: Path) -> None:
-        """Into a part's folder."""
+        """Into a part's folder, and on the disk."""
         table = pa.table({"term": self.terms})
-        with pa.OSFile(str(folder / FILES[0]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        with new_file(folder / FILES[0]) as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         arrays: tuple[npt.NDArray[Any], ...] = (self.offsets, self.rows, self.counts, self.lengths)
         for name, array in zip(FILES[1:], arrays, strict=True):
-            np.save(folder / name, array, allow_pickle=False)
+            save_array(folder / name, array)
+
+
+def save_array(path: Path, array: npt.NDArray[Any]) -> None:
+    """``numpy.save``, on the disk when it returns; a full disk is an ``OSError`` with its number."""
+    with new_file(path) as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(np.ascontiguousarray(array).data)
 
 
 class PostingsBuilder:

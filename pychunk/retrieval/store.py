@@ -8,17 +8,15 @@ removed lives on as long as it is open or mapped.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
 import re
-import shutil
 import zlib
 from pathlib import Path
 from typing import Any
 
-from ..durable import flush
+from ..durable import flush, new_file, remove, uninterrupted
 
 SCHEMA = 1
 MANIFEST, LOCK = "manifest.json", "lock"
@@ -57,7 +55,7 @@ class Store:
         """How often the index was saved, as the folder says now; None where it does not."""
         try:
             return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def read(self, *, verify: bool = True) -> dict[str, Any]:
@@ -75,7 +73,7 @@ class Store:
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
             schema = int(manifest["schema"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again") from error
         if schema > SCHEMA:
             raise ValueError(
@@ -86,6 +84,8 @@ class Store:
             raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")
         for name, (size, value) in self.files(manifest).items():
             file = self.folder / name
+            if not _OWN.fullmatch(name.split("/")[0]) or ".." in name.split("/"):  # of an index from a stranger
+                raise ValueError(f"{path} is damaged: it names {name!r}; build the index again")
             if not file.is_file():
                 raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
             if file.stat().st_size != size or (verify and checksum(file)[1] != value):
@@ -126,21 +126,17 @@ class Store:
         """Make ``manifest``, whose files are on the disk, the state of the index."""
         manifest["checksum"] = _digest(manifest)
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
-        aside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        flush(aside)
-        os.replace(aside, self.folder / MANIFEST)
+        with new_file(aside) as file:
+            file.write(json.dumps(manifest, indent=1).encode() + b"\n")
+        with uninterrupted():
+            os.replace(aside, self.folder / MANIFEST)
+            self.manifest = manifest  # readers see it, whatever comes now
         flush(self.folder)
-        self.manifest = manifest
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove what the manifest does not name; only the writer may."""
+        """Remove what the manifest does not name; only the writer may. What cannot be removed is left to the next."""
         named = {name.split("/")[0] for name in self.files(self.manifest)}
         for path in self.folder.iterdir():
-            if path.name in named or not _OWN.fullmatch(path.name):
-                continue
-            with contextlib.suppress(FileNotFoundError):
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink()
+            if path.name not in named and _OWN.fullmatch(path.name):
+                remove(path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..durable import new_file
 from ..encoders.placement import CPU, Placement
 from .torch_flat import TorchFlat
 
@@ -87,8 +88,20 @@ class VectorIndex:
         return self.kind == "flat"
 
     def save(self, path: Path) -> None:
-        """Write what :meth:`__init__` takes as ``stored``."""
-        self._faiss.write_index(self._index, str(path))
+        """Write what :meth:`__init__` takes as ``stored``; on the disk when this returns."""
+        failed: list[BaseException] = []
+
+        def write(data: bytes) -> None:
+            try:
+                if not failed:
+                    file.write(data)
+            except BaseException as error:  # FAISS would make a RuntimeError of it
+                failed.append(error)
+
+        with new_file(path) as file:
+            self._faiss.write_index(self._index, self._faiss.PyCallbackIOWriter(write, _BLOCK * 16))
+            if failed:
+                raise failed[0]
 
     def rows(self, chosen: I64) -> F32:
         """The vectors of rows as they are stored, float32[n, dim]."""
