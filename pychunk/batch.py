@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,10 @@ import pyarrow.compute as pc
 
 from . import _native
 from ._arrow import flat_text
+from .per_document import Columns, ids_of, is_missing, only_column, package_of, plain, speaks_arrow
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class RowError(NamedTuple):
@@ -32,7 +36,7 @@ class TextBatch:
     texts: list[pa.LargeStringArray]
     ids: pa.Array | None
     errors: list[RowError]
-    source: pa.Table | None
+    source: Columns | None
 
     def __len__(self) -> int:
         return sum(len(text) for text in self.texts)
@@ -41,6 +45,13 @@ class TextBatch:
     def nbytes(self) -> int:
         """Bytes of text."""
         return sum(int(o[-1] - o[0]) for _, o in map(flat_text, self.texts))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Characters of each document."""
+        return np.concatenate(
+            [np.empty(0, np.int64), *(np.asarray(pc.utf8_length(text), dtype=np.int64) for text in self.texts)]
+        )
 
     def slices(self, max_bytes: int) -> Iterator[tuple[int, pa.LargeStringArray]]:
         """(first row, texts) pieces of at most ``max_bytes`` of text, or of one document."""
@@ -69,7 +80,9 @@ class TextBatch:
         if isinstance(documents, TextBatch):
             return documents
         table = _as_table(documents)
-        values = _column(table, column) if table is not None else _as_chunked(documents, column)
+        values = _as_chunked(documents, column) if table is None else _column(table, column)
+        if isinstance(table, PandasColumns):
+            values = _of_series(values)
         errors: list[RowError] = []
         texts: list[pa.LargeStringArray] = []
         row = 0
@@ -81,47 +94,38 @@ class TextBatch:
             more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
-        return TextBatch(texts, column_of(ids, row, table, "ids"), errors, table)
+        return TextBatch(texts, ids_of(ids, row, table), errors, table)
 
 
-def column_of(values: Any, rows: int, table: pa.Table | None, name: str) -> pa.Array | None:
-    """One value a row from a list, an array or the name of a column of ``table``; None stays None."""
-    if values is None:
-        return None
-    if isinstance(values, str):
-        if table is None:
-            if rows == 1:
-                values = [values]
-            else:
-                raise ValueError(f"{name}={values!r} names a column, but the documents have no columns; pass a list")
-        elif values not in table.column_names:
-            raise ValueError(f"{name}={values!r} is not a column; the columns are {', '.join(table.column_names)}")
-        else:
-            values = table.column(values)
-    elif not isinstance(values, (pa.Array, pa.ChunkedArray)):
-        values = _as_arrow(values) if _speaks_arrow(values) else pa.array(list(values))
-    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    if len(array) != rows:
-        raise ValueError(f"{name} must hold one value for each of {rows} documents; got {len(array)}")
-    if array.null_count:
-        row = int(np.flatnonzero(np.asarray(array.is_null()))[0])
-        raise ValueError(f"{name} must not be null, but is for document {row}")
-    return array
+class PandasColumns:
+    """The columns of a pandas data frame, each converted when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._places = [(i, name) for i, name in enumerate(frame.columns) if isinstance(name, str)]
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for _, name in self._places]
+
+    def column(self, name: str) -> Any:
+        return self._frame.iloc[:, next(i for i, own in self._places if own == name)]
+
+    def text_columns(self) -> list[str]:
+        """Those that hold a string: mixed ones, too, so that the row that is not one can be named."""
+        return [name for i, name in self._places if self._has_text(self._frame.iloc[:, i])]
+
+    @staticmethod
+    def _has_text(series: Any) -> bool:
+        if str(series.dtype) == "object":
+            return any(isinstance(value, (str, bytes)) for value in series)
+        try:
+            return _is_text(pa.array(series[:0], from_pandas=True).type)
+        except pa.ArrowException:
+            return False
 
 
-def _speaks_arrow(values: Any) -> bool:
-    return hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
-
-
-def _as_arrow(values: Any) -> pa.ChunkedArray | pa.Array:
-    if hasattr(values, "__arrow_c_stream__"):
-        return pa.chunked_array(values)
-    return pa.array(values)
-
-
-def _as_table(documents: Any) -> pa.Table | None:
+def _as_table(documents: Any) -> pa.Table | PandasColumns | None:
     """The documents as a table, or None where they have no columns."""
     if isinstance(documents, pa.Table):
         return documents
@@ -129,13 +133,12 @@ def _as_table(documents: Any) -> pa.Table | None:
         return pa.Table.from_batches([documents])
     if isinstance(documents, (str, bytes, list, tuple, pa.Array, pa.ChunkedArray)):
         return None
-    module = type(documents).__module__.partition(".")[0]
-    if module == "pandas":
-        if not hasattr(documents, "columns"):
-            return None
-        names = [name for name in documents.columns if isinstance(name, str)]
-        return pa.table({name: _pandas_column(documents[name]) for name in names})
-    if module == "polars":
+    package = package_of(documents)
+    if package == "pandas":
+        return PandasColumns(documents) if hasattr(documents, "columns") else None
+    if package == "polars":
+        if hasattr(documents, "collect"):
+            raise TypeError("documents are a Polars LazyFrame, which holds no rows yet; pass frame.collect()")
         return documents.to_arrow() if hasattr(documents, "columns") else None
     if hasattr(documents, "__arrow_c_stream__"):
         try:
@@ -143,18 +146,6 @@ def _as_table(documents: Any) -> pa.Table | None:
         except (TypeError, ValueError, pa.ArrowInvalid):
             return None
     return None
-
-
-def _pandas_column(series: Any) -> pa.Array | pa.ChunkedArray:
-    try:
-        return pa.array(series, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
-        return _mixed(series.tolist())
-
-
-def _mixed(values: list[Any]) -> pa.Array:
-    """Python objects of several types as strings; what is not a str becomes null here and is named later on."""
-    return pa.array([value if isinstance(value, str) else None for value in values], pa.large_string())
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -169,21 +160,29 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _column(table: pa.Table, column: str | None) -> pa.ChunkedArray:
-    names = [field.name for field in table.schema if _is_text(field.type)]
+def _column(table: pa.Table | PandasColumns, column: str | None) -> Any:
+    """The column that holds the text."""
+    if isinstance(table, PandasColumns):
+        names = strings = table.text_columns()
+        bare = [name for name in table.column_names if len(table.column(name)) == 0]
+    else:
+        kinds = {field.name: field.type for field in table.schema}
+        names = [name for name in table.column_names if _is_text(kinds[name])]
+        strings = [name for name in names if "binary" not in str(kinds[name])]
+        bare = [name for name, kind in kinds.items() if pa.types.is_null(kind)]
     listing = ", ".join(names) or "none"
     if column is None:
-        strings = [name for name in names if "binary" not in str(table.schema.field(name).type)]
-        if len(strings) == 1:
-            column = strings[0]
-        elif "text" in names:
+        candidates = strings or bare  # a frame without rows often has no types either
+        if len(candidates) == 1:
+            column = candidates[0]
+        elif "text" in names or "text" in candidates:
             column = "text"
         else:
             raise ValueError(f"column= must say which column holds the text; the string columns are: {listing}")
     elif column not in table.column_names:
         raise ValueError(f"column {column!r} is not there; the string columns are: {listing}")
-    values = table.column(column)
-    if column not in names and not pa.types.is_null(values.type):
+    values = only_column(table, column, "column")
+    if isinstance(table, pa.Table) and column not in names and not pa.types.is_null(values.type):
         raise TypeError(f"column {column!r} must hold strings, got {values.type}; the string columns are: {listing}")
     return values
 
@@ -200,12 +199,12 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
         values = documents
     elif isinstance(documents, pa.Array):
         values = pa.chunked_array([documents])
-    elif type(documents).__module__.partition(".")[0] == "pandas":
-        return list(documents)
-    elif _speaks_arrow(documents):
-        arrow = _as_arrow(documents)
-        values = arrow if isinstance(arrow, pa.ChunkedArray) else pa.chunked_array([arrow])
-    elif isinstance(documents, Iterable) and not isinstance(documents, dict):
+    elif package_of(documents) == "pandas":
+        return _of_series(documents)
+    elif speaks_arrow(documents):
+        streams = hasattr(documents, "__arrow_c_stream__")
+        values = pa.chunked_array(documents) if streams else pa.chunked_array([pa.array(documents)])
+    elif isinstance(documents, Iterable) and not isinstance(documents, (dict, set, frozenset)):
         return list(documents)
     else:
         raise TypeError(
@@ -215,6 +214,18 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
     if not _is_text(values.type) and not pa.types.is_null(values.type):
         raise TypeError(f"documents must be strings, got an Arrow array of {values.type}")
     return values
+
+
+def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:
+    """A pandas series: Arrow where it holds text and nothing else, else its objects, of which each can be named."""
+    if str(series.dtype) != "object":
+        try:
+            values = pa.array(series, from_pandas=True)
+        except (pa.ArrowException, UnicodeEncodeError):
+            return list(series)
+        if _is_text(values.type):
+            return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return list(series)
 
 
 def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
@@ -227,10 +238,7 @@ def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError
         if array is None:
             return _checked_objects(values, first_row, errors)
         return array
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if str(values.type) in ("string_view", "binary_view"):
-        values = values.cast(pa.large_binary())
+    values = plain(values)
     array = (
         values.cast(pa.large_binary())
         if not pa.types.is_null(values.type)
@@ -283,8 +291,7 @@ def _checked_objects(values: list[Any], first_row: int, errors: list[RowError]) 
     for row, value in enumerate(values, first_row):
         reason = None
         if not isinstance(value, str):
-            missing = value is None or value != value or str(value) == "<NA>"
-            reason = "the text is null" if missing else f"the text must be str, got {type(value).__name__}"
+            reason = "the text is null" if is_missing(value) else f"the text must be str, got {type(value).__name__}"
         else:
             try:
                 value.encode()

@@ -77,16 +77,21 @@ _segmenters: dict[Any, Segmenter] = {}
 
 def _cached(method: str, options: dict[str, Any]) -> Segmenter:
     """The Segmenter of these options; made anew where they cannot be hashed."""
-    frozen = tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in options.items()))
+    key = (_typed(method), *((name, _typed(options[name])) for name in sorted(options)))
     try:
-        found = _segmenters.get((method, frozen))
+        found = _segmenters.get(key)
     except TypeError:
         return Segmenter(method, **options)
     if found is None:
         if len(_segmenters) >= 64:
             _segmenters.clear()
-        found = _segmenters[(method, frozen)] = Segmenter(method, **options)
+        found = _segmenters[key] = Segmenter(method, **options)
     return found
+
+
+def _typed(value: Any) -> Any:
+    """A key for an option: 1, 1.0 and True are equal, but only the first is a size."""
+    return type(value), tuple(map(_typed, value)) if isinstance(value, (list, tuple)) else value
 
 
 def sentences(batch: Any, *, column: str | None = None, wrap: str | bool = "auto") -> list[list[tuple[int, int]]]:

@@ -19,16 +19,26 @@ def ragged_starts(values: Any, documents: int, name: str) -> tuple[IntArray, Int
     rows = [values] if documents == 1 and _depth(values) == 1 else list(values)
     if len(rows) != documents:
         raise ValueError(f"{name} must hold one list for each of {documents} documents; got {len(rows)}")
-    arrays = [np.asarray(row if row is not None else [], dtype=np.int64).reshape(-1) for row in rows]
-    return _joined(arrays)
+    return _joined([_whole(row, name, document).reshape(-1) for document, row in enumerate(rows)])
 
 
-def ragged_spans(spans: Any, documents: int) -> tuple[IntArray, IntArray]:
-    """First characters of the sentences of each document, from (start, end) pairs.
+def _whole(row: Any, name: str, document: int) -> IntArray:
+    """The whole numbers of one document; ValueError for what NumPy would cut down to some."""
+    found = np.asarray([] if row is None else row)
+    if found.size == 0:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iu" or (found.dtype == np.uint64 and found.max() >= 2**63):
+        raise ValueError(f"{name} of document {document} must be whole numbers of characters; got {str(row)[:60]}")
+    return found.astype(np.int64)
+
+
+def ragged_spans(spans: Any, lengths: IntArray) -> tuple[IntArray, IntArray]:
+    """First characters of the sentences of each document, from (start, end) pairs; ``lengths`` are the documents'.
 
     Raises:
-        ValueError: the wrong number of documents, or spans that overlap or run backwards.
+        ValueError: the wrong number of documents, or spans that overlap, run backwards or end beyond their document.
     """
+    documents = len(lengths)
     alone = documents == 1 and (len(spans) == 0 or (_depth(spans) == 2 and len(spans[0]) > 0))
     rows = [spans] if alone else list(spans)
     if len(rows) != documents:
@@ -45,6 +55,13 @@ def ragged_spans(spans: Any, documents: int) -> tuple[IntArray, IntArray]:
             f"sentence_spans of document {row} must increase, start before end; "
             f"got {pairs[max(bad - 1, int(offsets[row])) : bad + 1].tolist()}"
         )
+    beyond = np.flatnonzero(pairs[:, 1] > np.repeat(lengths, np.diff(offsets)))
+    if len(beyond):
+        row = int(np.searchsorted(offsets, beyond[0], side="right")) - 1
+        raise ValueError(
+            f"sentence_spans of document {row} must lie in its {lengths[row]} characters; "
+            f"got {tuple(pairs[beyond[0]].tolist())}"
+        )
     return np.ascontiguousarray(pairs[:, 0]), offsets
 
 
@@ -59,22 +76,27 @@ def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
     arrays = []
     for row, pairs in enumerate(rows):
         try:
-            array = np.asarray(pairs if len(pairs) else np.empty((0, 2)), dtype=np.int64)
-        except (TypeError, ValueError):
-            array = np.empty(0, dtype=np.int64)
-        if array.ndim != 2 or array.shape[1] != 2:
+            array = np.asarray([] if pairs is None else pairs)
+        except ValueError:  # rows of different lengths
+            array = np.empty(1)
+        if array.size and (array.ndim != 2 or array.shape[1] != 2):
             raise ValueError(f"sentence_spans of document {row} must be (start, end) pairs; got {str(pairs)[:60]}")
-        arrays.append(array)
+        arrays.append(_whole(array, "sentence_spans", row).reshape(-1, 2))
     flat, offsets = _joined([array.reshape(-1) for array in arrays])
     return flat.reshape(-1, 2), offsets // 2
 
 
 def _all_pairs(rows: Sequence[Any]) -> bool:
-    """Whether these are lists of pairs and nothing else."""
+    """Whether these are lists of pairs of whole numbers of 64 bits and nothing else."""
     if not all(isinstance(row, list) for row in rows):
         return False
     kinds = set(map(type, chain.from_iterable(rows)))
-    return kinds <= {tuple, list} and set(map(len, chain.from_iterable(rows))) <= {2}
+    if not (kinds <= {tuple, list} and set(map(len, chain.from_iterable(rows))) <= {2}):
+        return False
+    numbers = chain.from_iterable(chain.from_iterable(rows))
+    if not set(map(type, numbers)) <= {int}:
+        return False
+    return max(chain.from_iterable(chain.from_iterable(rows)), default=0) < 2**63
 
 
 def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArray[np.float32], IntArray]:
@@ -110,6 +132,10 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> tuple[npt.NDArr
                 raise ValueError(f"document {row} has {wanted} sentences but {len(array)} sentence vectors")
         matrix = np.concatenate([array.reshape(-1, dim) for array in arrays]) if arrays else np.empty((0, dim))
         offsets = sentence_offsets
+    if matrix.shape[1] == 0:
+        if len(matrix):
+            raise ValueError("sentence_vectors must have at least one column; got none")
+        matrix = np.empty((0, 1))
     unit, row = _native.normalized_rows(matrix)
     if row >= 0:
         document = int(np.searchsorted(offsets, row, side="right")) - 1

@@ -135,7 +135,7 @@ class Segmenter:
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
-        self.threads = None if threads is None else check_whole("threads", threads, least=1)
+        self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
         self.placement = placement
         self.models = Models(self.plan, encoder, vector_encoder, placement)
         #: Seconds that the stages of the last call on a GPU worked, and the call took: requests, sentences and tokens,
@@ -268,7 +268,7 @@ class Segmenter:
             "summaries": given_summaries(self.method, texts, summaries, titles, has_encoder=vectors is None)
         }
         if spans is not None:
-            prepared["sentence_starts"] = ragged_spans(spans, len(texts))
+            prepared["sentence_starts"] = ragged_spans(spans, texts.lengths)
         if vectors is not None:
             counts = prepared["sentence_starts"][1] if spans is not None else self._sentence_offsets(texts)
             prepared["vectors"] = sentence_matrix(vectors, counts)

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from . import _native
-from .batch import TextBatch, column_of
+from .batch import TextBatch
+from .per_document import texts_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,12 +38,12 @@ def given_summaries(
     if isinstance(wanted, np.ndarray) and wanted.ndim == 2:
         if len(wanted) != len(batch):
             raise ValueError(f"{name} must hold one vector for each of {len(batch)} documents; got {len(wanted)}")
+        if wanted.shape[1] == 0:
+            raise ValueError(f"{name} must have at least one column; got none")
         unit, row = _native.normalized_rows(wanted)
         if row >= 0:
             raise ValueError(f"{name} must be finite; row {row} is not")
         return unit
     if not has_encoder:
         raise ValueError(f"{name} must be vectors, as the sentence vectors come from elsewhere: pass float[k, d]")
-    values = column_of(wanted, len(batch), batch.source, name)
-    assert values is not None
-    return values.cast(pa.large_string())
+    return texts_of(wanted, len(batch), batch.source, name)

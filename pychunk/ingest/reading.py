@@ -9,8 +9,9 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
-from ..batch import TextBatch, column_of
+from ..batch import TextBatch
 from ..io import DeadLetter, Source
+from ..per_document import column_of
 from .sample import Sample
 
 #: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
-from ..batch import RowError, TextBatch, column_of
+from ..batch import RowError, TextBatch
 from ..chunks import ChunkBatch
 from ..functions import segment
+from ..per_document import column_of
 from ..segmenter import CALL_BYTES, Segmenter
 
 logger = logging.getLogger("pychunk")

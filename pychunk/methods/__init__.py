@@ -36,7 +36,7 @@ def option_names(method: str) -> list[str]:
 
 def make_method(name: str, options: dict[str, Any]) -> Method:
     """The method of that name; ValueError, naming the choices, for an unknown name or option."""
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
     known = option_names(name)
     for option in options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -27,24 +28,53 @@ class Method:
         return f"{type(self).__name__}({options})"
 
 
+#: Far over any text, and sums of two such numbers are still of 64 bits.
+MOST = 2**62
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
     return str(value)
 
 
-def check_whole(name: str, value: Any, *, least: int) -> int:
+def check_whole(name: str, value: Any, *, least: int, most: int = MOST) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {_shown(value)}")
+    if value.__index__() > most:
+        raise ValueError(f"{name} must be a whole number of at most {most}; got {_shown(value)}")
     return int(value)
 
 
 def check_number(name: str, value: Any, *, low: float = float("-inf"), high: float = float("inf")) -> float:
     try:
-        number = float(value)
+        number = float("nan") if isinstance(value, (bool, str, bytes)) else float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number; got {value!r}") from None
-    if not low <= number <= high:
+        number = float("nan")
+    except OverflowError:
+        number = float("inf")
+    if number != number:
+        raise ValueError(f"{name} must be a number; got {_shown(value)}")
+    if not (low <= number <= high and math.isfinite(number)):
         between = "finite" if (low, high) == (float("-inf"), float("inf")) else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name} must be {between}; got {value!r}")
+        raise ValueError(f"{name} must be {between}; got {_shown(value)}")
     return number
+
+
+def check_threshold(threshold: Any, ranges: dict[str, tuple[float, float]]) -> tuple[str, float]:
+    """(kind, value) of a number, which is of the kind ``value``, or of a pair; ``ranges`` are those of the kinds."""
+    if not isinstance(threshold, (tuple, list)):
+        low, high = ranges["value"]
+        return "value", check_number("threshold", threshold, low=low, high=high)
+    if len(threshold) != 2:
+        raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r}")
+    kind = check_choice("threshold[0]", threshold[0], tuple(ranges))
+    low, high = ranges[kind]
+    return kind, check_number(f"threshold {kind!r}", threshold[1], low=low, high=high)
+
+
+def _shown(value: Any) -> str:
+    """As an error shows it: Python refuses to write numbers of over some 4,000 digits."""
+    if isinstance(value, int) and abs(value) >= 2**80:
+        return f"a number of {value.bit_length()} bits"
+    return repr(value)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .base import Method, check_choice, check_number
+from .base import Method, check_threshold
 
 if TYPE_CHECKING:
     from ..plan import Plan
 
-KINDS = ("value", "percentile", "std", "iqr")
+ANY = (float("-inf"), float("inf"))
+RANGES = {"value": (0.0, 1.0), "percentile": (0.0, 100.0), "std": ANY, "iqr": ANY}
 
 
 class Nsp(Method):
@@ -27,19 +28,9 @@ class Nsp(Method):
     fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float | None = None) -> None:
-        self.threshold = None if threshold is None else _check_threshold(threshold)
+        self.threshold = None if threshold is None else check_threshold(threshold, RANGES)
 
     def plan(self, shared: Plan) -> Plan:
         # Without a threshold: NaN, until the model's own takes its place.
         kind, value = self.threshold or ("value", float("nan"))
         return shared.with_(method=self.name, threshold=kind, threshold_value=value)
-
-
-def _check_threshold(threshold: Any) -> tuple[str, float]:
-    if isinstance(threshold, (tuple, list)):
-        if len(threshold) != 2:
-            raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r}")
-        kind = check_choice("threshold[0]", threshold[0], KINDS)
-        limits = {"percentile": (0.0, 100.0), "value": (0.0, 1.0)}.get(kind, (float("-inf"), float("inf")))
-        return kind, check_number(f"threshold {kind!r}", threshold[1], low=limits[0], high=limits[1])
-    return "value", check_number("threshold", threshold, low=0.0, high=1.0)

@@ -23,10 +23,13 @@ class Recursive(Method):
     def __init__(self, *, size: int = 200, unit: str = "tokens", separators: Sequence[str] | None = None) -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
-        if isinstance(separators, str) or not all(isinstance(s, str) for s in separators or ()):
+        if isinstance(separators, (str, dict, set)) or not all(isinstance(s, str) for s in separators or ()):
             raise ValueError(f"separators must be a list of strings; got {separators!r}")
         if separators is not None and len(separators) == 0:
             raise ValueError("separators must hold at least one string; leave it out for the built-in ladder")
+        for separator in separators or ():
+            if any("\ud800" <= c <= "\udfff" for c in separator):
+                raise ValueError(f"separators must be UTF-8; {separator!r} has a lone surrogate")
         self.separators = None if separators is None else tuple(separators)
 
     def plan(self, shared: Plan) -> Plan:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .base import Method, check_choice, check_number, check_whole
+from .base import Method, check_threshold, check_whole
 
 if TYPE_CHECKING:
     from ..plan import Plan
 
-KINDS = ("percentile", "std", "iqr", "gradient")
+ANY = (float("-inf"), float("inf"))
+PERCENT = (0.0, 100.0)
+RANGES = {"value": (-1.0, 1.0), "percentile": PERCENT, "std": ANY, "iqr": ANY, "gradient": PERCENT}
 
 
 class Semantic(Method):
@@ -26,20 +28,9 @@ class Semantic(Method):
     fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float = ("percentile", 20), window: int = 1) -> None:
-        self.threshold = _check_threshold(threshold)
+        self.threshold = check_threshold(threshold, RANGES)
         self.window = check_whole("window", window, least=1)
 
     def plan(self, shared: Plan) -> Plan:
         kind, value = self.threshold
         return shared.with_(method=self.name, threshold=kind, threshold_value=value, window=self.window)
-
-
-def _check_threshold(threshold: Any) -> tuple[str, float]:
-    if isinstance(threshold, (tuple, list)):
-        if len(threshold) != 2:
-            raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r}")
-        kind = check_choice("threshold[0]", threshold[0], ("value", *KINDS))
-        is_percentile = kind in ("percentile", "gradient")
-        limits = {"low": 0.0, "high": 100.0} if is_percentile else {}
-        return kind, check_number(f"threshold {kind!r}", threshold[1], **limits)
-    return "value", check_number("threshold", threshold, low=-1.0, high=1.0)
