@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -177,8 +178,8 @@ def test_flat_search_of_any_text_is_brute_force(
     reference = Reference(dtype)
     with tempfile.TemporaryDirectory() as folder:
         index = Index.create(Path(folder) / "x", vectors=vectors, dtype=dtype)
-        for texts in (first, second):  # with ids some documents come twice, in one batch or the next
-            ids = [f"d{i % 5}" for i in range(len(texts))] if named else None
+        for texts in (first, second):  # with ids documents come again in the next batch, without in the same, too
+            ids = [f"d{i}" for i in range(len(texts))] if named else None
             chunks = chunks_of(texts, vectors, ids, method, **more)
             index.add(chunks)
             reference.add(chunks)
@@ -340,14 +341,10 @@ def test_a_document_of_the_same_id_replaces_and_the_same_text_without_ids(tmp_pa
         assert index.add(chunks_of(["Old cats. Very old.", "Dogs."], ids=["a", "b"])) == 3
         assert index.add(chunks_of(["New cats."], ids=["a"])) == 1
         assert texts_in(index) == {"New cats.", "Dogs."}
-        assert index.add(chunks_of(["First.", "Between.", "Last. Twice."], ids=["c", "d", "c"])) == 3
-        assert texts_in(index) == {"New cats.", "Dogs.", "Between.", "Last.", "Twice."}
-        assert len(index) == 5
-        index.save()
-    assert len(Index.open(tmp_path / "ids")) == 5
+    assert len(Index.open(tmp_path / "ids")) == 2
     with Index.create(tmp_path / "none") as index:
         assert index.add(chunks_of(PETS)) == 5
-        assert index.add(chunks_of(PETS[1:])) == 3
+        assert index.add(chunks_of(PETS[1:] * 2)) == 3
         assert len(index) == 5
         assert index.add(chunks_of([])) == 0
 
@@ -385,17 +382,93 @@ def test_remove_by_id_or_chunk_and_compaction_keep_the_answers(
     assert Index.open(folder).search(["a", "b"]) == [[], []]
 
 
-def test_what_was_not_saved_is_gone_and_the_index_goes_on(tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x") as index:
-        index.add(chunks_of(PETS[:1], ids=["a"]))
-        index.save()
-        index.add(chunks_of(PETS[1:2], ids=["b"]))
-    assert texts_in(index) == {"Cats purr when content.", "They sleep all day."}
-    index.add(chunks_of(PETS[2:], ids=["c"]))
+@pytest.mark.parametrize("vectors", ["sentence", "chunk"])
+def test_two_documents_of_one_id_in_a_call_are_both_named(vectors: str, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x", vectors=vectors) as index:
+        index.add(chunks_of(["Old."], vectors, ids=["c"]))
+        texts = ["First.", "Between.", "Last. Twice."]
+        message = (
+            r"documents 0 and 2 \(rows 0 and 2 of the chunks\) have the same id 'c': give each .* a call of its own"
+        )
+        with pytest.raises(ValueError, match=message):
+            index.add(chunks_of(texts, vectors, ids=["c", "d", "c"]))
+        with pytest.raises(ValueError, match=r"documents 7 and 9 .* have the same id 5:"):
+            index.add(pychunk.Segmenter("sentence", vectors=vectors)(texts, ids=[5, 6, 5], first_document=7))
+        one, other = (chunks_of([text], vectors, ids=["e"]).table for text in texts[::2])
+        with pytest.raises(ValueError, match=r"documents 0 and 0 \(rows 0 and 1 of the chunks\) have the same id 'e'"):
+            index.add(pa.concat_tables([one, other]))
+        assert texts_in(index) == {"Old."}
+        assert index.add(chunks_of(texts, vectors, ids=["c", "d", "e"])) == 4
+    assert texts_in(Index.open(tmp_path / "x")) == {"First.", "Between.", "Last.", "Twice."}
+
+
+def test_a_with_block_saves_unless_an_exception_leaves_it(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Index.create(tmp_path / "x") as index:
+            index.add(chunks_of(PETS[:1], ids=["a"]))
+        assert len(Index.open(tmp_path / "x")) == 2
+        with Index.open(tmp_path / "x") as index:  # nothing to save
+            before = index.info
+            assert index.remove(["nobody"]) == 0
+        assert Index.open(tmp_path / "x").info == before
+        with Index.open(tmp_path / "x") as index:
+            index.remove(["a"])
+            index.close(discard=True)
+        assert len(Index.open(tmp_path / "x")) == 2
+
+    def fail() -> None:
+        with Index.open(tmp_path / "x") as index:
+            index.remove(["a"])
+            raise KeyError
+
+    with pytest.warns(UserWarning, match="changes that were not saved: they are gone"), pytest.raises(KeyError):
+        fail()
+    assert len(Index.open(tmp_path / "x")) == 2
+
+
+def test_closing_or_dropping_an_index_with_unsaved_work_warns(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "x")
+    index.add(chunks_of(PETS[:1], ids=["a"]))
+    index.save()
+    index.add(chunks_of(PETS[1:2], ids=["b"]))
+    with pytest.warns(UserWarning, match=r"closed with changes .* Call save\(\) before") as caught:
+        index.close()
+    assert caught[0].filename == __file__
+    index = Index.open(tmp_path / "x")
+    index.remove(["a"])
+    with pytest.warns(UserWarning, match="closed with changes"):
+        del index
+    with Index.open(tmp_path / "x") as index:  # no lock is left, nor anything of what was dropped
+        index.add(chunks_of(PETS[2:], ids=["c"]))
+    assert len(Index.open(tmp_path / "x")) == 3
+    assert sorted(path.name for path in (tmp_path / "x").iterdir() if path.is_dir()) == ["part-000001", "part-000002"]
+
+
+def test_a_closed_index_refuses_every_use(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "x")
+    index.add(chunks_of(PETS))
     index.save()
     index.close()
-    assert len(Index.open(tmp_path / "x")) == len(index) == 3
-    assert sorted(path.name for path in (tmp_path / "x").iterdir() if path.is_dir()) == ["part-000001", "part-000002"]
+    index.close()
+    uses: list[Callable[[], Any]] = [
+        lambda: len(index),
+        lambda: index.info,
+        lambda: index.table,
+        lambda: index.add(chunks_of(PETS)),
+        lambda: index.remove(["a"]),
+        index.save,
+        index.refresh,
+        lambda: index.search("cats"),
+        lambda: index.search([]),
+        lambda: index.rank("cats"),
+        index.__enter__,
+    ]
+    for use in uses:
+        with pytest.raises(ValueError, match=r"is closed: pychunk\.Index\.open opens it again"):
+            use()
+    assert repr(index) == f"<Index {str(tmp_path / 'x')!r}: closed>"
+    assert index.path == tmp_path / "x"
 
 
 # Neighbours, documents, reranking

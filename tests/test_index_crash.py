@@ -155,7 +155,6 @@ refused(lambda: index.add(chunks))
 assert len(index) == 3 and found(index) == {"a", "b", "c"}, found(index)
 assert index.add(chunks) == 1000
 index.save()
-index.close()
 for again in (index, Index.open(sys.argv[1])):
     assert len(again) == 1002
     assert index.search("old quagga", k=1, ids=["a"])[0][0].text == "New version 0 of the quagga document."
@@ -217,7 +216,7 @@ def test_a_disk_that_drops_what_it_took_loses_nothing_in_silence(
     for use in (index.save, lambda: index.search("old"), lambda: len(index), lambda: index.remove(["a"])):
         with pytest.raises(ValueError, match=r"is lost \(2 chunks\): open the index again"):
             use()
-    index.close()
+    index.close(discard=True)
     with Index.open(tmp_path / "x") as again:
         assert [hit.text for hit in again.search("old", k=9)[0]] == ["Old."]
         again.add(pychunk.segment(["New."], "sentence", vectors="sentence", ids=["a"]))

@@ -105,8 +105,10 @@ class Contents:
     def remove(self, wanted: pa.Array, column: str) -> None:
         """Remove rows whose ``column`` is one of ``wanted``."""
         self._finish_part()
-        self.removed = self._marked(wanted, column)
-        self._searcher, self.dirty = None, True
+        removed = self._marked(wanted, column)
+        if not np.array_equal(removed, self.removed):
+            self.removed = removed
+            self._searcher, self.dirty = None, True
 
     def save(self) -> None:
         """Write what is not on the disk yet, and make it the state of the index in one step.
@@ -265,6 +267,11 @@ class Contents:
             self._abandon()
             for name in new:
                 discard(self.store.folder / name)
+
+    def close(self) -> None:
+        """Close what is open for writing; what was not saved is left over for the next writer to clear away."""
+        if self._writer is not None:
+            self._writer.release()
 
     def _abandon(self) -> None:
         """Rows that were not made a part are gone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +31,8 @@ class Index:
     """Chunks with their vectors and words in a folder, for any number of readers and one writer.
 
     Made by :meth:`create` and :meth:`open`. What :meth:`add` and :meth:`remove` did is found at once by this object,
-    and kept from :meth:`save` on: whatever moment the process dies at, the folder holds what was saved last.
+    and kept from :meth:`save` on: whatever moment the process dies at, the folder holds what was saved last. A ``with``
+    block saves at its end, unless an exception leaves it; work that is dropped unsaved gives a warning.
 
     Example:
         >>> import pychunk, tempfile
@@ -38,7 +41,6 @@ class Index:
         >>> chunks = pychunk.segment(texts, method="sentence", vectors="sentence")
         >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/pets") as index:
         ...     index.add(chunks)
-        ...     index.save()
         ...     index.search("Why do cats purr?", k=1)[0][0].text
         2
         'Cats purr when content.'
@@ -46,7 +48,8 @@ class Index:
 
     def __init__(self, store: Store, encoder: Any, placement: Placement, accuracy: int) -> None:
         self._store, self._encoder, self._placement = store, encoder, placement
-        self._contents = Contents(store, accuracy, placement)
+        self._process = os.getpid()
+        self._open: Contents | None = Contents(store, accuracy, placement)
 
     @classmethod
     def create(
@@ -182,6 +185,12 @@ class Index:
 
     # What an index is
 
+    @property
+    def _contents(self) -> Contents:
+        if self._open is None:
+            raise ValueError(f"the index {str(self.path)!r} is closed: pychunk.Index.open opens it again")
+        return self._open
+
     def __len__(self) -> int:
         """Chunks that can be found."""
         return len(self._contents)
@@ -189,7 +198,8 @@ class Index:
     def __repr__(self) -> str:
         facts = self._store.manifest
         name = facts["encoder"]["name"] or GIVEN
-        return f"<Index {str(self.path)!r}: {len(self):,} chunks, {facts['vectors']} vectors of {name!r}>"
+        holds = "closed" if self._open is None else f"{len(self):,} chunks, {facts['vectors']} vectors of {name!r}"
+        return f"<Index {str(self.path)!r}: {holds}>"
 
     @property
     def path(self) -> Path:
@@ -198,7 +208,7 @@ class Index:
     @property
     def info(self) -> dict[str, Any]:
         """What the index was created with, and what it holds as last saved."""
-        facts = self._store.manifest
+        facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
         sizes = [size for size, _ in self._store.files(facts).values()]
         return {**{name: facts[name] for name in kept}, "removed": facts["removed"], "bytes": sum(sizes)}
@@ -207,6 +217,8 @@ class Index:
 
     def add(self, chunks: Any, *, metadata: Mapping[str, Sequence[Any]] | None = None) -> int:
         """Add chunks; those of a document id that is there already (without ids: the same chunks) are replaced.
+
+        What is replaced goes with its metadata: a column that is not given again is null for the new chunks.
 
         Args:
             chunks: what ``segment(..., vectors=...)`` returned, or a chunk table read back from a file.
@@ -217,7 +229,8 @@ class Index:
             The number of chunks added.
 
         Raises:
-            ValueError: vectors that are missing or another encoder's, another process that writes.
+            ValueError: vectors that are missing or another encoder's, two documents of one id, another process that
+                writes.
         """
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
@@ -250,19 +263,49 @@ class Index:
 
     def refresh(self) -> bool:
         """Take up what another process saved since; whether there was anything."""
-        return not self._store.locked and self._contents.refresh()
+        contents = self._contents
+        return not self._store.locked and contents.refresh()
 
-    def close(self) -> None:
-        """Let another process write. What was not saved is gone."""
-        if self._contents.dirty:
-            self._contents.load()
+    def close(self, *, discard: bool = False) -> None:
+        """Let another process write; the index cannot be used from here on, only opened again.
+
+        What was not saved is gone, and a warning says so; ``discard=True`` means it.
+        """
+        self._close(discard)
+
+    def _close(self, discard: bool = False) -> None:
+        if self._open is None:
+            return
+        contents, self._open = self._open, None
+        contents.close()
         self._store.unlock()
+        if (
+            contents.dirty and not discard and os.getpid() == self._process
+        ):  # the work of a process that forked is not lost
+            warnings.warn(
+                f"the index {str(self.path)!r} was closed with changes that were not saved: they are gone. Call save() "
+                "before, or close(discard=True)",
+                stacklevel=3,  # who closes it, or where its with block or its last name ends
+            )
 
     def __enter__(self) -> Index:
+        self._contents  # noqa: B018 - a closed index raises
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Save, unless an exception ends the block, and close."""
+        if kind is not None or self._open is None:
+            self._close()
+            return
+        try:
+            if self._open.dirty:
+                self.save()
+        finally:
+            self._close(discard=True)
+
+    def __del__(self) -> None:
+        if getattr(self, "_open", None) is not None:
+            self._close()
 
     # Searching
 

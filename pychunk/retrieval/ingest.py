@@ -119,13 +119,35 @@ def keys(table: pa.Table) -> pa.Array:
 
 
 def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
-    """bool[n]: chunks whose document, or which themselves, come again later in the same table."""
-    codes = keys(table).dictionary_encode().indices
-    code = np.asarray(codes.fill_null(-1), np.int64)
-    order = np.asarray(table["document"] if "id" in table.column_names else np.arange(len(code)), np.int64)
-    last = np.full(int(code.max(initial=-1)) + 1, -1, np.int64)
-    np.maximum.at(last, code[code >= 0], order[code >= 0])
-    return np.asarray((code >= 0) & (order != np.where(code >= 0, last[code], order)))
+    """bool[n]: chunks of a table without ids that come again later in the same table: one text, said twice.
+
+    Raises:
+        ValueError: two documents of a table with ids have the same one; which of them is meant, nobody can say.
+    """
+    code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
+    if "id" in table.column_names:
+        _check_unique(table, code)
+        return np.zeros(len(code), np.bool_)
+    last = np.empty(int(code.max(initial=-1)) + 1, np.int64)
+    last[code] = np.arange(len(code))  # of several values for one place the last one stays
+    return np.asarray(last[code] != np.arange(len(code)))
+
+
+def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
+    """That no two documents are of one id, which ``code`` numbers."""
+    document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
+    order = np.lexsort((chunk, document, code))
+    before, after = order[:-1], order[1:]
+    same = (code[before] == code[after]) & ((document[before] != document[after]) | (chunk[before] == chunk[after]))
+    if not same.any():
+        return
+    at = int(same.argmax())
+    a, b = sorted((int(before[at]), int(after[at])))
+    raise ValueError(
+        f"documents {document[a]} and {document[b]} (rows {a} and {b} of the chunks) have the same id "
+        f"{table['id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a call of "
+        "its own"
+    )
 
 
 def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:
