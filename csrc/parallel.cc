@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -12,9 +13,10 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include "view.h"
 
@@ -70,11 +72,19 @@ struct Job {
 
 class Pool {
  public:
-  // Queues `helpers` turns at the job; threads are added until there is one for each turn asked for at once.
+  // Queues up to `helpers` turns at the job and notes their number in it. Threads are added until there is one for each
+  // turn asked for at once; where the system starts no more (a limit on processes, no memory), those there are do the
+  // work, the caller alone if need be.
   void help(const std::shared_ptr<Job>& job, int helpers) {
     const std::lock_guard lock(mutex_);
-    for (int i = 0; i < helpers; ++i) queue_.push_back(job);
-    while (static_cast<int>(threads_.size()) < helpers) threads_.emplace_back([this] { loop(); });
+    try {
+      for (; threads_ < helpers; ++threads_) std::thread([this] { loop(); }).detach();
+    } catch (const std::exception&) {
+    }
+    try {
+      for (; job->helpers < std::min(helpers, threads_); ++job->helpers) queue_.push_back(job);
+    } catch (const std::bad_alloc&) {
+    }
     wake_.notify_all();
   }
   // Takes back the turns that no thread has begun and returns how many there were.
@@ -85,10 +95,17 @@ class Pool {
 
  private:
   void loop() {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return !queue_.empty(); });
-      const std::shared_ptr<Job> job = queue_.front();
+    for (std::unique_lock lock(mutex_);; lock.lock()) {
+      const auto queued = [&] { return !queue_.empty(); };
+      while (!queued()) {
+        if (threads_ <= kept_) {
+          wake_.wait(lock, queued);
+        } else if (!wake_.wait_for(lock, kPatience, queued) && threads_ > kept_) {
+          --threads_;
+          return;
+        }
+      }
+      const std::shared_ptr<Job> job = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
       job->work();
@@ -97,10 +114,13 @@ class Pool {
     }
   }
 
+  // Threads beyond the CPUs, which only a call that asked for more had use of, end after this long without work.
+  static constexpr std::chrono::seconds kPatience{1};
+  const int kept_ = affinity();
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::shared_ptr<Job>> queue_;
-  std::vector<std::thread> threads_;
+  int threads_ = 0;
 };
 
 // Never destroyed: its threads wait until the process ends. A forked child has none of them, so it starts
@@ -125,8 +145,8 @@ int default_threads() {
   if (const char* wish = std::getenv("PYCHUNK_THREADS"); wish != nullptr && *wish != '\0') {
     char* end = nullptr;
     const long value = std::strtol(wish, &end, 10);
-    PYCHUNK_CHECK(*end == '\0' && value >= 1 && value <= 1024,
-                  "PYCHUNK_THREADS must be a whole number from 1 to 1024, got '", wish, "'");
+    PYCHUNK_CHECK(*end == '\0' && value >= 1 && value <= kMostThreads,
+                  "PYCHUNK_THREADS must be a whole number from 1 to ", kMostThreads, ", got '", wish, "'");
     return static_cast<int>(value);
   }
   const int cpus = affinity(), paid = quota();
@@ -136,10 +156,7 @@ int default_threads() {
 void parallel_for(int64_t items, int threads, const std::function<void(int64_t)>& body) {
   const auto job = std::make_shared<Job>(body, items);
   const int helpers = static_cast<int>(std::min<int64_t>(threads, items)) - 1;
-  if (helpers > 0) {
-    job->helpers = helpers;
-    pool().help(job, helpers);
-  }
+  if (helpers > 0) pool().help(job, helpers);
   job->work();
   if (helpers > 0) {
     const int unused = pool().withdraw(job.get());

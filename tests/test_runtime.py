@@ -1,0 +1,116 @@
+"""What surrounds the native core: threads that cannot be started, forks, interrupts, the interpreter's end.
+
+Each case runs in a process of its own, with the limits that it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import pychunk
+
+TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star. ' * 40] * 2000"
+
+
+def run(script: str, *, timeout: float = 60, **environment: str) -> str:
+    """What the script prints; it must end by itself, with status 0."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+# ---- threads ----
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone may become another user")
+def test_a_limit_on_processes_leaves_the_threads_there_are() -> None:
+    out = run(f"""
+        import os, resource, pychunk
+        {TEXTS}
+        expected = pychunk.segment(texts, "sentence", threads=1).table
+        os.setuid(65534)
+        resource.setrlimit(resource.RLIMIT_NPROC, (4, 4))
+        for _ in range(5):
+            assert pychunk.segment(texts, "sentence", threads=16).table.equals(expected)
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+        assert pychunk.segment(texts, "sentence", threads=64).table.equals(expected)
+        print("right")
+    """)
+    assert out == "right\n"
+
+
+FAILING_START = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+typedef int start(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  static int started;
+  const char* allowed = getenv("THREADS_ALLOWED");
+  if (allowed && started++ >= atoi(allowed)) return EAGAIN;
+  return ((start*)dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, run, argument);
+}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="preloads a library as Linux does")
+def test_threads_that_cannot_be_started_are_done_without(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    (tmp_path / "start.c").write_text(FAILING_START)
+    library = tmp_path / "start.so"
+    subprocess.run([compiler, "-shared", "-fPIC", tmp_path / "start.c", "-o", library, "-ldl"], check=True)
+    for allowed in (0, 1, 3):
+        out = run(
+            f"""
+            import os, pychunk
+            {TEXTS}
+            pychunk.segment(texts, "sentence", threads=1)  # Arrow has started its own threads by now
+            os.environ["THREADS_ALLOWED"] = "{allowed}"
+            before = len(os.listdir("/proc/self/task"))
+            tables = [pychunk.segment(texts, "sentence", threads=threads).table for threads in (16, 16, 1, 5, 200)]
+            assert all(table.equals(tables[2]) for table in tables)
+            print(len(os.listdir("/proc/self/task")) - before)
+            """,
+            LD_PRELOAD=str(library),
+        )
+        assert out == f"{allowed}\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_threads_beyond_the_cpus_end_when_they_are_idle() -> None:
+    run(f"""
+        import os, time, pychunk
+        {TEXTS}
+        def threads(): return len(os.listdir("/proc/self/task"))
+        pychunk.segment(texts, "sentence", threads=1)
+        before = threads()
+        pychunk.segment(texts, "sentence", threads=300)
+        assert threads() > before + 20, threads()
+        deadline = time.monotonic() + 30
+        while threads() > before + os.cpu_count() and time.monotonic() < deadline: time.sleep(0.1)
+        assert threads() <= before + os.cpu_count(), threads()
+        pychunk.segment(texts, "sentence", threads=300)
+    """)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025, 2**31, 2**70, True, 1.0, "2"])
+def test_threads_are_a_number_from_1_to_1024(threads: object) -> None:
+    with pytest.raises(ValueError, match="threads must be a whole number of at (least 1|most 1024); got"):
+        pychunk.Segmenter("sentence", threads=threads)  # type: ignore[arg-type]
