@@ -116,18 +116,17 @@ size_t outline(std::string_view word) {
   return (word.size() * 1024 + (first & 31) * 32 + (last & 31)) % (kLongest * 1024 + 1024);
 }
 
-struct Abbreviations {
+struct Lists {
   std::unordered_map<std::string_view, Abbreviation> kinds;
   std::bitset<(kLongest + 1) * 1024> outlines;
-};
+  Words openers = words_of(kOpenerWords), shorts = words_of(kShortWords), months = words_of(kGermanMonths),
+        german = words_of(kGermanWords), others = words_of(kOtherWords);
 
-const Abbreviations& table() {
-  static const auto made = [] {
-    Abbreviations map;
+  Lists() {
     const auto add = [&](std::string_view list, Abbreviation kind) {
       for (const std::string_view word : words_of(list)) {
-        map.kinds.emplace(word, kind);
-        map.outlines.set(outline(word));
+        kinds.emplace(word, kind);
+        outlines.set(outline(word));
       }
     };
     // The first list that holds a word wins.
@@ -135,39 +134,35 @@ const Abbreviations& table() {
     add(kMayCloseWords, Abbreviation::kMayClose);
     add(kNumberWords, Abbreviation::kNumber);
     add(kOpenWords, Abbreviation::kOpen);
-    return map;
-  }();
+  }
+};
+
+const Lists& lists() {
+  static const Lists& made = *new Lists;  // never destroyed: a thread may still read them while the process ends
   return made;
 }
 
 }  // namespace
 
+void prepare_abbreviations() { lists(); }
+
 Abbreviation abbreviation(std::string_view word) {
-  if (word.empty() || word.size() > kLongest || !table().outlines[outline(word)]) return Abbreviation::kNone;
+  if (word.empty() || word.size() > kLongest || !lists().outlines[outline(word)]) return Abbreviation::kNone;
   char lowered[kLongest];
   std::transform(word.begin(), word.end(), lowered,
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const auto found = table().kinds.find({lowered, word.size()});
-  return found == table().kinds.end() ? Abbreviation::kNone : found->second;
+  const auto found = lists().kinds.find({lowered, word.size()});
+  return found == lists().kinds.end() ? Abbreviation::kNone : found->second;
 }
 
-bool is_opener(std::string_view word) {
-  static const Words openers = words_of(kOpenerWords);
-  return openers.contains(word);
-}
+bool is_opener(std::string_view word) { return lists().openers.contains(word); }
 
-bool is_short_word(std::string_view word) {
-  static const Words words = words_of(kShortWords);
-  return words.contains(word);
-}
+bool is_short_word(std::string_view word) { return lists().shorts.contains(word); }
 
-bool is_german_month(std::string_view word) {
-  static const Words months = words_of(kGermanMonths);
-  return months.contains(word);
-}
+bool is_german_month(std::string_view word) { return lists().months.contains(word); }
 
 bool capitalises_after_ordinals(std::string_view text) {
-  static const Words german = words_of(kGermanWords), others = words_of(kOtherWords);
+  const Words &german = lists().german, &others = lists().others;
   // One pass over the beginning: enough to tell, and cheap beside the splitting itself.
   text = text.substr(0, 4096);
   int balance = 0;

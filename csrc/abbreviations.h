@@ -15,6 +15,9 @@ enum class Abbreviation : uint8_t {
   kMayClose,  // ends the sentence before a capital: "etc.", "p.m."
 };
 
+// Makes the lists, which the first use would do.
+void prepare_abbreviations();
+
 // `word` as it stands before the stop, without it ("e.g" for "e.g."); case matters only where lists say so.
 Abbreviation abbreviation(std::string_view word);
 

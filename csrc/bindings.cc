@@ -10,6 +10,7 @@
 #include "recursive.h"
 #include "similarity.h"
 #include "tokenize.h"
+#include "unicode.h"
 #include "wordpiece.h"
 
 namespace pychunk {
@@ -152,11 +153,25 @@ tokens): rising int64 byte offsets into text. Returns (spans int64[n, 2] of byte
 int64[k + 1], sizes int64[n] in the unit). ValueError for anything out of range.)");
 }
 
+// Makes now what would be made on first use. Python may fork at any time: the child of a fork in the middle of a
+// first use would wait for a thread that it does not have.
+void prepare() {
+  prepare_pool();
+  prepare_buffers();
+  prepare_abbreviations();
+  prepare_unicode();
+  try {
+    kernels();
+  } catch (const std::runtime_error&) {  // of PYCHUNK_ISA: the call that needs it says so
+  }
+}
+
 }  // namespace
 }  // namespace pychunk
 
 PYBIND11_MODULE(_core, m) {
   using namespace pychunk;
+  prepare();
   m.doc() = "pychunk's native core. Use the functions of the package pychunk instead.";
   m.attr("__version__") = PYCHUNK_VERSION;
   m.def("isa", [] { return kernels().name; }, "Instruction set that runs.");

@@ -1,5 +1,7 @@
 #include "buffer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -33,7 +35,12 @@ struct Kept {
 };
 
 Kept& kept() {
-  static Kept* const found = new Kept;  // never destroyed: arrays may outlive the module
+  // Never destroyed: arrays may outlive the module. A process is forked while no thread holds the lock, so that the
+  // child, which has the forking thread alone, finds it free and the blocks whole.
+  static Kept* const found = [] {
+    pthread_atfork([] { kept().mutex.lock(); }, [] { kept().mutex.unlock(); }, [] { kept().mutex.unlock(); });
+    return new Kept;
+  }();
   return *found;
 }
 
@@ -59,6 +66,8 @@ void* take(size_t bytes) {
 
 }  // namespace
 
+void prepare_buffers() { kept(); }
+
 void* allocate(size_t bytes) {
   void* memory = nullptr;
   if (bytes < kLarge) {
@@ -79,19 +88,16 @@ void* allocate(size_t bytes) {
 void release(void* memory, size_t bytes) {
   if (memory == nullptr || bytes < kLarge) return std::free(memory);
   bytes = rounded(bytes);
+  if (bytes > kKept) return std::free(memory);
+#ifdef MADV_FREE
+  madvise(memory, bytes, MADV_FREE);  // the system may take the pages, and does where memory is short
+#endif
   std::vector<Block> old;
   {
     Kept& all = kept();
     const std::lock_guard lock(all.mutex);
-    if (bytes > kKept) {
-      old.push_back({memory, bytes});
-    } else {
-#ifdef MADV_FREE
-      madvise(memory, bytes, MADV_FREE);  // the system may take the pages, and does where memory is short
-#endif
-      all.blocks.push_back({memory, bytes});
-      all.bytes += bytes;
-    }
+    all.blocks.push_back({memory, bytes});
+    all.bytes += bytes;
     while (all.bytes > kKept) {
       old.push_back(all.blocks.front());
       all.bytes -= all.blocks.front().bytes;

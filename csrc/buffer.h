@@ -12,6 +12,9 @@ namespace pychunk {
 void* allocate(size_t bytes);
 void release(void* memory, size_t bytes);
 
+// Makes the list of kept blocks, which the first use would do.
+void prepare_buffers();
+
 template <typename T>
 struct PageAllocator {
   using value_type = T;

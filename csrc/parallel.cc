@@ -129,8 +129,6 @@ class Pool {
 std::atomic<Pool*> g_pool{nullptr};
 
 Pool& pool() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_pool = nullptr; });
-  (void)registered;
   Pool* current = g_pool.load();
   if (current == nullptr) {
     auto fresh = std::make_unique<Pool>();
@@ -140,6 +138,11 @@ Pool& pool() {
 }
 
 }  // namespace
+
+void prepare_pool() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_pool = nullptr; });
+  (void)registered;
+}
 
 int default_threads() {
   if (const char* wish = std::getenv("PYCHUNK_THREADS"); wish != nullptr && *wish != '\0') {

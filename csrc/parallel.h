@@ -13,6 +13,9 @@ constexpr int kMostThreads = 1024;
 // number.
 int default_threads();
 
+// To be called once before parallel_for: a forked child begins with a pool of its own.
+void prepare_pool();
+
 // Calls body(item) once for each item in [0, items), on at most `threads` threads, the caller's among them;
 // items are handed out in order. The first exception that a call throws reaches the caller, after the calls
 // under way have ended; items not yet begun are dropped. Safe from several threads at once. Where the system

@@ -61,7 +61,7 @@ class Mappings {
 };
 
 const Mappings& lower_case() {
-  static const Mappings mappings = [] {
+  static const Mappings& mappings = *new Mappings([] {
     Mappings m;
     for (size_t i = 0; i < std::size(kLowerRuns); i += 4)
       for (uint32_t c = kLowerRuns[i]; c <= kLowerRuns[i + 1]; c += kLowerRuns[i + 2]) {
@@ -70,16 +70,16 @@ const Mappings& lower_case() {
       }
     m.add_rows(kLowerLong);
     return m;
-  }();
+  }());
   return mappings;
 }
 
 const Mappings& decompositions() {
-  static const Mappings mappings = [] {
+  static const Mappings& mappings = *new Mappings([] {
     Mappings m;
     m.add_rows(kDecompositions);
     return m;
-  }();
+  }());
   return mappings;
 }
 
@@ -101,6 +101,8 @@ void for_each_decomposed(uint32_t c, Body body) {
 Character make(CharacterKind kind, uint32_t value) { return {static_cast<uint32_t>(kind) | value << 3}; }
 
 }  // namespace
+
+void prepare_unicode() { lower_case(), decompositions(); }
 
 CharacterTable::CharacterTable(const NormaliserOptions& options) : options_(options) {
   std::vector<uint32_t> cells(kCodePoints);

@@ -85,6 +85,9 @@ inline int decompose_hangul(uint32_t syllable, uint32_t jamo[3]) {
   return tail == 0 ? 2 : 3;
 }
 
+// Makes the tables of changes, which the first use would do.
+void prepare_unicode();
+
 class CharacterTable {
  public:
   explicit CharacterTable(const NormaliserOptions& options);

@@ -93,6 +93,7 @@ def test_threads_that_cannot_be_started_are_done_without(tmp_path: Path) -> None
         assert out == f"{allowed}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
 def test_threads_beyond_the_cpus_end_when_they_are_idle() -> None:
     run(f"""
@@ -112,5 +113,39 @@ def test_threads_beyond_the_cpus_end_when_they_are_idle() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1025, 2**31, 2**70, True, 1.0, "2"])
 def test_threads_are_a_number_from_1_to_1024(threads: object) -> None:
-    with pytest.raises(ValueError, match="threads must be a whole number of at (least 1|most 1024); got"):
+    with pytest.raises(ValueError, match=r"threads must be a whole number of at (least 1|most 1024); got"):
         pychunk.Segmenter("sentence", threads=threads)  # type: ignore[arg-type]
+
+
+# ---- forks ----
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
+    """Documents over 4 MB have arrays in blocks that are kept; their list was locked for ever in 1 of 13 children."""
+    run(
+        """
+        import os, signal, threading, pychunk
+        doc = ["Cats purr and dogs bark at night. " * 180000]
+        segmenter = pychunk.Segmenter("recursive", size=100, threads=1)
+        segmenter(doc)
+        going = True
+        def work():
+            while going: segmenter(doc)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads: thread.start()
+        for _ in range(25):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                segmenter(doc[0][:10_000_000])
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            if status != 0: break
+        going = False
+        for thread in threads: thread.join()
+        assert status == 0, status
+        """,
+        timeout=180,
+    )
