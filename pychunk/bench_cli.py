@@ -19,6 +19,7 @@ from .benchmark.launch import other_installation, this_installation
 from .benchmark.session import Outcome, Session
 from .benchmark.workloads import WORKLOADS
 from .cli_errors import readable_errors
+from .cli_outputs import Overwrite, check_output
 
 EPILOG = """Examples:
 
@@ -50,6 +51,7 @@ def bench(
         Path | None,
         typer.Option(metavar="FILE", help="Write the figures, and a copy of this pychunk beside them, for --compare."),
     ] = None,
+    overwrite: Overwrite = False,
     no_copy: Annotated[bool, typer.Option("--no-copy", help="With --save, write the figures alone.")] = False,
     compare: Annotated[
         Path | None,
@@ -75,6 +77,8 @@ def bench(
         names, limit = _names(only), _share(max_regression)
         if compare is not None and against is not None:
             raise ValueError("--compare and --against are two ways to compare: give one of them")
+        if save is not None:
+            check_output(save, [compare] if compare else [], overwrite=overwrite)
         with _progress(Console(stderr=True)) as (announce, step):
             session = Session(names, rounds, announce, step)
             here = this_installation()

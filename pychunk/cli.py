@@ -18,6 +18,7 @@ from . import cli_options as given
 from .chunks import Chunk, ChunkBatch
 from .cli_batches import Shares, counted, progress_bar, rate_of, segmented
 from .cli_errors import readable_errors
+from .cli_outputs import Overwrite, check_output
 from .io import readers, writers
 from .methods import METHODS
 from .segmenter import Segmenter
@@ -77,6 +78,7 @@ def segment(
     output: Annotated[
         str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
     ] = None,
+    overwrite: Overwrite = False,
     method: given.Method = "pic",
     encoder: given.Encoder = None,
     vector_encoder: given.VectorEncoder = None,
@@ -105,6 +107,8 @@ def segment(
     if summary_column is not None and summary is None:
         summary = "given"
     with readable_errors("interrupted; nothing was written"):
+        if output is not None:
+            check_output(output, inputs, overwrite=overwrite)
         options = given.segmenter_options(
             max_tokens=max_tokens,
             wrap=wrap,

@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 
 from .cli_errors import readable_errors
+from .cli_outputs import Overwrite, check_output
+from .durable import write_text
 from .evaluation import contenders, datasets, peers, report, runner
 
 EPILOG = """Examples:
@@ -54,10 +56,13 @@ def evaluate(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions (or articles).")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures.")] = None,
     html_out: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Compare methods on the same questions, with 95 % bootstrap intervals, paired differences and what each costs."""
     errors = Console(stderr=True, highlight=False)
     with readable_errors("interrupted; nothing was written"):
+        for out in filter(None, (json_out, html_out)):
+            check_output(out, [dataset], overwrite=overwrite)
         chosen = modes or ["hybrid", "dense"]
         for mode in chosen:
             if mode not in runner.MODES:
@@ -81,7 +86,7 @@ def evaluate(
         report.print_table(results, Console(highlight=False))
         for path, text in ((json_out, report.to_json), (html_out, report.html)):
             if path is not None:
-                path.write_text(text(results), encoding="utf-8")
+                write_text(path.resolve(), text(results))
                 errors.print(f"wrote {path}")
 
 

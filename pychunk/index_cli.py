@@ -103,6 +103,8 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
                 "the option, or remove the folder to build it anew"
             )
         return Index.open(path)
+    if path.is_dir() and any(path.iterdir()):
+        raise ValueError(f"{path} holds other files: name a folder of the index's own")
     if given.get("terms") == "none":
         given["terms"] = None
     return Index.create(path, **given)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .cli_errors import readable_errors
+from .cli_outputs import Overwrite
 from .encoders import catalogue, model_dir, registry, static
 from .encoders.export import export as export_to
 
@@ -64,6 +65,7 @@ def list_models() -> None:
 def export(
     model: Annotated[str, typer.Argument(help="A directory, or the name of a repository on the Hugging Face hub.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the exported model goes.")],
+    overwrite: Overwrite = False,
     fp16: Annotated[bool, typer.Option("--fp16", help="Half precision, for GPUs.")] = False,
     bits: Annotated[int, typer.Option(help="8: weights stored in 8 bits, restored to float32 when loaded.")] = 32,
     name: Annotated[str | None, typer.Option(help="What the model is called; default: the last part of MODEL.")] = None,
@@ -76,6 +78,8 @@ def export(
     with readable_errors("interrupted; nothing was written"):
         if bits not in (8, 32) or (fp16 and bits == 8):
             raise ValueError("--bits must be 8 or 32, and 8 does not go with --fp16")
+        if (output / model_dir.FACTS).exists() and not overwrite:
+            raise ValueError(f"{output} holds a model already: name another folder, or replace it with --overwrite")
         precision = "fp16" if fp16 else "int8" if bits == 8 else "fp32"
         facts = export_to(model, output, precision=precision, name=name, revision=revision, say=_say)
         _say(f"{facts.name}, a model for {facts.task} ({facts.precision}): {output}")

@@ -7,14 +7,15 @@ own code, timed in the same minute, is the calibration that follows best.
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from ..durable import whole_file
 from .launch import Installation
 
 #: Left out: what Python makes again, and the GPU's code, which no workload runs.
@@ -28,16 +29,11 @@ def path_of(base: Path) -> Path:
 
 def keep(installation: Installation, path: Path) -> str:
     """Writes the installation's package to a .zip that appears whole or not at all; returns its SHA-256."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
-            for name, file in sorted(_files(Path(str(installation.package))).items()):
-                archive.write(file, name)
-        digest = _sha256(part)
-        part.replace(path)
-        return digest
-    finally:
-        part.unlink(missing_ok=True)
+    options: dict[str, Any] = {"compresslevel": 1, "strict_timestamps": False}
+    with whole_file(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, **options) as archive:
+        for name, file in sorted(_files(Path(str(installation.package))).items()):
+            archive.write(file, name)
+    return _sha256(path)
 
 
 @contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..durable import write_text
 from .measure import Figures, Run
 
 #: Of the file, and of the calibration loops: a change of either makes older files incomparable.
@@ -31,12 +31,7 @@ def save(path: Path, base: Base) -> None:
         for name, figures in run.figures.items()
     }
     text = json.dumps({"format": FORMAT, "facts": run.facts, "copy": base.copy, "workloads": workloads}, indent=1)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text + "\n", encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_text(path, text + "\n")
 
 
 def load(path: Path) -> Base:

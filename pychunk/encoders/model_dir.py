@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..durable import flush, flush_tree, uninterrupted
 from ..plan import Template
 
 FORMAT = 1
@@ -128,12 +129,20 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
         raise ValueError(f"{path} holds something else; name an empty or new directory")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        aside = Path(folder) / "new"
+        aside, old = Path(folder) / "new", Path(folder) / "old"
         aside.mkdir()
         yield aside
-        if path.exists():
-            os.replace(path, Path(folder) / "old")
-        os.replace(aside, path)
+        flush_tree(aside)
+        with uninterrupted():
+            if path.exists():
+                os.replace(path, old)
+            try:
+                os.replace(aside, path)
+            except OSError:
+                if old.exists():
+                    os.replace(old, path)
+                raise
+        flush(path.parent)
 
 
 def cache_home() -> Path:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+
+from ..durable import whole_file
 
 KNOWN = (".parquet", ".jsonl", ".arrow")
 
@@ -16,7 +18,7 @@ KNOWN = (".parquet", ".jsonl", ".arrow")
 class Writer:
     """Appends tables to ``path`` (.parquet, .jsonl or .arrow); a context manager.
 
-    Writes beside the path and renames at the end; an exception leaves whatever was there before.
+    Writes beside the path, and renames once all is on the disk; an exception leaves whatever was there before.
 
     Raises:
         ValueError: an unknown kind of file.
@@ -29,13 +31,13 @@ class Writer:
             raise ValueError(f"{path}: unknown kind of output; pychunk writes {', '.join(KNOWN)}")
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"{self.path.parent}: no such folder")
-        self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        self._whole = contextlib.ExitStack()
         self._sink: Any = None
         self._file: Any = None
         self._schema: pa.Schema | None = None
 
     def __enter__(self) -> Writer:
-        self._file = open(self._part, "wb")
+        self._file = self._whole.enter_context(whole_file(self.path.resolve()))  # a link stays, its file is replaced
         return self
 
     def write(self, table: pa.Table) -> None:
@@ -59,11 +61,13 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if self._sink is not None:
+        if kind is None and self._sink is not None:
+            try:
                 self._sink.close()
-            self._file.close()
-            if kind is None:
-                os.replace(self._part, self.path)
-        finally:
-            self._part.unlink(missing_ok=True)
+            except BaseException as failed:
+                self._whole.__exit__(type(failed), failed, failed.__traceback__)
+                raise
+        elif self._sink is not None:
+            with contextlib.suppress(Exception):  # the error that is under way says more
+                self._sink.close()
+        self._whole.__exit__(kind, error, trace)
