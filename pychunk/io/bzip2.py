@@ -24,13 +24,15 @@ _READ = 1 << 20
 _PIECE = 512 << 10
 #: A stream longer than this is decompressed by one thread, as it is read.
 _LONG = 4 << 20
-#: Compressed bytes decompressed at once: without a limit on output, a block whose checksum is wrong yields nothing.
-#: 4 kB hold at most about 90 blocks of 900,000 bytes.
+#: Compressed bytes decompressed at once. They can hold 4 GB: a block of runs takes 40 bytes.
 _STEP = 4096
-#: Plain blocks that a thread makes ahead of a piece, each of 900,000 bytes as a rule; the rest is made when asked for.
-_AHEAD = 32
-#: Output after which a stream's first block has passed its checksum: a block holds at most 900,000 bytes.
-_PROVEN = 1_000_000
+#: Plain bytes asked for at once; a block of the format has 900,000 as a rule.
+_OUTPUT = 1 << 20
+#: Plain bytes of one block at most: 900,000 in which five stand for a run of 259. What was made before the last so many
+#: belongs to blocks that have passed their checksums.
+_BLOCK = 900_000 // 5 * 259
+#: Plain bytes that a thread makes ahead of a piece; the rest is made when asked for.
+_AHEAD = 32 << 20
 
 
 class Readable(Protocol):
@@ -93,23 +95,22 @@ class _Decoder:
     def __init__(self) -> None:
         self._inner: bz2.BZ2Decompressor | None = None
         self._tail = b""
-        self._made = 0
+        self.proven = False  # whether a whole stream, or a block of one, has passed its checksum
         self.begin = 0  # where the current stream begins in the bytes fed last; 0 if before them
 
     @property
     def unfinished(self) -> bool:
         return self._inner is not None or bool(self._tail)
 
-    @property
-    def proven(self) -> bool:
-        """Whether a whole stream, or the first block of one, has passed its checksum."""
-        return self._made >= _PROVEN
+    def feed(self, data: bytes, position: int = 0) -> Iterator[bytes]:
+        """Plain bytes of what stands from ``position``, ``_OUTPUT`` at most at a time.
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Plain blocks. Raises OSError at what is not bzip2; then nothing of a damaged block has been yielded."""
+        Raises OSError at what is not bzip2; then nothing of a damaged block has been yielded.
+        """
         tail, self._tail = self._tail, b""
-        data, position = tail + data, 0
-        self.begin = 0
+        if tail:
+            data, position = tail + data[position:], 0
+        self.begin = position
         while position < len(data):
             if self._inner is None:
                 self.begin = max(0, position - len(tail))
@@ -122,19 +123,34 @@ class _Decoder:
                 self._inner = bz2.BZ2Decompressor()
             inner = self._inner
             step = data[position : position + _STEP]
-            out = inner.decompress(step)
+            for out in _checked(inner, step):
+                self.proven = True
+                yield out
             position += len(step)
-            self._made += len(out)
             if inner.eof:
-                self._made = max(self._made, _PROVEN)
+                self.proven = True
                 position -= len(inner.unused_data)
                 self._inner = None
-            if out:
-                yield out
 
     def drop(self) -> None:
         """Give up the current stream."""
         self._inner, self._tail = None, b""
+
+
+def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
+    """What ``data`` adds, in parts; a block's only once its checksum was compared, so at most a block is held."""
+    held: deque[bytes] = deque()
+    size = 0
+    while (out := inner.decompress(data, _OUTPUT)) or data:
+        data = b""
+        held.append(out)
+        size += len(out)
+        while size - len(held[0]) >= _BLOCK:
+            size -= len(held[0])
+            yield held.popleft()
+        if inner.eof:
+            break
+    yield from filter(None, held)  # nothing more came: the last block's checksum was compared, too
 
 
 class _Lost(NamedTuple):
@@ -158,13 +174,12 @@ class _Work:
     def _output(self) -> Iterator[bytes | _Lost]:
         begin = 0
         while True:
-            data = self.piece.data[begin:] if begin else self.piece.data
             try:
-                yield from self.decoder.feed(data)
+                yield from self.decoder.feed(self.piece.data, begin)
                 return
             except OSError as error:
                 self._failed = self._failed or not self.decoder.proven
-                broken = begin + self.decoder.begin
+                broken = self.decoder.begin
                 self.decoder.drop()
                 excerpt = self.piece.data[broken : broken + EXCERPT_BYTES]
                 yield _Lost(self.piece.offset + broken, f"cannot be decompressed: {error}", excerpt)
@@ -173,8 +188,13 @@ class _Work:
                     return
                 begin = match.start()
 
-    def ahead(self, count: int) -> None:
-        self._made += itertools.islice(self._source, count)
+    def ahead(self, size: int) -> None:
+        """Makes so many bytes, or the first that are lost, before they are asked for."""
+        for made in self._source:
+            self._made.append(made)
+            size -= len(made) if isinstance(made, bytes) else size
+            if size <= 0:
+                return
 
     def output(self) -> Iterator[bytes | _Lost]:
         return itertools.chain(self._made, self._source)

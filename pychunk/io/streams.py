@@ -13,6 +13,7 @@ from .bzip2 import Block
 from .documents import DeadLetter, DeadLetters
 
 _READ = 1 << 20
+_SMALL = 64 << 10
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"7z\xbc\xaf": "7z"}
 _ENDINGS = (".gz", ".bz2", ".zst", ".7z")
 
@@ -30,6 +31,28 @@ def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int
 
     What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
     """
+    return _joined(_decompressed(file, name, dead_letters, threads))
+
+
+def _joined(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Small blocks joined to ``_SMALL``: thousands of streams may follow each other, each of a few bytes."""
+    held = bytearray()
+    for block in blocks:
+        if not held and (block.gap or len(block.data) >= _SMALL):
+            yield block
+            continue
+        held += block.data
+        last = block._replace(data=b"", gap=False)
+        if block.gap or len(held) >= _SMALL:
+            yield last._replace(data=bytes(held))
+            held.clear()
+            if block.gap:
+                yield block
+    if held:
+        yield last._replace(data=bytes(held))
+
+
+def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads: int) -> Iterator[Block]:
     head = file.read(4)
     source = _Prefixed(head, file)
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
@@ -41,8 +64,8 @@ def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int
         for block in sevenzip.blocks(file, _READ) if kind == "7z" else read(source):
             source.position = max(source.position, block.bytes_read)  # an archive is not read through the source
             yield block
-    except (zlib.error, EOFError, OSError, pa.ArrowException) as error:
-        reason = f"cannot be read further: {error}"
+    except (zlib.error, EOFError, OSError, pa.ArrowException, MemoryError) as error:
+        reason = f"cannot be read further: {error or type(error).__name__}"
         dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))
         yield Block(b"", source.position, gap=True)
 
