@@ -5,6 +5,7 @@ import gzip
 import io
 import random
 import re
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -242,6 +243,18 @@ def test_a_truncated_file_gives_all_complete_pages(
     assert any("cut off" in letter.reason for letter in letters)
 
 
+def test_a_block_is_yielded_in_parts_and_only_after_its_checksum() -> None:
+    run = bz2.compress(b"a" * 40_000_000)  # one block, of 40 bytes
+    found, letters = blocks_of(run * 3)
+    assert [sum(len(block.data) for block in found), letters] == [120_000_000, []]
+    assert max(len(block.data) for block in found) <= 1 << 20
+    wrong = bytearray(run)
+    wrong[10] ^= 1  # the first block's checksum
+    found, letters = blocks_of(run + bytes(wrong) + run)
+    assert [letter.position for letter in letters] == [f"compressed byte {len(run)}"]
+    assert b"".join(block.data for block in found) == b"a" * 80_000_000
+
+
 def test_a_truncated_gzip_file(tmp_path: Path, streams_of_pages: list[bytes]) -> None:
     data = gzip.compress(b"".join(streams_of_pages[:4]))
     found, letters = read(write(tmp_path, data[: len(data) // 2], "dump.xml.gz"))
@@ -294,6 +307,56 @@ def test_broken_pages_are_letters_of_their_own(tmp_path: Path) -> None:
         assert plain[offset : offset + 200].startswith(letter.excerpt)
     with pytest.raises(ValueError, match="pass dead_letters="):
         rows(open_source(path))
+
+
+@pytest.mark.parametrize("ns", ["--5", "", "x", "1.5", "9" * 5000, "2147483648", "-2147483649", "٣"])
+@pytest.mark.parametrize("namespaces", [(0,), None])
+def test_a_namespace_that_is_no_number_is_a_letter(tmp_path: Path, ns: str, namespaces: tuple[int] | None) -> None:
+    bad = page(2, "x").replace(b"<ns>0</ns>", f"<ns>{ns}</ns>".encode())
+    path = write(tmp_path, HEAD + page(1, "a") + bad + page(3, "b") + FOOT, "dump.xml")
+    found, letters = read(path, namespaces=namespaces)
+    assert ids(found) == ["1", "3"]
+    offset = len(HEAD + page(1, "a")) + 2
+    assert [(letter.source, letter.position) for letter in letters] == [(path, f"byte {offset} of the XML")]
+    assert "<ns> must be a whole number" in letters[0].reason
+    assert len(letters[0].reason) < 200
+
+
+def test_namespaces_of_the_head_that_cannot_be_read_leave_the_others(tmp_path: Path) -> None:
+    wrong = b'<namespace>No key</namespace><namespace key="--5">Odd</namespace><namespace key="%s">L</namespace>'
+    head = HEAD.replace(b"<namespaces>", b"<namespaces>" + wrong % (b"9" * 5000))
+    path = write(tmp_path, head + page(1, "[[Datei:x.png|mini]]a [[Kategorie:K]]") + FOOT, "dump.xml")
+    found, letters = read(path)
+    assert [row["text"] for row in found] == ["a"]
+    assert [letter.reason.partition("; ")[0] for letter in letters] == [
+        f"siteinfo: the key of namespace '{name}' must be a whole number" for name in ("No key", "Odd", "L")
+    ]
+    assert all(letter.position == "byte 0 of the XML" for letter in letters)
+
+
+DEEP = 300_000
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (HEAD + b"<page><title>x</title>" + b"<a>" * DEEP + b"</a>" * DEEP + b"</page>" + FOOT, "nested more than 100"),
+        (HEAD + b"<page><title>x</title>" + b"<a>" * DEEP + b"</page>" + FOOT, "nested more than 100"),
+        (b"<siteinfo>" + b"<a>" * 100_000 + b"</siteinfo>" + page(1, "x"), "nested more than 100"),
+        (b"<siteinfo " * 90_000 + page(1, "x"), "bytes outside pages"),
+        (b"<mediawiki " * 90_000 + page(1, "x") + FOOT, "bytes outside pages"),
+        (b"<?xml " * DEEP + page(1, "x"), "bytes outside pages"),
+        (HEAD + b"<page>" * DEEP + page(1, "x") + FOOT, "has no end before the next one begins"),
+        (HEAD + b"<page></page>junk" * 30_000 + FOOT, "bytes outside pages"),
+        (gzip.compress(HEAD) + gzip.compress(b"<page>junk") * 20_000, "no end"),
+    ],
+    ids=["nested", "unclosed", "nested-siteinfo", "siteinfo", "mediawiki", "xml", "page", "pages", "gzip-members"],
+)
+def test_hostile_tags_take_time_in_proportion(tmp_path: Path, data: bytes, reason: str) -> None:
+    begun = time.process_time()
+    _, letters = read(write(tmp_path, data, "dump.xml"))
+    assert any(reason in letter.reason for letter in letters)
+    assert time.process_time() - begun < 5
 
 
 def test_bytes_outside_pages_are_told(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -211,6 +212,38 @@ def test_wikiextractor_output_with_breaks(tmp_path: Path) -> None:
     assert [row["id"] for row in found] == ["12", "13", "12"]
     reasons = [letter.reason for letter in letters]
     assert [reason[:13] for reason in reasons] == ["the document ", "text outside ", "invalid UTF-8", "the document "]
+
+
+@pytest.mark.parametrize(
+    ("data", "documents", "letters"),
+    [
+        (b'<doc id="1">\n' * 80_000 + DOCS, 2, 80_000),
+        (b'<doc id="1">\n' * 80_000, 0, 1),
+        (b"x</doc>\n" * 400_000, 0, 1),
+        (b"</doc>\n" * 400_000, 0, 3),
+        (b"junk\n" + DOCS.replace(b"</doc>", b"</doc>\njunk") * 20_000, 40_000, 40_001),
+        (b"<doc " + b'a="x"b' * 200_000 + b">\n</doc>\n", 1, 0),
+        (b"<doc " + b'a="x" ' * 200_000 + b">\n</doc>\n", 1, 0),
+        (b'<doc a="' + b" " * 3_000_000 + b">\n</doc>\n", 1, 0),
+    ],
+    ids=["unclosed", "no-end", "ends-in-text", "ends", "between", "attributes", "more-attributes", "spaces"],
+)
+def test_hostile_wikiextractor_output_takes_time_in_proportion(
+    tmp_path: Path, data: bytes, documents: int, letters: int
+) -> None:
+    (tmp_path / "wiki_00").write_bytes(data)
+    begun = time.process_time()
+    found, told = read(tmp_path / "wiki_00")
+    assert (len(found), len(told)) == (documents, letters)
+    assert time.process_time() - begun < 5
+
+
+def test_attributes_of_wikiextractor_output(tmp_path: Path) -> None:
+    head = '<doc id="1" revid="" url="https://a/?b=1&c" title="A "quoted" one = 1 &lt;"   >\n\nText.\n</doc>\n'
+    (tmp_path / "wiki_00").write_text(head)
+    found, letters = read(tmp_path / "wiki_00")
+    assert letters == []
+    assert (found[0]["id"], found[0]["url"], found[0]["title"]) == ("1", "https://a/?b=1&c", 'A "quoted" one = 1 <')
 
 
 def test_wikiextractor_json_is_json_lines(tmp_path: Path) -> None:

@@ -182,12 +182,21 @@ def test_time_grows_with_length_alone(unit: str) -> None:
         ("", "'", ""),
         ("", "'''a ", ""),
         ("<sup>", " ", "</sup>"),
+        ("{{convert|", "1", "x|km}}"),
+        ("{{convert|", "1.", "x|km}}"),
     ],
 )
 def test_long_runs_take_no_long_time(before: str, run: str, after: str) -> None:
     begun = time.process_time()
     clean(before + run * (400_000 // len(run)) + after)
     assert time.process_time() - begun < 5
+
+
+def test_short_lines_of_a_paragraph_take_time_in_proportion() -> None:
+    begun = time.process_time()
+    text = clean("ab\n" * 1_400_000)
+    assert time.process_time() - begun < 20
+    assert text == " ".join(["ab"] * 1_400_000)
 
 
 def sample(data: Path) -> list[tuple[str, str]]:

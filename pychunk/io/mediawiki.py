@@ -24,11 +24,19 @@ MAX_PAGE_BYTES = 64 << 20
 COLUMNS = (("title", pa.string()), ("ns", pa.int32()), ("redirect", pa.string()), ("timestamp", pa.string()))
 
 _BEGIN, _END = b"<page>", b"</page>"
-_NS = re.compile(rb"<ns>\s*(-?\d+)\s*</ns>")
-_SITE = re.compile(rb"<siteinfo\b.*?</siteinfo>", re.DOTALL)
-_FURNITURE = re.compile(rb"<\?xml\b[^>]*>|</?mediawiki\b[^>]*>|<siteinfo\b.*?</siteinfo>", re.DOTALL)
+_NS = re.compile(rb"<ns>\s*(-?\d{1,9})\s*</ns>")
+_SITE_BEGIN, _SITE_END = b"<siteinfo", b"</siteinfo>"
+_FURNITURE = re.compile(rb"<\?xml\b[^<>]*>|</?mediawiki\b[^<>]*>")
+_WHOLE = re.compile(r"-?[0-9]{1,10}")
 _REDIRECT_TEXT = re.compile(r"\s*#redirect[\s:]*\[\[([^\]|#]*)", re.IGNORECASE)
 _HEAD_BYTES = 1 << 20
+#: Elements open at once; pages of dumps have 4.
+_DEPTH = 100
+#: What is read of a page, and of a dump's head, by path below the root.
+_PAGE = frozenset(
+    {("title",), ("ns",), ("id",), ("redirect",), *(("revision", x) for x in ("timestamp", "model", "text"))}
+)
+_NAMESPACE = ("namespaces", "namespace")
 
 #: Namespace names by number, as a tuple so that it can be a key.
 Namespaces = tuple[tuple[int, str], ...]
@@ -83,11 +91,11 @@ class _Scan:
 
     def __init__(self, file: str, dead_letters: DeadLetters, max_bytes: int) -> None:
         self._file, self._dead_letters, self._max = file, dead_letters, max_bytes
-        self._held = b""  # bytes not dealt with yet, from a page's begin if inside
+        self._held = bytearray()  # bytes not dealt with yet, from a page's begin if inside; what leaves is not moved
         self._offset = 0  # of the first of them in the plain dump
         self._searched = 0
         self._inside = False
-        self._outside = b""
+        self._outside = bytearray()
         self._outside_offset = 0
         self._namespaces: Namespaces = ()
         self._opened = self._closed = self._gap = False
@@ -120,7 +128,7 @@ class _Scan:
                 self._letter(self._offset, "the page has no end before the next one begins", self._held)
                 self._drop(again)
             end = end + len(_END) - max(0, again)
-            yield RawPage(self._file, self._held[:end], self._offset, self._namespaces, block.bytes_read)
+            yield RawPage(self._file, bytes(self._held[:end]), self._offset, self._namespaces, block.bytes_read)
             self._drop(end)
             self._inside, self._searched = False, 0
 
@@ -135,7 +143,7 @@ class _Scan:
             self._letter(self._offset, "the dump does not end with </mediawiki>: it is cut off", b"")
 
     def _drop(self, count: int) -> None:
-        self._held = self._held[count:]
+        del self._held[:count]
         self._offset += count
 
     def _pass(self, count: int) -> None:
@@ -148,77 +156,116 @@ class _Scan:
 
     def _between(self) -> None:
         """Looks at what stood before a page: white space, a dump's head or foot, or something that is lost."""
-        outside, self._outside = self._outside.strip(), b""
+        outside, self._outside = bytes(self._outside).strip(), bytearray()
         lost, self._lost = self._lost, False
         if not outside:
             return
         begin, end = outside.rfind(b"<mediawiki"), outside.rfind(b"</mediawiki>")
         if begin >= 0 or end >= 0:
             self._opened, self._closed = True, end > begin
-        site = _SITE.search(outside)
-        if site is not None:
-            self._namespaces = self._read_site(site[0])
-        rest = _FURNITURE.sub(b"", outside).strip()
+        rest = _FURNITURE.sub(b"", self._without_site(outside)).strip()
         if rest and not lost:
             self._letter(self._outside_offset, "bytes outside pages", rest)
 
-    def _read_site(self, data: bytes) -> Namespaces:
+    def _without_site(self, outside: bytes) -> bytes:
+        """What stands beside siteinfo, which says the namespaces from here on."""
+        kept, position = [], 0
+        while (begin := outside.find(_SITE_BEGIN, position)) >= 0:
+            end = outside.find(_SITE_END, begin)
+            if end < 0:
+                break  # nor has any further on one
+            kept.append(outside[position:begin])
+            position = end + len(_SITE_END)
+            self._read_site(outside[begin:position])
+        return b"".join([*kept, outside[position:]])
+
+    def _read_site(self, data: bytes) -> None:
+        """The namespaces that can be read; those that cannot are told."""
+        names: list[tuple[int, str]] = []
         try:
-            return _read_site(data)
-        except (expat.ExpatError, ValueError, UnicodeDecodeError) as error:
+            for attributes, name in Parsed(data).namespaces:
+                number = _number(attributes.get("key", ""))
+                if number is None:
+                    reason = f"siteinfo: the key of namespace {_short(name)} must be a whole number; got "
+                    reason += _short(attributes["key"]) if "key" in attributes else "none"
+                    self._letter(self._outside_offset, reason, data)
+                else:
+                    names.append((number, name))
+        except (expat.ExpatError, ValueError) as error:
             self._letter(self._outside_offset, f"siteinfo cannot be read: {error}", data)
-            return ()
+        self._namespaces = tuple(names)
 
     def _lose(self, reason: str) -> None:
         if self._inside:
             self._letter(self._offset, reason, self._held)
         self._offset += len(self._held)
-        self._held, self._inside, self._searched = b"", False, 0
+        self._held, self._inside, self._searched = bytearray(), False, 0
         self._lost = True
 
-    def _letter(self, offset: int, reason: str, data: bytes) -> None:
-        self._dead_letters(DeadLetter(self._file, f"byte {offset} of the XML", reason, data[:EXCERPT_BYTES]))
+    def _letter(self, offset: int, reason: str, data: bytes | bytearray) -> None:
+        self._dead_letters(DeadLetter(self._file, f"byte {offset} of the XML", reason, bytes(data[:EXCERPT_BYTES])))
 
 
 class Parsed:
-    """Texts of elements by path below the root, the last one of each, and attributes of some."""
+    """What is read of a page or of siteinfo: nothing is kept of other elements, however many there are.
+
+    ``texts`` are those of a page's elements by path below the root, of the last one of each; ``redirect`` is the target
+    that its element names, ``namespaces`` the attributes and text of each.
+
+    Raises:
+        expat.ExpatError: it is not well-formed.
+        ValueError: elements are nested beyond reason.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.texts: dict[tuple[str, ...], str] = {}
-        self.attributes: dict[tuple[str, ...], dict[str, str]] = {}
-        self.elements: list[tuple[tuple[str, ...], dict[str, str], str]] = []
+        self.redirect: str | None = None
+        self.namespaces: list[tuple[dict[str, str], str]] = []
         self._path: list[str] = []
-        self._open: list[list[str]] = []
+        self._kept: list[str] | None = None  # text of the innermost open element, if it is wanted
+        self._attributes: dict[str, str] = {}
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.buffer_size = 1 << 16
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
-        self._pending: list[dict[str, str]] = []
         parser.Parse(data, True)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._path.append(name)
-        self._open.append([])
-        self._pending.append(attributes)
+        if len(self._path) > _DEPTH:
+            raise ValueError(f"elements are nested more than {_DEPTH} deep")
+        path = tuple(self._path[1:])
+        wanted = path in _PAGE or path == _NAMESPACE
+        self._kept, self._attributes = ([], attributes) if wanted else (None, {})
+        if path == ("redirect",):
+            self.redirect = attributes.get("title")
 
     def _end(self, _: str) -> None:
-        path = tuple(self._path[1:])
-        self.texts[path] = text = "".join(self._open.pop())
-        attributes = self._pending.pop()
-        if attributes:
-            self.attributes[path] = attributes
-            self.elements.append((path, attributes, text))
+        if self._kept is not None:
+            path, text = tuple(self._path[1:]), "".join(self._kept)
+            if path == _NAMESPACE:
+                self.namespaces.append((self._attributes, text))
+            else:
+                self.texts[path] = text
+        self._kept = None
         self._path.pop()
 
     def _text(self, text: str) -> None:
-        self._open[-1].append(text)
+        if self._kept is not None:
+            self._kept.append(text)
 
 
-def _read_site(data: bytes) -> Namespaces:
-    elements = Parsed(data).elements
-    return tuple((int(facts["key"]), name) for path, facts, name in elements if path[-1:] == ("namespace",))
+def _number(text: str) -> int | None:
+    """A whole number that a column of 32 bits holds."""
+    if not _WHOLE.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
+        return None
+    return int(text)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
 @lru_cache(maxsize=16)
@@ -234,25 +281,35 @@ def rendered(found: Sequence[RawPage], wanted: Wanted) -> tuple[list[Document], 
         try:
             document = _document(page, wanted)
         except expat.ExpatError as error:
-            reason = f"the page is not well-formed XML: {error}"
-            position = f"byte {page.offset} of the XML"
-            letters.append(DeadLetter(page.file, position, reason, page.data[:EXCERPT_BYTES]))
+            letters.append(lost(page, f"the page is not well-formed XML: {error}"))
+            continue
+        except ValueError as error:
+            letters.append(lost(page, f"the page cannot be read: {error}"))
+            continue
+        except MemoryError:
+            letters.append(lost(page, f"the page of {page.size:,} bytes takes more memory than there is"))
             continue
         if document is not None:
             documents.append(document)
     return documents, letters
 
 
+def lost(page: RawPage, reason: str) -> DeadLetter:
+    """A page that cannot be read."""
+    return DeadLetter(page.file, f"byte {page.offset} of the XML", reason, page.data[:EXCERPT_BYTES])
+
+
 def _document(page: RawPage, wanted: Wanted) -> Document | None:
     parsed = Parsed(page.data)
     texts = parsed.texts
     title, text = texts.get(("title",), ""), texts.get(("revision", "text"), "")
-    target = parsed.attributes.get(("redirect",), {}).get("title")
-    number = texts.get(("ns",), "").strip()
-    if number.lstrip("-").isdecimal():
-        ns = int(number)
+    target = parsed.redirect
+    if ("ns",) in texts:
+        ns = _number(texts["ns",].strip())
+        if ns is None:
+            raise ValueError(f"<ns> must be a whole number of at most 32 bits; got {_short(texts['ns',])}")
     else:  # exports before 2011 say neither the namespace nor what is a redirect
-        ns = _namespace_of(title, page.namespaces)
+        ns = _namespaces(page.namespaces).get(title.partition(":")[0], 0) if ":" in title else 0
         match = _REDIRECT_TEXT.match(text)
         target = target or (match[1].strip() if match else None)
         if (wanted.namespaces and ns not in wanted.namespaces) or (target is not None and not wanted.redirects):
@@ -265,7 +322,6 @@ def _document(page: RawPage, wanted: Wanted) -> Document | None:
     return Document(texts.get(("id",), title), text, page.file, more, page.size, page.bytes_read)
 
 
-def _namespace_of(title: str, namespaces: Namespaces) -> int:
-    prefix, colon, _ = title.partition(":")
-    names = {name: number for number, name in namespaces if name}
-    return names.get(prefix, 0) if colon else 0
+@lru_cache(maxsize=16)
+def _namespaces(namespaces: Namespaces) -> dict[str, int]:
+    return {name: number for number, name in namespaces if name}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 _NAMED = re.compile(r"([A-Za-z0-9_\- ]{1,30}?)\s*=")
-_NUMBER = re.compile(r"[\d.,+\-−/⁄ ]*\d[\d.,/⁄]*")
+_NUMBER = re.compile(r"[\d.,+\-−/⁄ ]*\d[.,/⁄]*")
 _LANGUAGE = re.compile(r"lang-[a-z-]+|ipa-[a-z-]+")
 
 _MONTHS = [

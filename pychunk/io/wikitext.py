@@ -17,7 +17,7 @@ from .wiki_templates import Arguments, render
 _DEPTH = 100
 
 # Marks of our own are control characters, which XML cannot hold and which are removed from the text first.
-_DROPPED, _PIPE, _BREAK, _HELD = "\x01", "\x02", "\x03", "\x04"
+_DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON = "\x01", "\x02", "\x03", "\x04", "\x05"
 _CONTROLS = re.compile("[\x00-\x08]")
 
 #: Namespace names that dumps do not list: aliases of File in large Wikipedias.
@@ -426,13 +426,13 @@ def _lines(text: str) -> str:
             if not line:
                 continue
         if last == "p" and not out[-1].endswith(_BREAK):
-            out[-1] += " " + line
+            out.append(_GOES_ON + line)
         else:
             if last == "-":
                 out.append("")
             out.append(line)
         last = "p"
-    joined = "\n".join(out)
+    joined = "\n".join(out).replace("\n" + _GOES_ON, " ")
     joined = _entities(joined).replace("\xa0", " ").replace("\t", " ")
     joined = _SPACES.sub(" ", joined)
     if _BREAK in joined:
