@@ -183,4 +183,5 @@ PYBIND11_MODULE(_core, m) {
   bind_recursive(m);
   bind_segment(m);
   bind_encode(m);
+  bind_json(m);
 }

@@ -68,5 +68,6 @@ inline Unit unit_from(const std::string& name) {
 // The files that bind the parts of the module.
 void bind_segment(py::module_& m);
 void bind_encode(py::module_& m);
+void bind_json(py::module_& m);
 
 }  // namespace pychunk

@@ -53,6 +53,10 @@ __all__ = [
 
 version: str = _core.__version__
 hash128 = _core.hash128
+read_json_lines = _core.read_json_lines
+json_keys = _core.json_keys
+#: What a JSON value may be, as ``read_json_lines`` numbers it; the last is a string with half a surrogate pair.
+JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
 word_lists = _core.word_lists
 dot = _core.dot
 isa = _core.isa

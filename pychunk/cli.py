@@ -16,7 +16,7 @@ from rich.text import Text
 from . import bench_cli, engine, eval_cli, index_cli, ingest_cli, model_cli
 from . import cli_options as given
 from .chunks import Chunk, ChunkBatch
-from .cli_batches import Shares, counted, progress_bar, rate_of, segmented
+from .cli_batches import LeftOut, Shares, counted, progress_bar, rate_of, segmented
 from .cli_errors import readable_errors
 from .cli_outputs import Overwrite, check_output
 from .io import readers, writers
@@ -94,7 +94,7 @@ def segment(
     overlap: given.Overlap = 0,
     vectors: given.Vectors = None,
     wrap: given.Wrap = True,
-    on_error: Annotated[str, typer.Option(help="Rows that are not text: raise or skip.")] = "raise",
+    on_error: Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")] = "raise",
     size: given.Size = None,
     unit: given.Unit = None,
     threshold: given.Threshold = None,
@@ -126,16 +126,18 @@ def segment(
         )
         made = Segmenter(**options, threads=threads, on_error=on_error)
         shares = Shares()
-        batches = segmented(made, inputs, column, id_column, summary_column, limit, shares)
+        left_out = LeftOut()
+        tell = left_out if on_error == "skip" else readers.refuse
+        batches = segmented(made, inputs, column, id_column, summary_column, limit, shares, tell)
         if output is None:
             _show(batches)
         else:
-            _write(batches, output, shares)
+            _write(batches, output, shares, left_out)
 
 
-def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares) -> None:
-    errors = Console(stderr=True)
-    documents = chunks = size = left_out = 0
+def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares, left_out: LeftOut) -> None:
+    errors = left_out.console
+    documents = chunks = size = 0
     begun = time.monotonic()
     bar = progress_bar("segment", errors)
     with writers.Writer(output) as writer, bar:
@@ -144,12 +146,9 @@ def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Share
         for out, bytes_ in batches:
             writer.write(out.table)
             documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
-            left_out += len(out.errors)
             rate = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}"
             bar.update(task, completed=shares.done, rate=rate)
-            for error in out.errors[:20]:
-                bar.console.print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
-    skipped = f", {left_out} rows left out" if left_out else ""
+    skipped = f", {left_out.count:,} left out" if left_out.count else ""
     errors.print(
         f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}{skipped}: {output}",
         highlight=False,
@@ -163,8 +162,6 @@ def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
             console.print(_header(chunk))
             console.print(Text(chunk.text))
             console.print()
-        for error in out.errors:
-            Console(stderr=True).print(Text(f"left out row {error.row}: {error.reason}", style="yellow"))
 
 
 def _header(chunk: Chunk) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from .chunks import ChunkBatch
 from .io import readers
+from .io.documents import DeadLetter, DeadLetters
+from .io.tables import Part
 from .segmenter import Segmenter
 
 
@@ -28,6 +32,20 @@ class Shares:
         return lambda done, total: self.show(begun + (stop - begun) * done / max(1, total))
 
 
+class LeftOut:
+    """What is told of documents that could not be read: the first 20, and how many there are."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, soft_wrap=True)
+        self.count = 0
+
+    def __call__(self, letter: DeadLetter) -> None:
+        self.count += 1
+        if self.count <= 20:
+            place = "" if letter.position == "whole file" else f", {letter.position}"
+            self.console.print(Text(f"left out {letter.source}{place}: {letter.reason}", style="yellow"))
+
+
 def segmented(
     made: Segmenter,
     inputs: list[str],
@@ -36,21 +54,23 @@ def segmented(
     summary_column: str | None,
     limit: int | None,
     shares: Shares,
+    dead_letters: DeadLetters = readers.refuse,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done."""
     first = 0
-    wanted = [name for name in (column, id_column, summary_column) if name] if column else None
+    others = [summary_column] if summary_column else []
     total = readers.size_of(inputs)
     before = 0
     for path in inputs:
         size = readers.size_of([path])
         rows, start = 0, first
-        for table in readers.read(path, columns=wanted):
+        is_text = path == "-" or readers.kind_of(path) in readers.TEXT
+        for part in readers.read(path, column=column, id_column=id_column, others=others, dead_letters=dead_letters):
+            table = part.table
             if limit is not None:
                 table = table.slice(0, max(0, limit - first))
                 if table.num_rows == 0:
                     return
-            is_text = path == "-" or readers.kind_of(path) in readers.TEXT
             arguments: dict[str, Any] = {"first_document": first}
             if summary_column is not None:
                 by_title = getattr(made.method, "summary", None) == "title"
@@ -61,13 +81,33 @@ def segmented(
                 size, rows * size // max(1, _rows(path, rows, None if limit is None else limit - start))
             )
             share = read / total if total else 0.0
-            out = made(table, column="text" if is_text else column, ids=ids, progress=shares.within(share), **arguments)
+            try:
+                out = made(table, column=part.column or column, ids=ids, progress=shares.within(share), **arguments)
+            except (ValueError, TypeError) as error:
+                raise _placed(error, path, part) from None
+            for row, reason in out.errors:
+                dead_letters(DeadLetter(path, _place(part, row - first), reason))
             first += out.documents
             shares.done = share
             yield out, text_bytes(out)
         before += size
     if first == 0:  # a file without documents becomes a table without rows
         yield made([], ids=[] if id_column else None), 0
+
+
+def _placed(error: ValueError | TypeError, path: str, part: Part) -> Exception:
+    """An error about a row of a table, as one about a row or line of a file, with the command line's remedy."""
+    found = re.match(
+        r"row (\d+): (.*?)( \(\d+ more rows cannot be used\))?; mend it or pass on_error='skip'$", str(error)
+    )
+    if found is None:
+        return error
+    place = _place(part, int(found[1]))
+    return ValueError(f"{path}, {place}: {found[2]}{found[3] or ''}; mend it, or segment with --on-error skip")
+
+
+def _place(part: Part, row: int) -> str:
+    return f"{part.unit} {part.numbers[row]}"
 
 
 def _rows(path: str, seen: int, limit: int | None) -> int:

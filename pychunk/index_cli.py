@@ -145,15 +145,13 @@ def _batches(
 def _holds_chunks(path: str) -> bool:
     if path == "-" or readers.kind_of(path) in readers.TEXT:
         return False
-    for table in readers.read(path):
-        return set(ingest.REQUIRED) <= set(table.column_names)
-    return False
+    return set(ingest.REQUIRED) <= set(readers.names_of(path))
 
 
 def _whole_documents(path: str) -> Iterator[pa.Table]:
     """Tables of a file of chunks, each document in one: adding part of one would replace the other part."""
     held: pa.Table | None = None
-    for table in readers.read(path):
+    for table in readers.read_all(path):
         joined = table if held is None else pa.concat_tables([held, table])
         document = np.asarray(joined["document"])
         changes = np.flatnonzero(np.diff(document))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -224,3 +225,60 @@ def test_other_commands_replace_nothing_unasked(tmp_path: Path) -> None:
         assert message in done.output
     assert (tmp_path / "mine.json").read_text() == "mine\n"
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["a.md"]
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, str]:
+    result = RUNNER.invoke(
+        app, ["segment", *arguments, "-m", "sentence", "-o", str(folder / "out.jsonl"), "--overwrite"]
+    )
+    return result.exit_code, result.output
+
+
+def test_what_cannot_be_read_is_named_by_file_and_line_or_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(
+        b'{"text": "One."}\n{broken\n{"text": "\xff"}\nnull\n{"text": null}\n{"text": 5}\n{"text": "Two."}\n'
+    )
+    status, said = run(tmp_path, str(path))
+    assert (status, f"{path}, line 2: expected a key" in said) == (2, True)
+    status, said = run(tmp_path, str(path), "--on-error", "skip")
+    assert status == 0
+    assert [int(line) for line in re.findall(rf"left out {path}, line (\d+): ", said)] == [2, 3, 4, 6, 5]
+    assert "5 left out" in said
+    assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["One.", "Two."]
+
+
+def test_a_row_that_is_no_text_is_named_with_the_remedy(tmp_path: Path) -> None:
+    table = pa.table({"text": pa.array([b"One.", b"no\xff", None], pa.binary())})
+    pq.write_table(table, path := tmp_path / "in.parquet")
+    status, said = run(tmp_path, str(path), "--column", "text")
+    assert status == 2
+    assert f"{path}, row 2: invalid UTF-8 at byte 2 (1 more rows cannot be used)" in said or "row 3" in said
+    assert "--on-error skip" in said
+    status, said = run(tmp_path, str(path), "--column", "text", "--on-error", "skip")
+    assert (status, f"left out {path}, row 2: invalid UTF-8 at byte 2" in said) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.txt", b"%PDF-1.7\n%\xe2\xe3", "a PDF, not text"),
+        ("a.md", b"PK\x03\x04\x14\0", "a ZIP archive"),
+        ("a.txt", "text".encode("utf-16"), "UTF-16"),
+        ("a.txt", "text".encode("utf-16-le"), "UTF-16"),
+        ("a.txt", b"fine, but \xff", "invalid UTF-8 at byte 10"),
+    ],
+)
+def test_what_is_no_text_is_called_what_it_is(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    (tmp_path / "b.txt").write_text("One.")
+    status, said = run(tmp_path, str(tmp_path / name), str(tmp_path / "b.txt"))
+    assert (status, message in said, str(tmp_path / name) in said) == (2, True, True)
+    status, said = run(tmp_path, str(tmp_path / name), str(tmp_path / "b.txt"), "--on-error", "skip")
+    assert (status, message in said) == (0, True)
+    assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["One."]
+
+
+def test_a_folder_says_how_folders_are_read(tmp_path: Path) -> None:
+    status, said = run(tmp_path, str(tmp_path))
+    assert (status, "is a folder: name its files" in said) == (2, True)

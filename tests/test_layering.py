@@ -53,7 +53,7 @@ ALLOWED = {
     "functions": {"_native", "_arrow", "batch", "chunks", "engine", "options", "progress", "segmenter"},
     "retrieval": {"durable", "_native", "encoders", "retrieval", "segmenter"},
     "integrations": {"_native", "batch", "chunks", "functions", "per_document", "segmenter"},
-    "io": {"batch", "durable", "io"},
+    "io": {"_native", "batch", "durable", "io"},
     "ingest": {"batch", "durable", "ingest", "io", "per_document", "segmenter", "staged"},
     "cli_errors": set(),
     "cli_options": set(),

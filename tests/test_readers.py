@@ -21,7 +21,6 @@ import pychunk
 from pychunk.io.bzip2 import Block
 from pychunk.io.documents import DeadLetter
 from pychunk.io.source import KINDS, kind_of, open_source
-from pychunk.io.tables import jsonl
 
 ENVIRONMENT = {
     **os.environ,
@@ -130,33 +129,6 @@ def test_a_broken_line_ends_nothing(tmp_path: Path, pack: object, end: bytes) ->
         ("1", "a"), ("6", "b"), ("10", "f"), ("12", "g")
     ]  # fmt: skip
     assert [letter.position for letter in letters] == [f"line {i}" for i in (2, 4, 5, 7, 8, 9, 11)]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([line for line in LINES if line.isascii()]), max_size=30), st.integers(1, 200))
-def test_jsonl_is_read_as_line_by_line(lines: list[bytes], size: int) -> None:
-    data = b"\n".join(lines)
-    letters: list[DeadLetter] = []
-    blocks = [Block(data[i : i + size], i) for i in range(0, len(data), size)]
-    parts = list(jsonl(blocks, "f", letters.append))
-    found = {number: row for part in parts for number, row in zip(part.numbers, part.table.to_pylist())}
-    expected = {number: row for number, line in enumerate(lines, 1) if (row := parsed(line)) is not None}
-    assert {number: without_nulls(row) for number, row in found.items()} == expected
-    broken = [number for number, line in enumerate(lines, 1) if line and number not in expected]
-    assert [letter.position for letter in letters] == [f"line {number}" for number in broken]
-
-
-def parsed(line: bytes) -> dict | None:
-    """A line's object, if it holds one, as Python reads it."""
-    try:
-        made = json.loads(line)
-    except ValueError:
-        return None
-    return without_nulls(made) if isinstance(made, dict) else None
-
-
-def without_nulls(row: dict) -> dict:
-    return {key: value for key, value in row.items() if value is not None}
 
 
 def test_missing_columns_are_errors(tmp_path: Path) -> None:

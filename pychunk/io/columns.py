@@ -43,7 +43,7 @@ def runs(
     """What ``rows.documents`` yields, part by part; only parts with something broken pass through it."""
     for part in parts:
         if column is None:
-            column = rows.only_text(part.table, file)
+            column = rows.text_of(part, file)
         run = _whole(part, file, columns, column, id_column, metadata)
         if run is None:
             found = list(
@@ -96,11 +96,24 @@ def _whole(
     name = id_column or "id"
     ids = _names(table.column(name)) if name in table.column_names else None
     if ids is None:
-        ids = pa.array(rows.ids(part, file, id_column), pa.string())
+        found = rows.ids(part, file, id_column)
+        ids = None if _unreadable(found) else pa.array(found, pa.string())
     files = pa.repeat(pa.scalar(file, pa.string()), table.num_rows)
-    more = [pa.array(rows.strings(table, name), pa.string()) for name in metadata]
+    if part.unit == "line":
+        more = [table.column(name).cast(pa.string()) for name in metadata]
+    else:
+        values = [rows.strings(table, name) for name in metadata]
+        if any(map(_unreadable, values)):
+            return None
+        more = [pa.array(each, pa.string()) for each in values]
+    if ids is None:
+        return None
     sizes = np.asarray(pc.binary_length(texts), dtype=np.int64)
     return Run(pa.table([ids, texts, files, *more], schema=columns), sizes, file, part.bytes_read)
+
+
+def _unreadable(values: Sequence[str | None]) -> bool:
+    return any(isinstance(value, rows.Unreadable) for value in values)
 
 
 def _valid(values: pa.ChunkedArray) -> pa.ChunkedArray | None:

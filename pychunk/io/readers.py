@@ -1,57 +1,97 @@
-"""Documents from single files as tables with all their columns: what the commands read. What is broken is an error."""
+"""Documents from single files as parts with their columns: what the commands read. What is broken is an error."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import pyarrow as pa
 
-from . import streams, tables
-from .documents import DeadLetter
+from . import json_lines, streams, tables, text_files
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from .tables import Part
 
 TEXT = (".txt", ".md")
-KNOWN = (*TEXT, ".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow")
+JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+KNOWN = (*TEXT, *JSON_LINES, ".parquet", ".arrow")
 
 
 def kind_of(path: str) -> str:
     """The ending that says how a file is read; ValueError, listing the known ones, for another."""
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a folder: name its files, as in {path.rstrip('/')}/*.md, or use pychunk ingest")
     for ending in KNOWN:
         if path.lower().endswith(ending):
             return ending
     raise ValueError(f"{path}: unknown kind of file; pychunk reads {', '.join(KNOWN)} and - (standard input)")
 
 
-def read(path: str, *, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """Tables of the documents in one file; ``columns`` limits what Parquet files are asked for.
+def refuse(letter: DeadLetter) -> NoReturn:
+    """Ends reading at what is broken."""
+    raise ValueError(f"{letter.source}, {letter.position}: {letter.reason}")
 
-    A text file is one document: a table with the columns ``file`` and ``text``.
+
+def read(
+    path: str,
+    *,
+    column: str | None = None,
+    id_column: str | None = None,
+    others: Sequence[str] = (),
+    dead_letters: DeadLetters = refuse,
+) -> Iterator[Part]:
+    """The documents of one file; with ``column`` Parquet files are asked for the columns named here alone.
+
+    A text file is one document: a table with the columns ``file`` and ``text``. JSON Lines have the columns that are
+    named here and are there, as strings.
 
     Raises:
-        ValueError: an unknown kind of file, or one that is broken.
+        ValueError: an unknown kind of file, or one that is broken, unless ``dead_letters`` takes that.
         FileNotFoundError: there is none.
     """
-    if path == "-":
-        yield _one("-", sys.stdin.buffer.read())
-        return
-    kind = kind_of(path)
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"{path}: no such file")
-    size = Path(path).stat().st_size
+    kind = ".txt" if path == "-" else _kind_of_existing(path)
     if kind in TEXT:
-        yield _one(path, Path(path).read_bytes())
-    elif kind == ".arrow":
-        with pa.memory_map(path) as source:
-            yield from (part.table for part in tables.arrow(source, path, size, _refuse))
-    else:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        text, reason, at = text_files.decoded(data)
+        if reason:
+            dead_letters(DeadLetter(path, "whole file", reason, data[at:][:EXCERPT_BYTES]))
+            return
+        table = pa.table({"file": pa.array([path]), "text": pa.array([text], pa.large_string())})
+        yield Part(table, "document", [1], len(data), "text")
+    elif kind in JSON_LINES:
         with open(path, "rb") as file:
-            if kind == ".parquet":
-                parts = tables.parquet(file, path, size, _refuse, columns)
-            else:
-                parts = tables.jsonl(streams.blocks(file, path, _refuse), path, _refuse)
+            blocks = streams.blocks(file, path, dead_letters)
+            found = json_lines.parts(
+                blocks, path, dead_letters, column=column, id_column=id_column, metadata=others, keep_nulls=True
+            )
+            for part in found:
+                nulls = {name: part.table.column(name).null_count for name in (id_column, *others) if name}
+                absent = [name for name, count in nulls.items() if count == len(part.table)]
+                yield part._replace(table=part.table.drop_columns(absent))
+    else:
+        wanted = [column, *(name for name in (id_column, *others) if name)] if column else None
+        yield from _binary(path, kind, wanted, dead_letters)
+
+
+def read_all(path: str) -> Iterator[pa.Table]:
+    """Tables with every column of a file, in types of their own: what chunks are read with."""
+    kind = _kind_of_existing(path)
+    if kind in JSON_LINES:
+        with open(path, "rb") as file:
+            parts = json_lines.typed(streams.blocks(file, path, refuse), path, refuse)
             yield from (part.table for part in parts)
+    else:
+        yield from (part.table for part in _binary(path, kind, None, refuse))
+
+
+def names_of(path: str) -> list[str]:
+    """The columns of a file, as its first rows have them."""
+    kind = _kind_of_existing(path)
+    if kind in JSON_LINES:
+        with open(path, "rb") as file:
+            return json_lines.keys_of(streams.blocks(file, path, refuse), path)
+    return next((part.table.column_names for part in _binary(path, kind, None, refuse)), [])
 
 
 def size_of(paths: list[str]) -> int:
@@ -59,9 +99,18 @@ def size_of(paths: list[str]) -> int:
     return 0 if "-" in paths else sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
 
 
-def _refuse(letter: DeadLetter) -> NoReturn:
-    raise ValueError(f"{letter.source}, {letter.position}: {letter.reason}")
+def _kind_of_existing(path: str) -> str:
+    kind = kind_of(path)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    return kind
 
 
-def _one(name: str, data: bytes) -> pa.Table:
-    return pa.table({"file": pa.array([name]), "text": pa.array([data], pa.large_binary())})
+def _binary(path: str, kind: str, columns: list[str] | None, dead_letters: DeadLetters) -> Iterator[Part]:
+    size = Path(path).stat().st_size
+    if kind == ".parquet":
+        with open(path, "rb") as file:
+            yield from tables.parquet(file, path, size, dead_letters, columns)
+    else:
+        with pa.memory_map(path) as source:
+            yield from tables.arrow(source, path, size, dead_letters)

@@ -10,6 +10,9 @@ import pyarrow as pa
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .tables import Part
 
+#: Columns that an error lists.
+_LISTED = 20
+
 
 def documents(
     parts: Iterable[Part],
@@ -31,7 +34,7 @@ def documents(
     for part in parts:
         table = part.table
         if column is None:
-            column = only_text(table, file)
+            column = text_of(part, file)
         if id_column is not None and part.unit == "row" and id_column not in table.column_names:
             raise ValueError(f"{file}: column {id_column!r} is not there; the columns are {_names(table)}")
         if part.unit == "row" and column not in table.column_names:
@@ -40,14 +43,23 @@ def documents(
         names = ids(part, file, id_column)
         more = [strings(table, name) for name in metadata]
         for row in range(table.num_rows):
-            position = f"{part.unit} {part.numbers[row]}"
             text, reason = _text(texts[row], column)
+            if not reason:
+                others = [names[row], *(values[row] for values in more)]
+                reason = next((value.reason for value in others if isinstance(value, Unreadable)), "")
             if reason:
-                excerpt = _excerpt(texts[row])
-                dead_letters(DeadLetter(file, position, reason, excerpt))
+                dead_letters(DeadLetter(file, f"{part.unit} {part.numbers[row]}", reason, _excerpt(texts[row])))
                 continue
             kept = tuple(values[row] for values in more)
             yield Document(names[row], text, file, kept, len(text.encode()), part.bytes_read)
+
+
+class Unreadable(str):
+    """In the place of a value that Python cannot hold, such as a date in the year 100,000: the reason, and no text."""
+
+    @property
+    def reason(self) -> str:
+        return str(self)
 
 
 def ids(part: Part, file: str, id_column: str | None) -> list[str]:
@@ -61,15 +73,21 @@ def strings(table: pa.Table, name: str) -> list[str | None]:
     return [None if value is None else _string(value) for value in _values(table, name)]
 
 
-def only_text(table: pa.Table, file: str) -> str:
-    """The column of the text where none is named: the only string column, else ``text``."""
-    names = [field.name for field in table.schema if "string" in str(field.type)]
-    if len(names) == 1:
-        return str(names[0])
-    if "text" in table.column_names:
+def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
+    """The column of the text where none is named: the only one of ``strings``, else ``text``."""
+    if len(strings) == 1:
+        return strings[0]
+    if "text" in names:
         return "text"
-    listing = ", ".join(names) or "none"
-    raise ValueError(f"{file}: column= must say which column holds the text; the string columns are: {listing}")
+    more = f" and {len(strings) - _LISTED} more" if len(strings) > _LISTED else ""
+    listing = ", ".join(strings[:_LISTED]) or "none"
+    raise ValueError(f"{file}: column= must say which column holds the text; the string columns are: {listing}{more}")
+
+
+def text_of(part: Part, file: str) -> str:
+    """The column of a part's text where none is named."""
+    schema = part.table.schema
+    return part.column or only_text([field.name for field in schema if "string" in str(field.type)], schema.names, file)
 
 
 def _names(table: pa.Table) -> str:
@@ -81,16 +99,30 @@ def _values(table: pa.Table, name: str) -> list[Any]:
     if name not in table.column_names:
         return [None] * table.num_rows
     values = table.column(name)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
     try:
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
         return list(values.to_pylist())
     except UnicodeDecodeError:
-        return list(values.cast(pa.large_binary()).to_pylist())
+        try:
+            return list(values.cast(pa.large_binary()).to_pylist())
+        except pa.ArrowException:  # text inside of lists
+            return [_value(value, name) for value in values]
+    except (ValueError, OverflowError, pa.ArrowException):
+        return [_value(value, name) for value in values]
+
+
+def _value(value: pa.Scalar, name: str) -> Any:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError, pa.ArrowException) as error:
+        return Unreadable(f"column {name!r} holds a value that cannot be read: {error}")
 
 
 def _text(value: Any, column: str) -> tuple[str, str]:
     """(text, "") or ("", why it is none)."""
+    if isinstance(value, Unreadable):
+        return "", value.reason
     if value is None:
         return "", f"column {column!r} is null"
     if isinstance(value, bytes):
@@ -108,6 +140,8 @@ def _text(value: Any, column: str) -> tuple[str, str]:
 
 
 def _string(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return value
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     return text.encode(errors="replace").decode()
 

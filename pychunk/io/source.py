@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from . import columns, files, mediawiki, streams, tables, text_files, wikiextractor
+from . import columns, files, json_lines, mediawiki, streams, tables, text_files, wikiextractor
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
@@ -186,9 +186,10 @@ class Source:
 
     def _read(self, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         name = file.path
+        asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
+        wanted = asked if self.column else None
         if self.kind == "parquet":
-            asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
-            wanted, ahead = asked if self.column else None, bool(files.scheme_of(name))
+            ahead = bool(files.scheme_of(name))
             with _StandardInput() if name == "-" else files.open_at(name) as found:
                 parts = tables.parquet(found, name, file.size, tell, wanted, ("id",), ahead=ahead)
                 yield from self._rows(parts, name, tell)
@@ -204,13 +205,15 @@ class Source:
             elif self.kind == "wikiextractor":
                 yield from wikiextractor.documents(blocks, name, tell)
             elif self.kind == "jsonl":
-                yield from self._rows(tables.jsonl(blocks, name, tell), name, tell)
+                yield from self._rows(json_lines.parts(blocks, name, tell, **self._chosen()), name, tell)
             elif (document := text_files.document(blocks, name, tell)) is not None:
                 yield document
 
     def _rows(self, parts: Iterator[tables.Part], name: str, tell: DeadLetters) -> Iterator[columns.Run]:
-        chosen: dict[str, Any] = {"column": self.column, "id_column": self.id_column, "metadata": self.metadata}
-        return columns.runs(parts, name, tell, self.schema, **chosen)
+        return columns.runs(parts, name, tell, self.schema, **self._chosen())
+
+    def _chosen(self) -> dict[str, Any]:
+        return {"column": self.column, "id_column": self.id_column, "metadata": self.metadata}
 
 
 def open_source(

@@ -1,28 +1,26 @@
-"""Parquet, Arrow and JSON Lines files to Arrow tables of bounded size."""
+"""Parquet and Arrow files to Arrow tables of bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from .bzip2 import Block
-from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from .documents import DeadLetter, DeadLetters
 
 #: Text of one table, roughly.
 TABLE_BYTES = 16 << 20
-#: Bytes that one line of JSON may have.
-MAX_LINE_BYTES = 256 << 20
 
 
 class Part(NamedTuple):
-    """Rows of a file, with the number from 1 of each ``unit``: row or line."""
+    """Rows of a file, with the number from 1 of each ``unit``: row or line; ``column``: that of the text, if known."""
 
     table: pa.Table
     unit: str
     numbers: Sequence[int]
     bytes_read: int
+    column: str | None = None
 
 
 def parquet(
@@ -103,58 +101,3 @@ def _record_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         source.seek(0)
         return iter(pa.ipc.open_stream(source))
     return (file.get_batch(i) for i in range(file.num_record_batches))
-
-
-def jsonl(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Parts of a JSON Lines file; a line that is not an object, or breaks its columns' types, ends nothing else."""
-    held: list[bytes] = []
-    size, line, bytes_read = 0, 1, 0
-    for block in blocks:
-        bytes_read = block.bytes_read
-        if block.gap:
-            rest = b"".join(held)
-            if rest.strip():
-                dead_letters(DeadLetter(name, f"line {line}", "the line is cut off", rest[:EXCERPT_BYTES]))
-            held, size = [], 0
-            continue
-        held.append(block.data)
-        size += len(block.data)
-        if size < TABLE_BYTES or b"\n" not in block.data:
-            if size <= MAX_LINE_BYTES:
-                continue
-            reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
-            dead_letters(DeadLetter(name, f"line {line}", reason, held[0][:EXCERPT_BYTES]))
-            held, size = [], 0
-            continue
-        lines, _, rest = b"".join(held).rpartition(b"\n")
-        yield from _parsed(lines + b"\n", line, name, bytes_read, dead_letters)
-        line += lines.count(b"\n") + 1
-        held, size = [rest], len(rest)
-    rest = b"".join(held)
-    if rest.strip():
-        yield from _parsed(rest, line, name, bytes_read, dead_letters)
-
-
-def _parsed(lines: bytes, first: int, name: str, bytes_read: int, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Lines as one table, or halved where they do not fit in one, down to the lines that are at fault."""
-    import pyarrow.json as json
-
-    if not lines.strip():
-        return
-    options = json.ReadOptions(block_size=len(lines) + 1, use_threads=False)
-    each = lines.splitlines() if b"\r" in lines else lines.split(b"\n")
-    full = [i for i, line in enumerate(each) if line.strip()]
-    try:
-        table = json.read_json(pa.BufferReader(lines), read_options=options)
-        reason = "" if table.num_rows == len(full) else "a line must hold one JSON object"
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error)
-    if not reason:
-        yield Part(table, "line", [first + i for i in full], bytes_read)
-    elif len(full) == 1:
-        position = f"line {first + full[0]}"
-        dead_letters(DeadLetter(name, position, f"not a JSON object: {reason}", lines.strip()[:EXCERPT_BYTES]))
-    else:
-        half = full[len(full) // 2]
-        yield from _parsed(b"\n".join(each[:half]), first, name, bytes_read, dead_letters)
-        yield from _parsed(b"\n".join(each[half:]), first + half, name, bytes_read, dead_letters)

@@ -9,6 +9,47 @@ from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 #: Bytes that a file may have.
 MAX_BYTES = 512 << 20
+#: What a file is that is no text, by its first bytes, and what to do about it.
+_OTHERS = (
+    (b"%PDF-", "a PDF, not text: extract its text first"),
+    (b"PK\x03\x04", "a ZIP archive (as .docx, .xlsx and .epub are), not text: extract its text first"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document, not text: extract its text first"),
+    (b"\xff\xfe\0\0", "text in UTF-32, not UTF-8: convert it, for example with iconv"),
+    (b"\xff\xfe", "text in UTF-16, not UTF-8: convert it, for example with iconv"),
+    (b"\xfe\xff", "text in UTF-16, not UTF-8: convert it, for example with iconv"),
+    (b"PAR1", "a Parquet file, not text: its kind is parquet"),
+    (b"ARROW1", "an Arrow file, not text: its kind is arrow"),
+    (b"SQLite format 3", "an SQLite database, not text"),
+    (b"{\\rtf", "an RTF document, not plain text: extract its text first"),
+    (b"\x89PNG", "a PNG image, not text"),
+    (b"\xff\xd8\xff", "a JPEG image, not text"),
+    (b"GIF8", "a GIF image, not text"),
+    (b"\x7fELF", "a program, not text"),
+    (b"\x1f\x8b", "a gzip file: decompress it first"),
+    (b"BZh91AY&SY", "a bzip2 file: decompress it first"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard file: decompress it first"),
+)
+
+
+def not_text(data: bytes) -> str:
+    """What bytes are that are no text: "a PDF, not text: ..."; "" where nothing speaks against text."""
+    for magic, meaning in _OTHERS:
+        if data.startswith(magic):
+            return meaning
+    head = data[:4096]
+    if head.count(0) > len(head) // 4:
+        return "text in UTF-16 without its mark, or no text at all: every fourth byte or more is NUL"
+    return ""
+
+
+def decoded(data: bytes) -> tuple[str, str, int]:
+    """(text without a byte order mark, "", 0), or ("", why it is none, the byte at fault)."""
+    if reason := not_text(data):
+        return "", reason, 0
+    try:
+        return data.decode("utf-8-sig"), "", 0
+    except UnicodeDecodeError as error:
+        return "", f"invalid UTF-8 at byte {error.start}", error.start
 
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
@@ -24,10 +65,8 @@ def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> D
             return None
         held.append(block.data)
     data = b"".join(held)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        reason = f"invalid UTF-8 at byte {error.start}"
-        dead_letters(DeadLetter(file, "whole file", reason, data[error.start :][:EXCERPT_BYTES]))
+    text, reason, at = decoded(data)
+    if reason:
+        dead_letters(DeadLetter(file, "whole file", reason, data[at:][:EXCERPT_BYTES]))
         return None
     return Document(file, text, file, (), len(data), read)

@@ -1,0 +1,220 @@
+"""JSON Lines files to Arrow tables of bounded size, without guessing types: ids and texts are what the file says.
+
+A line is one object of strict JSON (RFC 8259) in strict UTF-8 of at most ``MAX_LINE_BYTES`` and 512 levels; it ends
+with LF, CR LF or CR. Whatever else a line is, it is a dead letter and ends nothing but itself:
+
+- ``NaN`` and ``Infinity`` are no JSON; ``-0``, ``1e400`` and integers of any size are, and stay as they are written.
+- A string is kept as it is: ``\\u0000`` is a character, "2020-01-01" is no date. Half a surrogate pair (``\\ud800``) is
+  no text: a dead letter where it is in the text or the id, U+FFFD in other columns, of no account elsewhere.
+- A key that is read must not be there twice; of other keys nothing is asked.
+- A byte order mark is left out at the file's beginning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .. import _native
+from .bzip2 import Block
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from .rows import only_text
+from .tables import TABLE_BYTES, Part
+
+#: Bytes that one line may have.
+MAX_LINE_BYTES = 256 << 20
+_KIND = {name: number for number, name in enumerate(_native.JSON_KINDS)}
+_STRINGS = 1 << _KIND["string"] | 1 << _KIND["surrogate"]
+#: What Python calls a value that is no text.
+_PYTHON = {"integer": "int", "float": "float", "boolean": "bool", "array": "list", "object": "dict"}
+
+
+def parts(
+    blocks: Iterable[Block],
+    name: str,
+    dead_letters: DeadLetters,
+    *,
+    column: str | None = None,
+    id_column: str | None = None,
+    metadata: Sequence[str] = (),
+    keep_nulls: bool = False,
+) -> Iterator[Part]:
+    """Parts with the columns that are asked for, all strings.
+
+    ``column``: that of the text; None: the only one that holds strings in the first lines, else ``text``.
+    ``id_column``: of ids, default ``id``; a number is its digits. ``metadata``: others; true, lists and objects as
+    Python writes them. Rows without text are dead letters, or with ``keep_nulls`` rows whose text is null.
+
+    Raises:
+        ValueError: several columns hold strings, and ``column`` names none.
+    """
+    for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
+        if column is None and (keys := _keys(lines)):
+            column = only_text([key for key, kinds in keys if kinds & _STRINGS], [key for key, _ in keys], name)
+        text, ids = column or "text", id_column or "id"
+        found = _Columns(lines, [text, ids, *metadata])
+        found.refuse(text, ids, keep_nulls)
+        found.tell(first, name, dead_letters)
+        if len(found.spans):
+            yield Part(found.table((text, ids)), "line", found.numbers(first), bytes_read, column)
+
+
+def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
+    """Parts with all columns in the types that Arrow finds for them; id, text, chunk_id and kind are strings.
+
+    For files that a program made, such as chunks: lines whose types do not go together are one dead letter.
+    """
+    import pyarrow.json
+
+    for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
+        keys = [key for key, _ in _keys(lines)]
+        found = _Columns(lines, [key for key in ("id", "text", "chunk_id", "kind") if key in keys])
+        found.tell(first, name, dead_letters)
+        numbers = found.numbers(first)
+        if not numbers:
+            continue
+        good = lines
+        if found.faults:
+            good = b"\n".join(lines[begin:end] for _, begin, end in found.spans.tolist())
+        options = pyarrow.json.ReadOptions(block_size=len(good) + 1, use_threads=False)
+        try:
+            table = pyarrow.json.read_json(pa.BufferReader(good), options)
+            problem = "" if table.num_rows == len(numbers) else f"{len(numbers)} lines became {table.num_rows} rows"
+        except (pa.ArrowException, OSError) as error:
+            problem = str(error)
+        if problem:
+            place = f"lines {numbers[0]} to {numbers[-1]}"
+            dead_letters(DeadLetter(name, place, f"cannot be read as one table: {problem}", good[:EXCERPT_BYTES]))
+            continue
+        for key, (values, _) in found.columns.items():
+            table = table.set_column(table.column_names.index(key), key, values)
+        yield Part(table, "line", numbers, bytes_read)
+
+
+def keys_of(blocks: Iterable[Block], name: str) -> list[str]:
+    """The keys of the first good lines."""
+    for lines, _, _ in _whole_lines(blocks, name, lambda letter: None):
+        if keys := _keys(lines):
+            return [key for key, _ in keys]
+    return []
+
+
+def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[tuple[bytes, int, int]]:
+    """(some 16 MB of whole lines, how many lines come before them, bytes read)."""
+    held: list[bytes] = []
+    size = whole = line = bytes_read = 0  # bytes held, and those of them that are whole lines
+    began = skipping = False  # skipping: the rest of a line that is too long
+    for block in blocks:
+        bytes_read, data = block.bytes_read, block.data
+        if data and not began:
+            began, data = True, data.removeprefix(b"\xef\xbb\xbf")
+        if skipping and not block.gap:
+            ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
+            if not ends:
+                continue
+            data, skipping = data[min(ends) :], False
+        held.append(data)
+        whole = size + end if (end := _last_end(data)) else whole
+        size += len(data)
+        too_long = size - whole > MAX_LINE_BYTES
+        if not (block.gap or too_long or (whole and size >= TABLE_BYTES)):
+            continue
+        joined = b"".join(held)
+        lines, rest = joined[:whole], joined[whole:]
+        del joined
+        held, size, whole = [rest], len(rest), 0
+        if lines:
+            yield lines, line, bytes_read
+            line += _line_count(lines)
+        if block.gap or too_long:
+            if rest.strip():
+                reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes" if too_long else "the line is cut off"
+                dead_letters(DeadLetter(name, f"line {line + 1}", reason, rest[:EXCERPT_BYTES]))
+            held, size, skipping = [], 0, too_long
+    if size:
+        yield b"".join(held), line, bytes_read
+
+
+def _last_end(data: bytes) -> int:
+    """Where the last whole line ends, 0 where none does; behind a CR at the end an LF may follow."""
+    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, max(0, len(data) - 1))) + 1
+
+
+def _line_count(lines: bytes) -> int:
+    return lines.count(b"\n") + (lines.count(b"\r") - lines.count(b"\r\n") if b"\r" in lines else 0)
+
+
+def _keys(lines: bytes) -> list[tuple[str, int]]:
+    return _native.json_keys(np.frombuffer(lines, np.uint8))
+
+
+class _Columns:
+    """The wanted columns of some lines with the kinds of their values; ``spans``: (line, begin, end) of each row."""
+
+    def __init__(self, lines: bytes, wanted: Sequence[str]) -> None:
+        names = list(dict.fromkeys(wanted))
+        self.lines = lines
+        self.spans, found, self.faults = _native.read_json_lines(np.frombuffer(lines, np.uint8), names)
+        self.columns = {name: (_strings(*each), each[2]) for name, each in zip(names, found, strict=True)}
+
+    def refuse(self, column: str, id_column: str, keep_nulls: bool) -> None:
+        """Rows whose text or id cannot be used become faults."""
+        kinds, of_ids = self.columns[column][1], self.columns[id_column][1]
+        good = kinds == _KIND["string"]
+        if keep_nulls:
+            good |= kinds <= _KIND["null"]
+        fine = good & (of_ids != _KIND["surrogate"])
+        if fine.all():
+            return
+        bad = np.flatnonzero(~fine)
+        for row, (line, begin, end) in zip(bad.tolist(), self.spans[bad].tolist(), strict=True):
+            reason = _reason(id_column, int(of_ids[row])) if good[row] else _reason(column, int(kinds[row]))
+            self.faults.append((line, begin, end, reason))
+        self.faults.sort()
+        rows = pa.array(np.flatnonzero(fine))
+        self.columns = {name: (values.take(rows), kinds[fine]) for name, (values, kinds) in self.columns.items()}
+        self.spans = self.spans[fine]
+
+    def tell(self, first: int, name: str, dead_letters: DeadLetters) -> None:
+        for line, begin, end, reason in self.faults:
+            excerpt = self.lines[begin : min(end, begin + EXCERPT_BYTES)]
+            dead_letters(DeadLetter(name, f"line {first + line + 1}", reason, excerpt))
+
+    def numbers(self, first: int) -> list[int]:
+        return list((self.spans[:, 0] + first + 1).tolist())
+
+    def table(self, exact: Iterable[str]) -> pa.Table:
+        """All columns; those not in ``exact`` as Python writes their values."""
+        return pa.table({name: each[0] if name in exact else _as_python(*each) for name, each in self.columns.items()})
+
+
+def _strings(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], kinds: npt.NDArray[np.uint8]
+) -> pa.LargeStringArray:
+    present = kinds > _KIND["null"]
+    valid = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
+    return pa.Array.from_buffers(pa.large_string(), len(kinds), [valid, pa.py_buffer(offsets), pa.py_buffer(text)])
+
+
+def _as_python(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.LargeStringArray:
+    named = np.isin(kinds, [_KIND[name] for name in ("boolean", "array", "object")])
+    if not named.any():
+        return values
+    found = values.to_pylist()
+    for row in np.flatnonzero(named).tolist():
+        written = str(json.loads(found[row]))
+        found[row] = written.encode(errors="replace").decode()  # a list may hold half a surrogate pair
+    return pa.array(found, pa.large_string())
+
+
+def _reason(column: str, kind: int) -> str:
+    name = _native.JSON_KINDS[kind]
+    if name in ("missing", "null"):
+        return f"column {column!r} is null"
+    if name == "surrogate":
+        return f"lone surrogate in column {column!r}"
+    return f"column {column!r} must be text, got {_PYTHON[name]}"
