@@ -1,6 +1,8 @@
 """Killed at any moment, a run goes on to the same bytes; what survives it writes nothing."""
 
+import ast
 import bz2
+import multiprocessing
 import os
 import random
 import signal
@@ -14,6 +16,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from test_ingest import WORDS, contents, sentences, wiki
+
+from pychunk.io import DeadLetter, open_source
 
 KILLS = 30
 LARGE = 200_000_000
@@ -96,6 +100,77 @@ def test_workers_end_with_the_run_and_the_lock_is_free(tmp_path: Path) -> None:
     assert start(tmp_path, path, tmp_path / "out", workers=2).wait() == 0
     assert start(tmp_path, path, tmp_path / "alone", workers=1).wait() == 0
     assert contents(tmp_path / "out") == contents(tmp_path / "alone")
+
+
+# Processes are spawned, and import this script: what it changes is changed in them.
+KILLER = """
+import os, sys
+from pychunk.io import mediawiki, open_source
+document = mediawiki._document
+def killing(page, wanted):
+    if b"KILL" in page.data:
+        os._exit(9)
+    return document(page, wanted)
+mediawiki._document = killing
+def main():
+    letters = []
+    source = open_source(sys.argv[1], workers=2, batch_bytes=100_000, dead_letters=letters.append)
+    print([id for batch in source for id in batch.table["id"].to_pylist()])
+    print([(letter.position, letter.reason) for letter in letters])
+"""
+
+
+@pytest.mark.slow
+def test_a_page_that_kills_the_process_that_cleans_it_is_a_letter(tmp_path: Path) -> None:
+    dump = wiki(300)
+    for number in (20, 250):
+        at = dump.index(f"<id>{number}</id>".encode())
+        at = dump.index(b"<text", at)
+        at = dump.index(b">", at) + 1
+        dump = dump[:at] + b"KILL" + dump[at:]
+    path = tmp_path / "dump.xml"
+    path.write_bytes(dump)
+    script = tmp_path / "script.py"
+    script.write_text(KILLER + 'if __name__ == "__main__":\n    main()\n')
+    done = subprocess.run([sys.executable, script, path], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.stderr == ""
+    found, letters = (ast.literal_eval(line) for line in done.stdout.splitlines())
+    with_redirects = [row for batch in open_source(str(path)) for row in batch.table["id"].to_pylist()]
+    assert found == [each for each in with_redirects if each not in ("20", "250")]
+    assert len(found) == len(with_redirects) - 2
+    places = [dump.rindex(b"<page>", 0, dump.index(f"<id>{number}</id>".encode())) for number in (20, 250)]
+    reason = "the process that cleaned the page was killed, twice: out of memory?"
+    assert letters == [(f"byte {place} of the XML", reason) for place in places]
+
+
+@pytest.mark.slow
+def test_processes_that_cannot_begin_are_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "dump.xml"
+    path.write_bytes(wiki(10))
+    script = tmp_path / "script.py"
+    script.write_text(KILLER + "main()\n")
+    done = subprocess.run([sys.executable, script, path], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("OSError: the processes that clean pages end as soon as they begin")
+    assert 'if __name__ == "__main__":' in last
+
+
+@pytest.mark.slow
+def test_killed_workers_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "dump.xml"
+    path.write_bytes(wiki(4000))
+    expected = [batch.table for batch in open_source(str(path), batch_bytes=100_000)]
+    letters: list[DeadLetter] = []
+    found, kills = [], 0
+    for batch in open_source(str(path), batch_bytes=100_000, workers=2, dead_letters=letters.append):
+        found.append(batch.table)
+        if len(found) % 20 == 1 and kills < 3:
+            for process in multiprocessing.active_children():
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+    assert kills
+    assert (found, letters) == (expected, [])
 
 
 def children(parent: int) -> list[int]:

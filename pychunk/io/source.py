@@ -7,10 +7,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -21,7 +18,7 @@ from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
 from .mediawiki import RawPage, Wanted
-from .workers import follow_parent
+from .workers import Task, Workers
 
 #: The kinds of source, with what the names of their files look like, compressed or not.
 KINDS = {
@@ -38,7 +35,6 @@ _INDEX = re.compile(r".*-index\d*\.txt(-p\d+p\d+)?$", re.IGNORECASE)
 _TASK_BYTES = 1 << 20
 #: The kinds whose documents are rows of tables.
 _TABLES = ("parquet", "arrow", "jsonl")
-_Task = Future[tuple[list[Document], list[DeadLetter]]]
 
 
 @dataclass(frozen=True)
@@ -144,30 +140,29 @@ class Source:
 
     def _in_processes(self, groups: Iterator[tuple[int, list[Any], list[DeadLetter]]]) -> Iterator[Batch]:
         """Batches cleaned by other processes, a bounded number of tasks ahead, in order."""
-        waiting: deque[tuple[int, Any, list[DeadLetter], list[_Task]]] = deque()
-        render = partial(mediawiki.rendered, wanted=self.wanted)
-        pool = ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=follow_parent)
+        waiting: deque[tuple[int, Any, list[DeadLetter], list[Task]]] = deque()
+        pool = Workers(self.workers, self.wanted)
         rest: list[DeadLetter] = []
         try:
             for number, group, letters in groups:
                 if not group:
                     rest = letters
                     break
-                tasks = [pool.submit(render, pages) for pages in grouped(cast("list[RawPage]", group), _TASK_BYTES)]
+                tasks = [pool.submit(pages) for pages in grouped(cast("list[RawPage]", group), _TASK_BYTES)]
                 waiting.append((number, group[-1]._replace(data=b""), letters, tasks))
                 while sum(len(tasks) for *_, tasks in waiting) > 4 * self.workers and len(waiting) > 1:
-                    yield self._collected(*waiting.popleft())
+                    yield self._collected(pool, *waiting.popleft())
             while waiting:
-                yield self._collected(*waiting.popleft())
+                yield self._collected(pool, *waiting.popleft())
             self._tell(rest)
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.close()
 
-    def _collected(self, number: int, last: Any, told: list[DeadLetter], tasks: list[_Task]) -> Batch:
+    def _collected(self, pool: Workers, number: int, last: Any, told: list[DeadLetter], tasks: list[Task]) -> Batch:
         self._tell(told)
         documents: list[Document] = []
         for task in tasks:
-            made, letters = task.result()
+            made, letters = pool.result(task)
             documents += made
             for letter in letters:
                 self.dead_letters(letter)

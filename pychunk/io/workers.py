@@ -1,12 +1,116 @@
-"""What a worker process does about its parent: it ends when the parent does, however that ended."""
+"""Processes that clean pages. One that dies is replaced and its work done again; a page that kills it twice is told."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-from multiprocessing import parent_process
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
+
+from . import mediawiki
+from .documents import DeadLetter, Document
+from .mediawiki import RawPage, Wanted
+
+#: What pages became: documents, and letters about those that are broken.
+Rendered = tuple[list[Document], list[DeadLetter]]
+
+
+class Task:
+    """Pages at work in the pool."""
+
+    def __init__(self, pages: Sequence[RawPage], future: Future[Rendered]) -> None:
+        self.pages, self.future, self.deaths = pages, future, 0
+
+
+class Workers:
+    """Processes that clean pages as ``mediawiki.rendered`` does; results are asked for in the order of the tasks.
+
+    A process that is killed, as for want of memory, breaks the whole pool: it is made anew, with all that is not done.
+    A task during which that happened twice is done alone, in halves down to the page at fault.
+    """
+
+    def __init__(self, count: int, wanted: Wanted) -> None:
+        self._count, self._work = count, partial(mediawiki.rendered, wanted=wanted)
+        self._waiting: deque[Task] = deque()
+        self._pool = _pool(count)
+
+    def submit(self, pages: Sequence[RawPage]) -> Task:
+        """Pages to be cleaned."""
+        task = Task(pages, self._started(pages))
+        self._waiting.append(task)
+        return task
+
+    def result(self, task: Task) -> Rendered:
+        """What the pages of the first task that was not asked for yet became.
+
+        Raises:
+            OSError: processes end as soon as they begin, whatever the page.
+        """
+        while True:
+            if task.deaths >= 2:
+                found = self._alone(task.pages)
+                for other in self._waiting:
+                    other.deaths = 0
+                break
+            try:
+                found = task.future.result()
+                break
+            except BrokenProcessPool:
+                self._restart()
+        self._waiting.remove(task)
+        return found
+
+    def close(self) -> None:
+        """Ends the processes; what they have not begun is given up."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _started(self, pages: Sequence[RawPage]) -> Future[Rendered]:
+        try:
+            return self._pool.submit(self._work, pages)
+        except BrokenProcessPool as error:  # told when its result is asked for
+            failed: Future[Rendered] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def _restart(self) -> None:
+        self._pool.shutdown()
+        self._pool = _pool(self._count)
+        for task in self._waiting:
+            if not task.future.done() or task.future.exception() is not None:
+                task.deaths += 1
+                task.future = self._started(task.pages)
+
+    def _alone(self, pages: Sequence[RawPage]) -> Rendered:
+        """Pages in a process of their own, twice where it dies; then in halves."""
+        for _ in range(2):
+            with _pool(1) as pool:
+                try:
+                    pool.submit(self._work, ()).result()
+                except BrokenProcessPool:
+                    raise OSError(
+                        "the processes that clean pages end as soon as they begin: a script needs "
+                        'if __name__ == "__main__":, and workers=1 needs none'
+                    ) from None
+                try:
+                    return pool.submit(self._work, pages).result()
+                except BrokenProcessPool:
+                    if len(pages) > 1:
+                        break
+        if len(pages) == 1:
+            return [], [mediawiki.lost(pages[0], "the process that cleaned the page was killed, twice: out of memory?")]
+        half = len(pages) // 2
+        first, second = self._alone(pages[:half]), self._alone(pages[half:])
+        return first[0] + second[0], first[1] + second[1]
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=follow_parent)
 
 
 def follow_parent() -> None:
