@@ -113,4 +113,4 @@ def _binary(path: str, kind: str, columns: list[str] | None, dead_letters: DeadL
             yield from tables.parquet(file, path, size, dead_letters, columns)
     else:
         with pa.memory_map(path) as source:
-            yield from tables.arrow(source, path, size, dead_letters)
+            yield from tables.arrow(source, path, size, dead_letters, columns)

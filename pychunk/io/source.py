@@ -191,7 +191,7 @@ class Source:
             return
         with _opened(name) as opened:
             if self.kind == "arrow":
-                parts = tables.arrow(pa.PythonFile(opened, mode="r"), name, file.size, tell)
+                parts = tables.arrow(pa.PythonFile(opened, mode="r"), name, file.size, tell, wanted, ("id",))
                 yield from self._rows(parts, name, tell)
                 return
             blocks = streams.blocks(opened, name, tell, threads=self.threads)

@@ -11,6 +11,8 @@ from .documents import DeadLetter, DeadLetters
 
 #: Text of one table, roughly.
 TABLE_BYTES = 16 << 20
+#: What ends an Arrow stream; streams written before 2019 (Arrow 0.15) have the second half alone.
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 class Part(NamedTuple):
@@ -40,64 +42,161 @@ def parquet(
     """
     import pyarrow.parquet as pq
 
+    # Of a damaged file Arrow raises anything: MemoryError, IndexError, SystemError, UnicodeDecodeError.
     try:
         opened = pq.ParquetFile(file, pre_buffer=ahead)
-    except (pa.ArrowException, OSError) as error:
-        dead_letters(DeadLetter(name, "whole file", f"cannot be read as .parquet: {error}"))
+        metadata = opened.metadata
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        names = opened.schema_arrow.names
+    except Exception as error:
+        dead_letters(DeadLetter(name, "whole file", f"cannot be read as .parquet: {_said(error)}"))
         return
     with opened:
-        metadata = opened.metadata
-        names = opened.schema_arrow.names
-        wanted = None
-        if columns is not None and set(columns) <= set(names):
-            wanted = [*columns, *(column for column in optional if column in names and column not in columns)]
-        plain = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        wanted = _wanted(names, columns, optional)
+        plain = sum(group.total_byte_size for group in groups)
         rows = max(1, min(8192, TABLE_BYTES * max(1, metadata.num_rows) // max(1, plain)))
-        done = 0
-        for group in range(metadata.num_row_groups):
-            first = done
+        begun = total = 0
+        for number, group in enumerate(groups):
+            done = begun
             try:
                 # Threads of Arrow's would share two columns, of which one is all the work.
-                found = opened.iter_batches(batch_size=rows, row_groups=[group], columns=wanted, use_threads=False)
-                for batch in found:
-                    begin, done = done, done + len(batch)
-                    numbers = range(begin + 1, done + 1)
-                    yield Part(pa.Table.from_batches([batch]), "row", numbers, size * done // metadata.num_rows)
-            except (pa.ArrowException, OSError) as error:
-                reason = f"cannot be read as .parquet: {error}"
-                dead_letters(DeadLetter(name, f"row {done + 1}, in row group {group}", reason))
-            done = first + metadata.row_group(group).num_rows
+                found = opened.iter_batches(batch_size=rows, row_groups=[number], columns=wanted, use_threads=False)
+                while (batch := next(found, None)) is not None:
+                    _check(batch)
+                    before, done = done, done + len(batch)
+                    read = size * min(done, metadata.num_rows) // max(1, metadata.num_rows)
+                    yield Part(pa.Table.from_batches([batch]), "row", range(before + 1, done + 1), read)
+                if done - begun != group.num_rows:
+                    raise ValueError(f"the group should have {group.num_rows:,} rows, and has {done - begun:,}")
+            except Exception as error:
+                reason = f"cannot be read as .parquet: {_said(error)}"
+                dead_letters(DeadLetter(name, f"row {done + 1}, in row group {number}", reason))
+            total += done - begun
+            begun = max(done, begun + group.num_rows)
+        listed = sum(group.num_rows for group in groups)
+        if listed != metadata.num_rows:
+            reason = f"the file should have {metadata.num_rows:,} rows, and its row groups have {listed:,}"
+            dead_letters(DeadLetter(name, f"after row {begun}", reason))
 
 
-def arrow(source: pa.NativeFile, name: str, size: int, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Parts of an Arrow file or stream."""
+def arrow(
+    source: pa.NativeFile,
+    name: str,
+    size: int,
+    dead_letters: DeadLetters,
+    columns: list[str] | None = None,
+    optional: Sequence[str] = (),
+) -> Iterator[Part]:
+    """Parts of an Arrow file or stream, of the columns that ``parquet`` would read; what is in it is checked first.
+
+    A stream must have its mark of the end: one that was cut off between two batches has none.
+    """
     try:
-        batches = _record_batches(source)
-    except (pa.ArrowException, OSError) as error:
-        dead_letters(DeadLetter(name, "whole file", f"cannot be read as .arrow: {error}"))
+        batches, is_stream = _record_batches(source)
+    except Exception as error:
+        dead_letters(DeadLetter(name, "whole file", f"cannot be read as .arrow: {_said(error)}"))
         return
     done = number = 0
     while True:
+        place = f"row {done + 1}, in record batch {number}"
         try:
             batch = next(batches, None)
-        except (pa.ArrowException, OSError) as error:
-            dead_letters(DeadLetter(name, f"row {done + 1}, in record batch {number}", f"cannot be read: {error}"))
-            return
+        except Exception as error:
+            dead_letters(DeadLetter(name, place, f"cannot be read: {_said(error)}"))
+            if is_stream:
+                return
+            number += 1
+            continue
         if batch is None:
-            return
+            break
         number += 1
-        rows = max(1, TABLE_BYTES * max(1, len(batch)) // max(1, batch.nbytes))
-        for begin in range(0, len(batch), rows):
+        length = len(batch)
+        try:
+            wanted = _wanted(batch.schema.names, columns, optional)
+            batch = batch if wanted is None else batch.select(wanted)
+            _check(batch)
+            rows = max(1, TABLE_BYTES * max(1, length) // max(1, batch.nbytes))
+        except Exception as error:
+            reason = f"{length:,} rows cannot be read: {_said(error)}"
+            dead_letters(DeadLetter(name, place, reason))
+            done += max(0, length)
+            continue
+        for begin in range(0, length, rows):
             table = pa.Table.from_batches([batch.slice(begin, rows)])
             numbers = range(done + begin + 1, done + begin + 1 + len(table))
             yield Part(table, "row", numbers, min(size, source.tell()))
-        done += len(batch)
+        done += length
+    if is_stream and not _is_ended(source):
+        reason = "the stream has no mark of its end: it was cut off, or its writer was not closed"
+        dead_letters(DeadLetter(name, f"after row {done}", reason))
 
 
-def _record_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+def _wanted(names: Sequence[str], columns: list[str] | None, optional: Sequence[str]) -> list[str] | None:
+    if columns is None or not set(columns) <= set(names):
+        return None
+    return list(dict.fromkeys([*columns, *(column for column in optional if column in names)]))
+
+
+class _Batches:
+    """The record batches of an Arrow file; one that cannot be read is passed over by asking for the next."""
+
+    def __init__(self, file: pa.ipc.RecordBatchFileReader) -> None:
+        self.file, self.number = file, 0
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        if self.number >= self.file.num_record_batches:
+            raise StopIteration
+        self.number += 1
+        return self.file.get_batch(self.number - 1)
+
+
+def _record_batches(source: pa.NativeFile) -> tuple[Iterator[pa.RecordBatch], bool]:
+    """The record batches, and whether they are of a stream."""
     try:
         file = pa.ipc.open_file(source)
     except pa.ArrowInvalid:
         source.seek(0)
-        return iter(pa.ipc.open_stream(source))
-    return (file.get_batch(i) for i in range(file.num_record_batches))
+        return iter(pa.ipc.open_stream(source)), True
+    return _Batches(file), False
+
+
+def _is_ended(source: pa.NativeFile) -> bool:
+    """Whether a mark of the end lies before the place that the stream was read to."""
+    end = source.tell()
+    source.seek(0)
+    is_old = source.read(4) != _END_OF_STREAM[:4]
+    mark = _END_OF_STREAM[4:] if is_old else _END_OF_STREAM
+    source.seek(max(0, end - len(mark)))
+    return bool(source.read(len(mark)) == mark)
+
+
+def _check(batch: pa.RecordBatch) -> None:
+    """Raises where a batch refers to memory that is not its own: Arrow trusts what it reads, and would crash later.
+
+    Whether text is valid UTF-8 is not asked here: that is a matter of single rows.
+    """
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            _as_bytes(values).validate(full=True)
+        except Exception as error:
+            raise ValueError(f"column {name!r}: {_said(error)}") from None
+
+
+def _as_bytes(values: pa.Array) -> pa.Array:
+    """Text under the type of bytes."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values.indices.validate(full=True)
+        return pa.DictionaryArray.from_arrays(values.indices, _as_bytes(values.dictionary))
+    plain = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}.get(str(kind))
+    if plain is None:
+        return values
+    values.validate()
+    return pa.Array.from_buffers(getattr(pa, plain)(), len(values), values.buffers(), offset=values.offset)
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
