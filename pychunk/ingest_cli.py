@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +36,8 @@ pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.c
 
 Read it: duckdb -c "select count(*) from 'wiki.chunks/*.parquet'", or pyarrow.dataset.dataset("wiki.chunks").
 
-Status: 0 complete; 1 the run was stopped, or --strict and something could not be read; 2 wrong use; 130 Ctrl-C."""
+Status: 0 complete; 1 the run was stopped, nothing at all could be read, or --strict and something could not be;
+2 wrong use; 130 Ctrl-C."""
 
 
 def command(
@@ -132,8 +134,18 @@ def command(
                 Console(stderr=True, soft_wrap=True).print(Text(f"error: {error}", style="red"))
                 raise typer.Exit(1) from None
     _summarise(report, console)
-    if strict and report.letters:
+    nothing = report.letters and not report.documents
+    if nothing:
+        message = f"error: nothing could be read; {output / LETTERS} says why, first: {_first_letter(output)}"
+        Console(stderr=True, soft_wrap=True).print(Text(message, style="red"))
+    if nothing or (strict and report.letters):
         raise typer.Exit(1)
+
+
+def _first_letter(output: Path) -> str:
+    with open(output / LETTERS, encoding="utf-8") as file:
+        letter = json.loads(file.readline())
+    return f"{letter['source']}, {letter['position']}: {letter['reason']}"
 
 
 def _namespaces(wanted: list[str] | None) -> tuple[int, ...] | None:

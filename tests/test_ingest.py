@@ -27,7 +27,7 @@ from pychunk.cli import app
 from pychunk.ingest import IngestError, Report, ingest, output, run, shards
 from pychunk.ingest.manifest import Manifest, differences
 from pychunk.ingest.sample import rank
-from pychunk.io import DeadLetter, columns, files, open_source, rows, source, tables
+from pychunk.io import DeadLetter, columns, files, json_lines, open_source, rows, source, streams, tables
 from pychunk.io.documents import grouped, table_of
 
 RUNNER = CliRunner()
@@ -492,7 +492,9 @@ def test_columns_are_grouped_like_documents(texts: list[str | None], named: str,
 
 
 @pytest.mark.parametrize("skip", [0, 1, 3])
-def test_letters_are_told_with_their_batch(tmp_path: Path, skip: int) -> None:
+def test_letters_are_told_with_their_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: int) -> None:
+    monkeypatch.setattr(json_lines, "TABLE_BYTES", 300)
+    monkeypatch.setattr(streams, "_READ", 100)
     path = tmp_path / "in.jsonl"
     lines = ["broken" if i % 7 == 3 else json.dumps({"id": str(i), "text": "x" * 40}) for i in range(60)]
     path.write_text("\n".join(lines) + "\nbroken")
@@ -508,3 +510,34 @@ def test_letters_are_told_with_their_batch(tmp_path: Path, skip: int) -> None:
         now[0] = batch.number
     assert told == expected
     assert told[-1][1] == "line 61"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the file system takes no such name")
+def test_a_file_name_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for name in (b"a.txt", b"b\xff.txt", b"c.txt", b"d\xff.png"):
+        Path(os.fsdecode(bytes(tmp_path / "notes") + b"/" + name)).write_text("Cats purr.")
+    for resume in ([], ["--resume"]):
+        done = RUNNER.invoke(app, ["ingest", str(tmp_path / "notes"), "-o", str(tmp_path / "out"), *resume])
+        assert done.exit_code == 0, done.output
+        assert "2 documents" in done.output
+    (letter,) = [json.loads(line) for line in (tmp_path / "out" / "_dead_letters.jsonl").read_text().splitlines()]
+    assert letter["source"].endswith("b\\xff.txt")
+    assert letter["reason"] == "the file's name is not UTF-8: rename it"
+    done = RUNNER.invoke(app, ["ingest", os.fsdecode(bytes(tmp_path) + b"/notes/b\xff.txt"), "-o", str(tmp_path / "x")])
+    assert done.exit_code == 1
+    assert "the file's name is not UTF-8: rename it" in done.output
+
+
+def test_nothing_that_could_be_read_is_status_1(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for i in range(3):
+        (tmp_path / "in" / f"{i}.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+    done = RUNNER.invoke(app, ["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 1
+    assert "nothing could be read" in done.output
+    assert "0.pdf, whole file: a PDF, not text: extract its text first" in done.output
+    (tmp_path / "in" / "a.pdf").write_text("Text after all.")
+    done = RUNNER.invoke(app, ["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out2")])
+    assert done.exit_code == 0
+    assert "3 dead letters" in done.output

@@ -73,6 +73,15 @@ def base_name(path: str) -> str:
     return name.partition("?")[0] if scheme_of(path) else name
 
 
+def unwritable(path: str) -> str:
+    """A path whose bytes are not UTF-8, with these escaped; "" for any other: no table can hold such a name."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode(errors="backslashreplace")
+    return ""
+
+
 def _hidden(path: str, root: str) -> bool:
     return any(part.startswith(".") for part in path.removeprefix(root).split("/") if part)
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pyarrow as pa
 
-from . import json_lines, streams, tables, text_files
+from . import files, json_lines, streams, tables, text_files
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .tables import Part
 
@@ -101,6 +101,8 @@ def size_of(paths: list[str]) -> int:
 
 def _kind_of_existing(path: str) -> str:
     kind = kind_of(path)
+    if shown := files.unwritable(path):
+        raise ValueError(f"{shown}: the file's name is not UTF-8: rename it")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     return kind

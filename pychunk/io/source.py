@@ -172,6 +172,9 @@ class Source:
         """Documents, or pages still to be cleaned, of all files; each counts its bytes over the whole source."""
         before = 0
         for file in self.files:
+            if shown := files.unwritable(file.path):
+                tell(DeadLetter(shown, "whole file", "the file's name is not UTF-8: rename it"))
+                continue
             try:
                 for item in self._read(file, tell):
                     yield item._replace(bytes_read=before + min(item.bytes_read, file.size or item.bytes_read))
@@ -305,7 +308,8 @@ def _listed(path: str, kind: str) -> tuple[str, list[SourceFile], list[str]]:
     chosen = [file for file in found if kinds[file.path] == kind]
     if not chosen:
         raise ValueError(f"{path} holds no file whose name is that of kind {kind!r}")
-    return kind, chosen, [file.path for file in found if kinds[file.path] != kind]
+    others = [file.path for file in found if kinds[file.path] != kind]
+    return kind, chosen, [files.unwritable(path) or path for path in others]
 
 
 def _again(names: Iterable[str]) -> list[str]:
