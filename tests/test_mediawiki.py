@@ -334,6 +334,21 @@ def test_namespaces_of_the_head_that_cannot_be_read_leave_the_others(tmp_path: P
     assert all(letter.position == "byte 0 of the XML" for letter in letters)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["dump.xml", "dump"])
+def test_a_dump_in_utf_16_is_read(tmp_path: Path, encoding: str, name: str) -> None:
+    declared = b'<?xml version="1.0" encoding="UTF-16"?>\n'
+    plain = declared + HEAD + page(1, "zażółć 🎉") + page(2, words(1, 200_000)) + page(3, "b") + FOOT
+    expected, _ = read(write(tmp_path, plain, "plain.xml"))
+    found, letters = read(write(tmp_path, plain.decode().encode(encoding), name))
+    assert letters == []
+    assert [{**row, "file": ""} for row in found] == [{**row, "file": ""} for row in expected]
+    half = plain.decode().replace("zażółć", "\ud800x").encode(encoding, "surrogatepass")
+    found, letters = read(write(tmp_path, half, name))
+    assert ids(found) == ["2", "3"]
+    assert ["not well-formed XML" in letter.reason for letter in letters] == [True]
+
+
 DEEP = 300_000
 
 

@@ -7,6 +7,8 @@ declared, is an error inside a page and is not looked at outside.
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -69,11 +71,41 @@ def pages(
 ) -> Iterator[RawPage]:
     """The wanted pages of one dump, in order, not parsed yet."""
     scan = _Scan(file, dead_letters, max_bytes)
-    for block in blocks:
+    for block in _as_utf8(blocks, file, dead_letters):
         for page in scan.feed(block):
             if _may_be_wanted(page.data, wanted):
                 yield page
     scan.finish()
+
+
+def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Iterator[Block]:
+    """The blocks themselves, or in UTF-8 where the dump is in UTF-16, as Windows' tools write it."""
+    source = iter(blocks)
+    first = next(source, None)
+    if first is None:
+        return
+    source = itertools.chain([first], source)
+    encoding = utf_16(first.data)
+    if not encoding:
+        yield from source
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")  # a page with half a character is no XML
+    done = 0
+    for block in source:
+        if block.gap:
+            yield block
+            reason = "what follows is UTF-16, of which it is not known where a character begins"
+            dead_letters(DeadLetter(file, f"byte {done} of the UTF-16", reason))
+            return
+        done += len(block.data)
+        yield block._replace(data=decoder.decode(block.data).encode("utf-8", "surrogatepass"))
+
+
+def utf_16(head: bytes) -> str:
+    """The codec of bytes that begin with a byte order mark of UTF-16, or with "<" in it; "" for others."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-16-le" if head.startswith(b"<\0") else "utf-16-be" if head.startswith(b"\0<") else ""
 
 
 def _may_be_wanted(data: bytes, wanted: Wanted) -> bool:

@@ -334,6 +334,8 @@ def _sniffed(path: str) -> str | None:
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
+    if encoding := mediawiki.utf_16(head):
+        head = head.decode(encoding, "replace").encode()
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if b"<mediawiki" in start:
         return "mediawiki"
