@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,7 +39,7 @@ class BM25:
         """float32[n] from 0 to 1; a term that comes twice in the query counts twice."""
         out = np.zeros(len(self.alive), np.float32)
         bound = 0.0
-        for term, times in {term: terms.count(term) for term in terms}.items():
+        for term, times in Counter(terms).items():
             found = [(rows + first, counts) for rows, counts, first in self._postings(term) if len(rows)]
             frequency = sum(int(self.alive[rows].sum()) for rows, _ in found)
             if frequency == 0:

@@ -54,7 +54,7 @@ class Contents:
         """Take up the state that the manifest says."""
         manifest = self.store.manifest
         terms = manifest["terms"]
-        analyzer = Analyzer(**terms) if terms else None
+        analyzer = Analyzer(**{"version": 1, **terms}) if terms else None
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
         self._parts = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,21 +79,24 @@ class PostingsBuilder:
     """Collects the terms of rows in order; 12 bytes a term and row until :meth:`finish`."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
         self._parts: list[tuple[I32, I32, I32]] = []
         self._lengths: list[int] = []
 
     def add(self, texts: Iterable[list[str]]) -> None:
         """The terms of the next rows."""
-        numbers, rows, counts = [], [], []
+        numbers: list[int] = []
+        counts: list[int] = []
+        sizes: list[int] = []
+        first = len(self._lengths)
         for terms in texts:
-            row = len(self._lengths)
             self._lengths.append(len(terms))
-            for term, count in Counter(terms).items():
-                numbers.append(self._numbers.setdefault(term, len(self._numbers)))
-                rows.append(row)
-                counts.append(count)
-        self._parts.append((np.array(numbers, np.int32), np.array(rows, np.int32), np.array(counts, np.int32)))
+            found = Counter(terms)
+            sizes.append(len(found))
+            numbers.extend(map(self._numbers.__getitem__, found))  # a new term gets the next number
+            counts.extend(found.values())
+        rows = np.repeat(np.arange(first, first + len(sizes), dtype=np.int32), sizes)
+        self._parts.append((np.array(numbers, np.int32), rows, np.array(counts, np.int32)))
 
     def finish(self) -> Postings:
         """The postings of all rows."""

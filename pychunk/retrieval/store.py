@@ -18,7 +18,8 @@ from typing import Any
 
 from ..durable import flush, new_file, remove, uninterrupted
 
-SCHEMA = 1
+#: 2: BM25's analysis has a version of its own, which a pychunk that reads up to 1 does not know.
+SCHEMA = 2
 MANIFEST, LOCK = "manifest.json", "lock"
 _BLOCK = 1 << 22
 #: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
