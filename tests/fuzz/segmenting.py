@@ -1,0 +1,737 @@
+"""segment() on texts that a grammar makes of everything Unicode has, under every method and option.
+
+Each case is checked for what the documentation promises: exact spans, no text lost or repeated, limits that hold when a
+chunk's text is counted by itself, short chunks joined, and the same chunks in any batch, container, number of threads
+and copy of the Segmenter; some of them on every instruction set and in the reference, too.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+import pychunk
+from pychunk import _native
+
+from . import ROOT
+
+# ---------------------------------------------------------------------------------------------------------------- text
+
+SPACES = [
+    " ",
+    " ",
+    " ",
+    "  ",
+    "\t",
+    "\xa0",
+    "\u3000",
+    "\u2003",
+    "\u200a",
+    "\u202f",
+    "\u205f",
+    "\u1680",
+    "\x1f",
+    "\u2009 ",
+]
+BREAKS = [
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r",
+    "\r\n\r\n",
+    "\n \n",
+    "\v",
+    "\f",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    "\n\f",
+    "\n\n\n\n",
+]
+CONTROLS = [
+    "\0",
+    "\x01",
+    "\x08",
+    "\x1b",
+    "\x7f",
+    "\x80",
+    "\x9f",
+    "\u200b",
+    "\u200c",
+    "\u200d",
+    "\u200e",
+    "\u202e",
+    "\u2060",
+    "\ufeff",
+    "\u00ad",
+]
+EDGES = [
+    "\ud7ff",
+    "\ue000",
+    "\ufffd",
+    "\ufffe",
+    "\uffff",
+    "\U00010000",
+    "\U0010ffff",
+    "\U0001ffff",
+    "\x7f\x80",
+    "\u07ff\u0800",
+    "\u0378",
+    "\U000e0001",
+    "\ufdd0",
+]
+MARKS = [
+    "e\u0301",
+    "a\u0308\u0323",
+    "\u0301",
+    "क्षि",
+    "กำ",
+    "\u0b95\u0bcb",
+    "Z\u0300\u0301\u0302\u0303\u0304",
+    "İ",
+    "ß",
+    "ﬁ",
+    "Å",
+    "ſ",
+    "\u0345",
+]
+EMOJI = ["👩‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "🇩🇪🇫🇷", "👍🏽", "❤️", "1️⃣", "😀"]
+WORDS = [
+    "the",
+    "cat",
+    "Dogs",
+    "unfamiliar",
+    "taxpayers",
+    "internationalization",
+    "a",
+    "I",
+    "x",
+    "naïve",
+    "COVID-19",
+    "don't",
+    "e.g.",
+    "U.S.",
+    "Dr.",
+    "Mr.",
+    "p.m.",
+    "i.e.",
+    "Fig. 3",
+    "No. 5",
+    "vs.",
+    "etc.",
+    "J. R. R. Tolkien",
+    "state-of-the-art",
+    "https://example.org/a?b=c.d",
+    "me@example.org",
+    "qwrtzxcv",
+]
+SCRIPTS = [
+    "中文没有空格",
+    "他走了。“你好！”她说。",
+    "「本当です。」と彼は言った。",
+    "東京",
+    "한국어 문장입니다.",
+    "Привет, мир!",
+    "Ελληνικά;",
+    "مرحبا بالعالم؟",
+    "שלום",
+    "हिन्दी में वाक्य।",
+    "ไม่มีช่องว่าง",
+    "ქართული",
+    "Việt Nam",
+    "አማርኛ።",
+    "မြန်မာ။",
+    "ᠮᠣᠩᠭᠣᠯ᠃",
+]
+NUMBERS = [
+    "1",
+    "3.14",
+    "1,000.5",
+    "1.",
+    "2)",
+    "(3)",
+    "IV.",
+    "§ 5",
+    "10%",
+    "-7",
+    "2020-01-01",
+    "12:30",
+    "1/2",
+    "²",
+    "٣",
+    "Ⅷ",
+]
+ENDS = [".", ".", ".", "!", "?", "...", "…", "。", "！", "?!", ".”", ".)", ".'", "।", "؟", ":", ";", ".[1]"]
+OPENERS = ["“", "(", "[", "'", '"', "«", "„", "‘", "「", "»", "*", "_", "<b>", "- ", "• "]
+CLOSERS = ["”", ")", "]", "'", '"', "»", "“", "’", "」", "«", "*", "_", "</b>"]
+LINES = [
+    "# Heading",
+    "1. First item",
+    "- an item",
+    "* another",
+    "a) sub",
+    "Title Case Heading",
+    "| a | b |",
+    "```",
+    "Chapter 2",
+    "---",
+    "===",
+    "ALL CAPS",
+]
+ALPHABETS = ["a", "ab", "abcdefghij", "A1b2/+", "中文字", "กขค", "é", "»", "👍", "\u0301", "-", ".", "_"]
+
+
+def _run(rng: random.Random) -> str:
+    """Without a space, up to some hundred characters: around the 100 that budgets treat apart."""
+    alphabet = rng.choice(ALPHABETS)
+    length = rng.choice([3, 20, 99, 100, 101, 130, 250, rng.randrange(1, 300)])
+    return "".join(rng.choice(alphabet) for _ in range(length))
+
+
+def _word(rng: random.Random) -> str:
+    r = rng.random()
+    if r < 0.72:
+        return rng.choice(WORDS)
+    if r < 0.80:
+        return rng.choice(SCRIPTS)
+    if r < 0.86:
+        return rng.choice(NUMBERS)
+    if r < 0.89:
+        return rng.choice(MARKS)
+    if r < 0.91:
+        return rng.choice(EMOJI)
+    if r < 0.93:
+        return rng.choice(CONTROLS)
+    if r < 0.95:
+        return rng.choice(EDGES)
+    if r < 0.97:
+        return _run(rng)
+    return rng.choice(OPENERS) + rng.choice(WORDS) + rng.choice(CLOSERS)
+
+
+def _sentence(rng: random.Random, spaces: list[str]) -> str:
+    words = [_word(rng) for _ in range(rng.choice([0, 1, 2, 2, 3, 3, 5, 8] if rng.random() < 0.97 else [30]))]
+    text = "".join(word + rng.choice(spaces) for word in words).rstrip(" ")
+    if text and rng.random() < 0.5:
+        text = text[0].upper() + text[1:]
+    return text + rng.choice(ENDS)
+
+
+def _raw(rng: random.Random) -> str:
+    """Any code points at all, most of them from the ranges where something happens."""
+    ranges = [
+        (0, 0x80),
+        (0x80, 0x250),
+        (0x300, 0x370),
+        (0x600, 0x700),
+        (0x2000, 0x2070),
+        (0x3000, 0x3040),
+        (0xE000, 0x110000),
+        (0, 0xD800),
+    ]
+    return "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.choice([1, 5, 20, 60])))
+
+
+def make_text(rng: random.Random) -> str:
+    """One document."""
+    if rng.random() < 0.04:
+        return rng.choice(["", " ", "\n\n", "a", ".", "\0", "\f", "\ufeff", "\u0301", _run(rng)])
+    spaces = [" "] if rng.random() < 0.6 else SPACES
+    breaks = ["\n", "\n\n"] if rng.random() < 0.5 else BREAKS
+    width = rng.choice([0, 0, 0, 40, 72])
+    parts: list[str] = []
+    for _ in range(rng.choice([1, 1, 2, 3, 4, 6] if rng.random() < 0.96 else [20, 100])):
+        r = rng.random()
+        if r < 0.85:
+            text = _sentence(rng, spaces)
+        elif r < 0.92:
+            text = rng.choice(breaks) + rng.choice(LINES) + rng.choice(breaks)
+        elif r < 0.96:
+            text = _raw(rng)
+        else:
+            text = rng.choice(parts) if parts else _run(rng)
+        parts.append(text)
+        parts.append(rng.choice(breaks) if rng.random() < 0.25 else rng.choice(spaces) if rng.random() < 0.95 else "")
+    text = "".join(parts)
+    if width:  # hard-wrapped
+        lines, line = [], ""
+        for word in text.split(" "):
+            if len(line) + len(word) > width:
+                lines.append(line)
+                line = ""
+            line += word + " "
+        text = "\n".join([*lines, line])
+    return text
+
+
+# --------------------------------------------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True)
+class Case:
+    """Documents, options of the Segmenter, and what is given of each document."""
+
+    texts: tuple[str, ...]
+    options: dict[str, Any]
+    #: Keywords of a call that hold one value a document, and seed the given vectors.
+    given: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    container: str = "list"
+    cut: int = 0
+    extras: tuple[str, ...] = ()
+
+
+#: What holds the texts; each must give the chunks of the plain list.
+CONTAINERS: dict[str, Callable[[list[str], int], Any]] = {
+    "list": lambda texts, cut: texts,
+    "generator": lambda texts, cut: (text for text in texts),
+    "string": lambda texts, cut: pa.array(texts, pa.string()),
+    "large_string": lambda texts, cut: pa.array(texts, pa.large_string()),
+    "string_view": lambda texts, cut: pa.array(texts, pa.string()).cast(pa.string_view()),
+    "binary": lambda texts, cut: pa.array([text.encode() for text in texts], pa.binary()),
+    "dictionary": lambda texts, cut: pa.array(texts, pa.string()).dictionary_encode(),
+    "slice": lambda texts, cut: pa.array(["x é. Y"] * cut + texts + ["中. Z"]).slice(cut, len(texts)),
+    "pieces": lambda texts, cut: pa.chunked_array([texts[:cut], texts[cut:]], pa.string()),
+    "slices": lambda texts, cut: pa.chunked_array(
+        [pa.array(["é", *texts]).slice(1, cut), pa.array([*texts, "z"]).slice(cut, len(texts) - cut)]
+    ),
+    "table": lambda texts, cut: pa.table({"n": range(len(texts)), "body": pa.array(texts, pa.string())}),
+    "batch": lambda texts, cut: pa.record_batch({"text": pa.array(texts), "other": pa.array(texts)}),
+}  # fmt: skip
+
+ALL = ("sentence", "paragraph", "page", "fixed", "recursive", "semantic", "cluster", "pic", "nsp")
+SIZES = (1, 2, 3, 5, 8, 20, 50, 200)
+SEPARATORS = (["\n\n", "\n", " ", ""], [". ", " ", ""], ["."], ["\n"], ["", "a"], ["aa", "a", ""], ["。", "！", ""])
+
+
+def _options(rng: random.Random) -> dict[str, Any]:
+    method = rng.choice(ALL)
+    options: dict[str, Any] = {"method": method}
+    if method == "nsp":
+        options["encoder"] = "static"
+        options["threshold"] = rng.choice([0.2, 0.5, ("percentile", 40), ("std", 0.5), ("iqr", 0.1)])
+    if method in ("fixed", "recursive"):
+        options["size"] = rng.choice(SIZES)
+        options["unit"] = rng.choice(["tokens", "words", "characters"])
+    if method == "recursive" and rng.random() < 0.4:
+        options["separators"] = list(rng.choice(SEPARATORS))
+    if method == "semantic":
+        options["threshold"] = rng.choice(
+            [0.3, ("percentile", 20), ("percentile", 95), ("std", 1), ("iqr", 0.5), ("gradient", 80)]
+        )
+        options["window"] = rng.choice([1, 1, 1, 2, 5, 1000])
+    if method == "pic":
+        options["summary"] = rng.choice(["extractive", "mean", "lead", "title", "given", "sentence", "random"])
+        options["k"] = rng.choice([0.0, 0.5, -1.0, 3.0])
+    if rng.random() < 0.6:
+        options["max_tokens"] = rng.choice([None, *SIZES])
+    limit = options.get("max_tokens", "auto")
+    if method == "cluster" and limit is None:
+        options["max_tokens"] = 50
+        limit = 50
+    if method != "recursive" and rng.random() < 0.4:
+        options["min_tokens"] = rng.choice([n for n in (1, 2, 5, 10, 40) if not isinstance(limit, int) or n <= limit])
+    bound = options["size"] if method in ("fixed", "recursive") else limit
+    if rng.random() < 0.3:
+        wanted = rng.choice([1, 2, 5, 15])
+        if not isinstance(bound, int) or wanted < bound:
+            options["overlap"] = wanted
+    options["vectors"] = rng.choice([None, None, None, "chunk", "sentence"])
+    if rng.random() < 0.2:
+        options["wrap"] = False
+    options["threads"] = rng.choice([1, 1, 1, 2, 3])
+    return options
+
+
+def _spans(rng: random.Random, text: str) -> list[tuple[int, int]]:
+    """Sentences of somebody else: anywhere, with gaps, none in white space alone."""
+    if not text.strip():
+        return []
+    starts = sorted({rng.randrange(len(text)) for _ in range(rng.choice([1, 2, 5]))})
+    ends = [*starts[1:], len(text)]
+    return [(start, rng.randrange(start + 1, end + 1)) for start, end in zip(starts, ends)]
+
+
+def make(rng: random.Random) -> Case:
+    texts = tuple(make_text(rng) for _ in range(rng.choice([1, 1, 1, 1, 2, 4])))
+    options = _options(rng)
+    given: dict[str, tuple[Any, ...]] = {}
+    if rng.random() < 0.15:
+        given["sentence_spans"] = tuple(_spans(rng, text) for text in texts)
+    elif rng.random() < 0.15:
+        given["page_starts"] = tuple(
+            sorted({rng.randrange(len(text)) for _ in range(rng.choice([0, 1, 4]))}) if text else [] for text in texts
+        )
+    if "page_starts" not in given and options["method"] != "nsp" and rng.random() < 0.15:
+        given["sentence_vectors"] = tuple(rng.randrange(1000) for _ in texts)
+    if options.get("summary") in ("given", "title"):
+        if "sentence_vectors" in given:
+            options["summary"] = "mean"
+        else:
+            given["summaries" if options["summary"] == "given" else "titles"] = tuple(
+                rng.choice(["Cats", "", "中文", "a dog. the end", "\0"]) for _ in texts
+            )
+    if rng.random() < 0.3:
+        given["ids"] = tuple(range(len(texts))) if rng.random() < 0.5 else tuple(f"é{i}" for i in range(len(texts)))
+    extras = [
+        name
+        for name, share in (("reference", 0.02), ("sets", 0.05), ("pickle", 0.02), ("order", 0.3))
+        if rng.random() < share
+    ]
+    container = rng.choice(list(CONTAINERS)) if rng.random() < 0.5 else "list"
+    return Case(texts, options, given, container, rng.randrange(len(texts) + 1), tuple(extras))
+
+
+# -------------------------------------------------------------------------------------------------------------- checks
+
+
+def count_tokens(texts: list[str]) -> list[int]:
+    """Tokens of each text by itself, as budgets count them: each is one sentence, given as such."""
+    found = [0] * len(texts)
+    spans = [[(0, len(text))] if text.strip() else [] for text in texts]
+    counted = pychunk.segment(texts, "sentence", sentence_spans=spans, max_tokens=2**62, threads=1).table
+    for row, tokens in zip(counted["document"].to_pylist(), counted["tokens"].to_pylist(), strict=True):
+        found[row] = tokens
+    return found
+
+
+def lengths_of(texts: list[str], unit: str) -> list[int]:
+    """In tokens, words or characters."""
+    if unit == "tokens":
+        return count_tokens(texts)
+    return [len(text.split()) if unit == "words" else len(text) for text in texts]
+
+
+def arguments_of(case: Case, rows: slice = slice(None)) -> dict[str, Any]:
+    """Keywords of the call for some of the documents; vectors are made of their seeds, with many ties."""
+    texts = case.texts[rows]
+    made: dict[str, Any] = {name: list(values[rows]) for name, values in case.given.items()}
+    if "sentence_vectors" in made:
+        spans = made.get("sentence_spans") or pychunk.sentences(list(texts), wrap=case.options.get("wrap", "auto"))
+        made["sentence_vectors"] = [
+            np.random.default_rng(seed).integers(-1, 3, (len(own), 4)).astype(np.float32)
+            for seed, own in zip(made["sentence_vectors"], spans)
+        ]
+    return made
+
+
+def run(case: Case, documents: Any = None, rows: slice = slice(None), **changes: Any) -> pychunk.ChunkBatch:
+    """The chunks of a case, or of some of its documents, with some options changed."""
+    options = {**case.options, **changes}
+    texts = list(case.texts[rows]) if documents is None else documents
+    if hasattr(documents, "column_names") or isinstance(documents, pa.RecordBatch):
+        options = {**options, "column": "body" if "body" in documents.schema.names else "text"}
+    return pychunk.segment(texts, **options, **arguments_of(case, rows))
+
+
+def same(found: Any, expected: Any, what: str) -> None:
+    """Whether two tables hold the same rows, to the last bit."""
+    if found.equals(expected):
+        return
+    for name in expected.column_names:
+        if name not in found.column_names or not found[name].equals(expected[name]):
+            mine = found[name].to_pylist() if name in found.column_names else "no such column"
+            raise AssertionError(
+                f"{what}: column {name} differs: {str(mine)[:300]}, not {str(expected[name].to_pylist())[:300]}"
+            )
+    raise AssertionError(f"{what}: columns {found.column_names}, not {expected.column_names}")
+
+
+def check_exact(case: Case, by_document: list[list[pychunk.Chunk]]) -> None:
+    """Spans are the text's, in order, and everything but white space is in a chunk, in one alone without overlap."""
+    repeats = bool(case.options.get("overlap"))
+    for row, (text, chunks) in enumerate(zip(case.texts, by_document, strict=True)):
+        data = text.encode()
+        covered = np.zeros(len(text) + 1, np.int32)
+        before = None
+        for place, chunk in enumerate(chunks):
+            here = f"document {row}, chunk {place}"
+            assert (chunk.document, chunk.chunk) == (row, place), f"{here} is called {chunk.document}, {chunk.chunk}"
+            assert text[chunk.start : chunk.end] == chunk.text, f"{here}: characters {chunk.start}:{chunk.end}"
+            assert data[chunk.start_byte : chunk.end_byte] == chunk.text.encode(), f"{here}: bytes"
+            assert chunk.text == chunk.text.strip() != "", f"{here} is white space or has it at an edge"
+            covered[chunk.start] += 1
+            covered[chunk.end] -= 1
+            if before is not None:
+                assert before.start <= chunk.start, f"{here} goes back"
+                assert before.end <= chunk.end, f"{here} ends before the one before it"
+                assert chunk.overlap == max(0, before.end - chunk.start), f"{here}: overlap {chunk.overlap}"
+                assert repeats or chunk.start >= before.end, f"{here} repeats text"
+            before = chunk
+        depth = np.cumsum(covered)[:-1]
+        lost = [i for i, c in enumerate(text) if depth[i] == 0 and not c.isspace()]
+        assert not lost, f"document {row}: lost characters {lost[:10]}"
+
+
+def check_limits(case: Case, chunks: list[pychunk.Chunk]) -> None:
+    """max_tokens and size, counted on each chunk's own text; the column tokens says the same."""
+    options = case.options
+    max_tokens = options.get("max_tokens", "auto")
+    if max_tokens == "auto":
+        max_tokens = 512 if options["method"] in ("pic", "semantic", "cluster", "nsp") else None
+    bounds = [("tokens", max_tokens, "max_tokens")] if max_tokens else []
+    ends_in_characters = options.get("separators") is None or "" in options["separators"]
+    if options["method"] == "fixed" or (options["method"] == "recursive" and ends_in_characters):
+        bounds.append((options["unit"], options["size"], "size"))
+    texts = [chunk.text for chunk in chunks]
+    tokens = count_tokens(texts)
+    for chunk, count in zip(chunks, tokens, strict=True):
+        assert chunk.tokens in (None, count), f"tokens of {chunk.text[:80]!r}: {chunk.tokens}, counted {count}"
+    for unit, bound, name in bounds:
+        lengths = tokens if unit == "tokens" else lengths_of(texts, unit)
+        for text, length in zip(texts, lengths, strict=True):
+            assert length <= bound or len(text) == 1, f"{name}={bound}: {length} {unit} in {text[:80]!r}"
+
+
+def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
+    """No chunk under min_tokens beside one that it fits together with."""
+    options, least = case.options, case.options.get("min_tokens", 0)
+    if not least or options.get("overlap"):
+        return
+    most = options.get("max_tokens", "auto")
+    if most == "auto":
+        most = 512 if options["method"] in ("pic", "semantic", "cluster", "nsp") else None
+    pairs = [
+        (a, b, case.texts[a.document][a.start : b.end])
+        for a, b in zip(chunks, chunks[1:])
+        if a.document == b.document and min(a.tokens or 0, b.tokens or 0) < least
+    ]
+    bounds = [("tokens", most)] if most else []
+    if options["method"] == "fixed":
+        bounds.append((options["unit"], options["size"]))
+    joined = [text for _, _, text in pairs]
+    lengths = [lengths_of(joined, unit) for unit, _ in bounds]
+    for i, (a, b, _) in enumerate(pairs):
+        fits = all(own[i] <= bound for own, (_, bound) in zip(lengths, bounds, strict=True))
+        assert not fits, (
+            f"min_tokens={least}: {a.text[:60]!r} ({a.tokens}) and {b.text[:60]!r} ({b.tokens}) fit together"
+        )
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+class Twin:
+    """Another process with another instruction set, kept for all cases; it ends with its input."""
+
+    def __init__(self, isa: str) -> None:
+        self.isa = isa
+        code = f"import sys; sys.path.append({str(ROOT)!r}); from {__name__} import serve; serve()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYCHUNK_ISA": isa},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def table(self, case: Case) -> pa.Table:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        _send(stdin, case)
+        found = _receive(stdout)
+        if isinstance(found, str):
+            raise AssertionError(f"{self.isa}: {found}")
+        return pa.ipc.open_stream(found).read_all()
+
+
+def _send(to: IO[bytes], value: Any) -> None:
+    data = pickle.dumps(value)
+    to.write(struct.pack("<q", len(data)) + data)
+    to.flush()
+
+
+def _receive(source: IO[bytes]) -> Any:
+    head = source.read(8)
+    if len(head) < 8:
+        raise EOFError("the other process ended")
+    return pickle.loads(source.read(struct.unpack("<q", head)[0]))
+
+
+def serve() -> None:
+    """What a twin does: cases in, tables out."""
+    while True:
+        try:
+            case = _receive(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            table = run(case).table
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+            _send(sys.stdout.buffer, sink.getvalue().to_pybytes())
+        except Exception as error:
+            _send(sys.stdout.buffer, f"{type(error).__name__}: {error}")
+
+
+_twins: dict[str, Twin] = {}
+
+
+def twins() -> list[Twin]:
+    """Those of the instruction sets that this process does not run itself."""
+    for isa in _native.available_isas():
+        if isa != _native.isa() and isa not in _twins:
+            _twins[isa] = Twin(isa)
+    return list(_twins.values())
+
+
+def check(case: Case) -> None:
+    """Raises where a promise does not hold."""
+    out = run(case)
+    by_document = out.by_document()
+    chunks = [chunk for own in by_document for chunk in own]
+    check_exact(case, by_document)
+    check_limits(case, chunks)
+    check_short(case, chunks)
+    whole = out.table.replace_schema_metadata(None)
+    documents = CONTAINERS[case.container](list(case.texts), case.cut)
+    if case.container != "list":
+        same(run(case, documents).table, whole, f"as {case.container}")
+    if case.options["threads"] > 1:
+        same(run(case, threads=1).table, whole, "by one thread")
+    if len(case.texts) > 1:
+        parts = [run(case, rows=rows) for rows in (slice(case.cut), slice(case.cut, None)) if case.texts[rows]]
+        for part, first in zip(parts, (0, case.cut) if case.cut else (0,)):
+            rows = part.table["document"].to_numpy() + first
+            table = part.table.set_column(0, "document", pa.array(rows, pa.int64())).replace_schema_metadata(None)
+            own = whole.filter(
+                pa.array((d >= first) & (d < first + part.documents)) if len(d := whole["document"].to_numpy()) else []
+            )
+            same(table, own, f"in batches of {case.cut} and {len(case.texts) - case.cut}")
+    if "order" in case.extras and len(case.texts) > 1:
+        backwards = run(
+            replace(case, texts=case.texts[::-1], given={name: values[::-1] for name, values in case.given.items()})
+        ).by_document()
+        for there, here in zip(backwards[::-1], by_document, strict=True):
+            mine = [(c.text, c.start, c.kind, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in there]
+            assert mine == [
+                (c.text, c.start, c.kind, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in here
+            ], "in reverse order"
+    if "pickle" in case.extras:
+        options = {"on_error": "raise", **case.options}
+        copied = pickle.loads(pickle.dumps(pychunk.Segmenter(**options)))
+        same(copied(list(case.texts), **arguments_of(case)).table, whole, "by a copied Segmenter")
+    if "sets" in case.extras:
+        for twin in twins():
+            same(twin.table(case), whole, f"with {twin.isa}")
+    if "reference" in case.extras and sum(map(len, case.texts)) <= 1500:
+        with _environment("PYCHUNK_BACKEND", "reference"):
+            found = run(case).table
+        same(found, whole, "in the reference")
+
+
+# ----------------------------------------------------------------------------------------------------------- shrinking
+
+#: Options with the value that says nothing; ``method`` stays.
+PLAIN = {"threads": 1, "vectors": None}
+NEEDED = ("method", "encoder", "size", "unit", "threads")
+
+
+def _keep(case: Case, rows: list[int]) -> Case:
+    given = {name: tuple(values[row] for row in rows) for name, values in case.given.items()}
+    return replace(case, texts=tuple(case.texts[row] for row in rows), given=given, cut=min(case.cut, len(rows)))
+
+
+def _with_text(case: Case, row: int, text: str) -> Case:
+    texts = (*case.texts[:row], text, *case.texts[row + 1 :])
+    given = dict(case.given)
+    if "sentence_spans" in given:
+        own = [(a, min(b, len(text))) for a, b in given["sentence_spans"][row] if a < len(text)] if text.strip() else []
+        if text.strip() and not own:
+            own = [(0, len(text))]
+        given["sentence_spans"] = (*given["sentence_spans"][:row], own, *given["sentence_spans"][row + 1 :])
+    if "page_starts" in given:
+        own = [a for a in given["page_starts"][row] if a < len(text)]
+        given["page_starts"] = (*given["page_starts"][:row], own, *given["page_starts"][row + 1 :])
+    return replace(case, texts=texts, given=given)
+
+
+def simpler(case: Case) -> Iterator[Case]:
+    """Fewer documents, fewer options, less that is given, shorter texts."""
+    for extra in case.extras:
+        yield replace(case, extras=tuple(name for name in case.extras if name != extra))
+    if len(case.texts) > 1:
+        for row in range(len(case.texts)):
+            yield _keep(case, [row])
+        for row in range(len(case.texts)):
+            yield _keep(case, [other for other in range(len(case.texts)) if other != row])
+    if case.container != "list":
+        yield replace(case, container="list")
+    for name in case.given:
+        if name not in ("summaries", "titles"):
+            yield replace(case, given={other: values for other, values in case.given.items() if other != name})
+    for name, value in case.options.items():
+        if name in PLAIN and value != PLAIN[name]:
+            yield replace(case, options={**case.options, name: PLAIN[name]})
+        elif name == "summary" and value in ("given", "title"):
+            given = {other: values for other, values in case.given.items() if other not in ("summaries", "titles")}
+            yield replace(case, options={**case.options, "summary": "mean"}, given=given)
+        elif name not in NEEDED and name not in PLAIN:
+            yield replace(case, options={other: v for other, v in case.options.items() if other != name})
+    for row, text in enumerate(case.texts):
+        length = len(text)
+        step = length // 2
+        while step >= 1:
+            for begin in range(0, length, step):
+                yield _with_text(case, row, text[:begin] + text[begin + step :])
+            step //= 2
+    for row, text in enumerate(case.texts):
+        if len(text) <= 80:
+            for i, c in enumerate(text):
+                for plain in ("a", " ", "."):
+                    if c != plain and ord(c) > 0x7F:
+                        yield _with_text(case, row, text[:i] + plain + text[i + 1 :])
+
+
+def test(case: Case) -> str:
+    """A pytest function that fails as the case does."""
+    fields = [f"texts={case.texts!a}", f"options={case.options!a}"]
+    if case.given:
+        fields.append(f"given={case.given!a}")
+    if case.container != "list" or case.cut:
+        fields += [f"container={case.container!r}", f"cut={case.cut}"]
+    if case.extras:
+        fields.append(f"extras={case.extras!r}")
+    body = "".join(f"        {line},\n" for line in fields)
+    return (
+        "from tests.fuzz.segmenting import Case, check\n\n\n"
+        f"def test_segmenting_as_found() -> None:\n    case = Case(\n{body}    )\n    check(case)\n"
+    )
+
+
+class Target:
+    """For the runner of tests/fuzz."""
+
+    name = "segmenting"
+    make = staticmethod(make)
+    check = staticmethod(check)
+    simpler = staticmethod(simpler)
+    test = staticmethod(test)
+
+
+target = Target()
