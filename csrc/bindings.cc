@@ -84,6 +84,32 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
                         byte_spans ? py::object(array(std::move(tokens.byte_spans), {count, 2})) : py::none());
 }
 
+// Calls a Python function, one call at a time: the GIL is taken for it.
+WordPiece foreign_tokenizer(py::function function) {
+  // Deleted under the GIL, whichever thread lets go of it last.
+  const std::shared_ptr<py::function> kept(new py::function(std::move(function)), [](py::function* f) {
+    const py::gil_scoped_acquire locked;
+    delete f;
+  });
+  return WordPiece([kept](std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
+                          std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) {
+    const py::gil_scoped_acquire locked;
+    const auto spans = static_cast<py::ssize_t>(n);
+    const py::tuple found =
+        (*kept)(py::bytes(text.data(), text.size()), Array<int64_t>(spans + 1, bounds), byte_spans != nullptr);
+    const auto offsets = found[0].cast<Array<int64_t>>();
+    PYCHUNK_CHECK(offsets.size() == spans + 1, "the tokenizer must give ", spans + 1, " offsets, got ", offsets.size());
+    const auto before = static_cast<int64_t>(ids.size());
+    for (const int64_t offset : view(offsets)) token_offsets.push_back(before + offset);
+    ids.resize(static_cast<size_t>(token_offsets.back()));
+    std::fill(ids.begin() + before, ids.end(), 0);
+    if (byte_spans == nullptr) return;
+    const auto where = found[1].cast<Array<int64_t>>();
+    PYCHUNK_CHECK(where.size() == 2 * (token_offsets.back() - before), "the tokenizer must give two bytes a token");
+    byte_spans->insert(byte_spans->end(), where.data(), where.data() + where.size());
+  });
+}
+
 void bind_wordpiece(py::module_& m) {
   py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece.")
       .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents, bool clean_text,
@@ -95,6 +121,10 @@ void bind_wordpiece(py::module_& m) {
            py::arg("vocabulary"), py::arg("lowercase") = true, py::arg("strip_accents") = true,
            py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
            py::arg("prefix") = "##", py::arg("max_word_characters") = 100)
+      .def_static("foreign", &foreign_tokenizer, py::arg("encode"),
+                  "Another tokenizer, for counts: encode(text, bounds, byte_spans) gets bytes, the spans' int64[n + 1] "
+                  "and whether byte spans are wanted, and returns offsets int64[n + 1] and byte spans int64[t, 2] or "
+                  "None.")
       .def("encode", &encode_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
            py::arg("byte_spans") = false, py::arg("threads") = 1,
            "Tokens of the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself: ids "

@@ -197,6 +197,13 @@ const Lengths& Document::lengths(Unit unit) {
                  : count_words(text_.substr(static_cast<size_t>(begin(s)), static_cast<size_t>(end(s) - begin(s))));
     out.high.push_back(total);
   }
+  out.recount = nullptr;
+  if (unit == Unit::kTokens && inputs_->tokenizer->is_foreign())
+    out.recount = [this](int64_t i, int64_t j) {
+      const Trimmed inside = trim(text_, begin(i), end(j - 1));
+      return count_tokens(
+          text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
+    };
   return out;
 }
 

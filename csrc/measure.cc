@@ -92,7 +92,7 @@ void encode_and_count(const WordPiece& tokenizer, std::string_view text, const i
   tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr);
   counts.resize(n);
   for (size_t i = 0; i < n; ++i) counts[i] = token_offsets[i + 1] - token_offsets[i];
-  if (!may_hold_long_run(text)) return;
+  if (tokenizer.is_foreign() || !may_hold_long_run(text)) return;
   for (size_t i = 0; i < n; ++i)
     for_each_surplus(tokenizer,
                      text.substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])),
@@ -101,7 +101,7 @@ void encode_and_count(const WordPiece& tokenizer, std::string_view text, const i
 
 bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {
   const size_t before = starts.size();
-  if (!may_hold_long_run(text)) return false;
+  if (tokenizer.is_foreign() || !may_hold_long_run(text)) return false;
   for_each_surplus(tokenizer, text, [&](size_t begin, size_t end, int64_t surplus) {
     // Spread evenly, so that a part of the run counts as its share; each on a character's first byte.
     for (int64_t i = 0; i < surplus; ++i) {

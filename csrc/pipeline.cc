@@ -59,6 +59,7 @@ class Worker {
       } else {
         group(i);
       }
+      if (tokens_are_counted(inputs_) && inputs_.tokenizer->is_foreign()) refit();
       write_rows();
     }
     out_.chunks_in_document.push_back(static_cast<int64_t>(out_.chunks.size() - before));
@@ -130,13 +131,101 @@ class Worker {
       }
       starts = std::move(finer);
     };
-    if (plan_.method == Method::kFixed) refine(plan_.unit, plan_.size);
-    if (plan_.max_tokens > 0) refine(Unit::kTokens, plan_.max_tokens);
+    const bool foreign = inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign();  // refit() cuts by its tokens
+    if (plan_.method == Method::kFixed && !(foreign && plan_.unit == Unit::kTokens)) refine(plan_.unit, plan_.size);
+    if (plan_.max_tokens > 0 && !foreign) refine(Unit::kTokens, plan_.max_tokens);
     for (size_t p = 0; p < starts.size(); ++p)
       spans_.push_back({starts[p], p + 1 < starts.size() ? starts[p + 1] : stop, s, s + 1, s});
   }
 
   void split_by_separators();
+
+  // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
+  void refit() {
+    int64_t limit = plan_.max_tokens;
+    if (plan_.has_size() && plan_.unit == Unit::kTokens) limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
+    if (limit <= 0) return;
+    std::vector<Span> fitting;
+    int64_t least = 0;  // no chunk begins before the one before it
+    for (Span span : spans_) {
+      span.begin = std::max(span.begin, least);
+      if (fits(span.begin, span.end, limit)) {
+        fitting.push_back(span);
+      } else {
+        const int64_t own = document_->begin(span.own_first);
+        std::vector<int64_t> starts;
+        cut_to(span.first < span.own_first ? std::max(own, least) : span.begin, span.end, limit, starts);
+        for (size_t p = 0; p < starts.size(); ++p) {
+          const int64_t end = p + 1 < starts.size() ? starts[p + 1] : span.end;
+          const int64_t first = document_->sentence_at(starts[p]);
+          fitting.push_back({starts[p], end, first, document_->sentence_at(end - 1) + 1, first});
+        }
+      }
+      least = fitting.back().begin;
+    }
+    spans_ = std::move(fitting);
+  }
+
+  bool fits(int64_t begin, int64_t end, int64_t limit) const {
+    const Trimmed inside = trim(document_->text(), begin, end);
+    return inside.empty() || document_->count_tokens(piece(inside.begin, inside.end)) <= limit ||
+           next_character(inside.begin) >= inside.end;
+  }
+  int64_t next_character(int64_t at) const {
+    int length = 0;
+    decode(document_->text(), static_cast<size_t>(at), length);
+    return at + length;
+  }
+
+  // Appends where pieces of [begin, end) begin that fit: each as long as can be, to a sentence's end, else to a word's,
+  // else to a character's.
+  void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) const {
+    while (begin < end) {
+      starts.push_back(begin);
+      int64_t reach = begin;  // not far beyond what fits, so that the time is linear in the text
+      for (int64_t window = 64 + 8 * std::min<int64_t>(limit, 1 << 20); reach < end; window *= 2) {
+        reach = window < end - begin ? begin + window : end;
+        while (reach < end &&
+               (static_cast<unsigned char>(document_->text()[static_cast<size_t>(reach)]) & 0xC0) == 0x80)
+          ++reach;
+        if (!fits(begin, reach, limit)) break;
+        if (reach == end) return;
+      }
+      int64_t stop = 0;
+      for (int rung = 0; rung < 3 && stop == 0; ++rung) stop = furthest(begin, limit, borders(rung, begin, reach));
+      begin = stop > 0 ? stop : next_character(begin);
+    }
+  }
+  // The last of the rising borders up to which [begin, border) fits; 0: none. Counts rise with the border, nearly.
+  int64_t furthest(int64_t begin, int64_t limit, const std::vector<int64_t>& borders) const {
+    size_t low = 0, high = borders.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (fits(begin, borders[middle], limit)) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low > 0 ? borders[low - 1] : 0;
+  }
+  // Inside [begin, end): beginnings of sentences, of words, or of characters, of the latter as many as may be needed.
+  std::vector<int64_t> borders(int rung, int64_t begin, int64_t end) const {
+    std::vector<int64_t> found;
+    if (rung == 0) {
+      for (int64_t s = document_->sentence_at(begin) + 1; s < document_->sentences() && document_->begin(s) < end; ++s)
+        found.push_back(document_->begin(s));
+      return found;
+    }
+    const std::string_view text = document_->text();
+    bool after_space = false;
+    for (int64_t at = begin; at < end; at = next_character(at)) {
+      const bool space = space_length(text, static_cast<size_t>(at)) > 0;
+      if (at > begin && !space && (rung == 2 || after_space)) found.push_back(at);
+      after_space = space;
+    }
+    return found;
+  }
 
   void write_rows() {
     int64_t previous_end = 0;
@@ -172,7 +261,8 @@ class Worker {
   }
 
   int64_t tokens_of(const Span& span, const Trimmed& inside) {
-    if (plan_.method == Method::kRecursive) return document_->count_tokens(piece(inside.begin, inside.end));
+    if (plan_.method == Method::kRecursive || inputs_.tokenizer->is_foreign())
+      return document_->count_tokens(piece(inside.begin, inside.end));
     if (span.last - span.first == 1) {
       bool whole = false;
       const Trimmed part = part_of(span.first, inside, whole);
@@ -278,7 +368,8 @@ void Worker::split_by_separators() {
   forget_if_huge(tokens);
   for (const Piece& p : pieces) {
     const int64_t first = document_->sentence_at(p.start), last = document_->sentence_at(p.end - 1) + 1;
-    if (plan_.max_tokens == 0 || document_->count_tokens(piece(p.start, p.end)) <= plan_.max_tokens) {
+    if (plan_.max_tokens == 0 || inputs_.tokenizer->is_foreign() ||
+        document_->count_tokens(piece(p.start, p.end)) <= plan_.max_tokens) {
       spans_.push_back({p.start, p.end, first, last, first});
       continue;
     }

@@ -14,13 +14,23 @@ namespace pychunk {
 struct Lengths {
   std::vector<int64_t> low, high;
   int64_t operator()(int64_t i, int64_t j) const { return high[j - 1] - low[i]; }
+
+  // Of tokens whose sums are only near: counts the run's own text.
+  std::function<int64_t(int64_t, int64_t)> recount;
+  // Whether sentences [i, j) measure at most `limit`; counted where the sum does not decide, which a border between two
+  // sentences moves by some two tokens.
+  bool within(int64_t i, int64_t j, int64_t limit) const {
+    const int64_t sum = (*this)(i, j), doubt = recount ? 2 * (j - i) + 8 : 0;
+    if (sum + doubt <= limit || sum - doubt > limit || !recount) return sum <= limit;
+    return recount(i, j) <= limit;
+  }
 };
 
 // One limit on a run of sentences; limit <= 0 allows everything.
 struct Limit {
   const Lengths* lengths = nullptr;
   int64_t limit = 0;
-  bool allows(int64_t i, int64_t j) const { return limit <= 0 || (*lengths)(i, j) <= limit; }
+  bool allows(int64_t i, int64_t j) const { return limit <= 0 || lengths->within(i, j, limit); }
 };
 
 // Sentences [first, last); those from `overlap_first` to `first` are repeated from the group before.

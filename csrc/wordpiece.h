@@ -2,6 +2,7 @@
 // Equal, id for id, to Hugging Face `tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,11 +22,20 @@ struct WordPieceOptions {
   int max_word_characters = 100;  // a longer word is one [UNK]
 };
 
+// What WordPiece::encode() does, by another tokenizer whose tokens are counted but never looked up: the ids may be
+// anything, and white space at the edges of a span makes no token.
+using ForeignEncode = std::function<void(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
+                                         std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans)>;
+
 // Immutable once built, so one instance serves every thread.
 class WordPiece {
  public:
   // vocabulary[i] is the token with id i. Throws std::invalid_argument if it lacks the unknown token.
   WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& options);
+  // Another tokenizer in its place. Its tokens may reach over sentences, so that those of a run of sentences are near
+  // the sum of the sentences' and no more: limits count the run's own text.
+  explicit WordPiece(ForeignEncode encode);
+  bool is_foreign() const;
   ~WordPiece();
   WordPiece(WordPiece&&) noexcept;
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ class WordPiece:
         prefix: str = "##",
         max_word_characters: int = 100,
     ) -> None: ...
+    @staticmethod
+    def foreign(encode: Callable[[bytes, Any, bool], tuple[Any, Any]]) -> WordPiece: ...
     def encode(
         self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], byte_spans: bool = False, threads: int = 1
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]: ...

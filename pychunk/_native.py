@@ -24,9 +24,11 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     import numpy.typing as npt
 
-    from .plan import PairHead, Template, TokenTable
+    from .plan import ForeignTokenizer, PairHead, Template, TokenTable
 
 __all__ = [
     "adjacent_sums",
@@ -67,11 +69,17 @@ _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDi
 
 
 def _tokenizer(encoder: TokenTable) -> _core.WordPiece:
-    """The native tokenizer of an encoder, built once: 30,522 tokens take some 10 ms."""
+    """The native tokenizer of an encoder, built once: 30,522 tokens take some 10 ms; or what calls a foreign one."""
     found = _tokenizers.get(encoder)
     if found is None:
+        if _is_foreign(encoder):
+            return _core.WordPiece.foreign(encoder.count_spans)
         found = _tokenizers[encoder] = _core.WordPiece(encoder.vocabulary, **encoder.tokenizer_options)
     return found
+
+
+def _is_foreign(encoder: TokenTable | None) -> TypeGuard[ForeignTokenizer]:
+    return hasattr(encoder, "count_spans")
 
 
 def _contiguous(values: Any, dtype: type) -> npt.NDArray[Any]:
@@ -83,7 +91,9 @@ def _arguments(request: Request) -> _core.Arguments:
     if request.encoder is not None:
         optional["tokenizer"] = _tokenizer(request.encoder)
         own = request.vectors is None or request.vectors_of_table
-        if own and request.encoder.table.size:  # a transformer's tokenizer has none
+        if (
+            own and not _is_foreign(request.encoder) and request.encoder.table.size
+        ):  # a transformer's tokenizer has none
             optional["table"] = request.encoder.table
     if request.ids is not None:
         optional["id_text"], optional["id_offsets"] = flat_text(request.ids.cast(pa.large_string()))
@@ -124,7 +134,8 @@ def _arguments(request: Request) -> _core.Arguments:
         asdict(request.plan),
         fallback=_fallback(request.encoder),
         first_row=request.first_row,
-        threads=request.threads,
+        # A foreign tokenizer is called under the GIL, and uses the cores itself.
+        threads=1 if _is_foreign(request.encoder) else request.threads,
         **optional,
     )
 
@@ -146,7 +157,7 @@ _fallbacks: weakref.WeakKeyDictionary[Any, npt.NDArray[np.uint8]] = weakref.Weak
 
 def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
     """1 for each token that says little of a text: [UNK] and single letters, what foreign scripts fall to."""
-    if encoder is None:
+    if encoder is None or _is_foreign(encoder):
         return None
     found = _fallbacks.get(encoder)
     if found is None:

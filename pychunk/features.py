@@ -41,6 +41,7 @@ class Models:
         self.one_encoder = self.table is self.cutter
         self._cuts_by_vectors = plan.method in ("semantic", "cluster", "pic")
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
+        self.words = self._words()
         self._scorer: DeviceScorer | None = None
         if placement.device is not None and scores_on_device(plan):
             wanted = self._fills_table and self.one_encoder
@@ -60,14 +61,15 @@ class Models:
         fills = self._fills_table and isinstance(self.table, StaticEncoder)
         return cuts or fills or isinstance(self.pairs, StaticPairs)
 
-    @property
-    def words(self) -> TokenTable:
-        """Who counts tokens: the static encoder where the engine computes vectors, else the transformer's WordPiece."""
+    def _words(self) -> TokenTable:
+        """What counts tokens: the tokenizer of the encoder that cuts; a static one is its own."""
         model = self.pairs if isinstance(self.pairs, PairScorer) else self.cutter
-        tokenizer = model.tokenizer if isinstance(model, (PairScorer, OnnxEncoder)) else None
-        if isinstance(tokenizer, WordPieceTokenizer) and not self.use_static:
-            return tokenizer
-        return load_static()
+        if isinstance(model, StaticEncoder):
+            return model
+        own = model.tokenizer
+        if self._fills_table and isinstance(own, WordPieceTokenizer) and isinstance(self.cutter, StaticEncoder):
+            return self.cutter if own.equals(self.cutter) else own  # it fills the table natively, too
+        return own
 
     @property
     def threshold(self) -> float | None:
@@ -79,7 +81,7 @@ class Models:
     def metadata(self, own_vectors: bool) -> dict[str, str]:
         """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
         vectors = "given" if own_vectors else self.cutter.fingerprint
-        found = {"encoder": self.pairs.fingerprint if self.pairs else vectors}
+        found = {"encoder": self.pairs.fingerprint if self.pairs else vectors, "tokenizer": self._tokenizer}
         if self._fills_table:
             found["vector_encoder"] = vectors if self.one_encoder else self.table.fingerprint
         if self.use_transformer:
@@ -91,6 +93,14 @@ class Models:
         if self.placement.device is not None:
             found["device"] = self.placement.device.name
         return found
+
+    @property
+    def _tokenizer(self) -> str:
+        """Names what counts tokens, and its exact vocabulary."""
+        model = self.pairs if isinstance(self.pairs, PairScorer) else self.cutter
+        if isinstance(model, StaticEncoder):
+            return f"{model.facts['vocab']}:{model.facts['vocab_sha256'][:16]}"
+        return f"{model.facts.tokenizer}:{model.facts.tokenizer_sha256[:16]}"
 
     def prepare(self, request: Request, engine: Any) -> Request | Prepared:
         """What threads of the CPU do for :meth:`complete` while a GPU is busy with the request before."""
@@ -107,7 +117,7 @@ class Models:
         request = self._with_static(request, own)
         pairs = self.pairs if isinstance(self.pairs, PairScorer) else None
         cuts = self._cuts_by_vectors and not own and isinstance(self.cutter, OnnxEncoder)
-        fills = self._fills_table and (not self.one_encoder or (not own and isinstance(self.table, OnnxEncoder)))
+        fills = self._fills_table and (not self.one_encoder or (not own and self.table is not self.words))
         again = fills and not (cuts and self.one_encoder)
         if not (cuts or fills or pairs):
             return request
@@ -119,7 +129,7 @@ class Models:
             request = replace(request, vectors=_vectors(self.cutter, sentences, request, engine, steps))
         if again:
             vectors = _vectors(self.table, sentences, request, engine, steps)
-            if self.one_encoder:
+            if self.one_encoder and isinstance(self.table, OnnxEncoder):
                 return replace(request, vectors=vectors)
             return replace(request, table_vectors=vectors)
         return request

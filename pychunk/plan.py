@@ -55,6 +55,12 @@ class TokenTable(Protocol):
     def table(self) -> npt.NDArray[np.int8]: ...
 
 
+class ForeignTokenizer(TokenTable, Protocol):
+    """A tokenizer that is not WordPiece, for counts: see ``foreign`` in csrc/bindings.cc. It has no table."""
+
+    def count_spans(self, text: bytes, bounds: IntArray, byte_spans: bool) -> tuple[IntArray, IntArray | None]: ...
+
+
 class PairHead(Protocol):
     """A small network on pairs of static vectors: see csrc/pair_head.h for the shapes."""
 
@@ -90,6 +96,7 @@ class Request:
     text: npt.NDArray[np.uint8]
     offsets: IntArray
     plan: Plan
+    #: Counts tokens, and holds the table that makes vectors natively.
     encoder: TokenTable | None = None
     ids: pa.Array | None = None
     sentence_starts: tuple[IntArray, IntArray] | None = None

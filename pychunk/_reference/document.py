@@ -30,6 +30,8 @@ class Document:
 
     def __init__(self, request: Request, row: int) -> None:
         self.request, self.row, self.plan = request, row, request.plan
+        if hasattr(request.encoder, "count_spans"):
+            raise ValueError("PYCHUNK_BACKEND=reference counts tokens by WordPiece alone; this encoder's are others")
         data = bytes(request.text[request.offsets[row] : request.offsets[row + 1]])
         self.data, self.text = data, data.decode()
         self.vocabulary: dict[str, int] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
+from ..plan import TokenTable
 from .vocabulary import load_vocabulary
+
+logger = logging.getLogger("pychunk")
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -32,15 +36,28 @@ class WordPieceTokenizer:
         self.vocabulary, self.tokenizer_options = load_vocabulary(path)
         self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
 
+    def equals(self, other: TokenTable) -> bool:
+        """Whether another one makes the same tokens of every text."""
+        mine, others = (
+            {"clean_text": True, "handle_chinese_chars": True, "unknown": "[UNK]", "prefix": "##"}
+            | {"max_word_characters": 100, **each.tokenizer_options}
+            for each in (self, other)
+        )
+        return mine == others and self.vocabulary == other.vocabulary
+
     def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]:
         ids, offsets, _ = _native.encode_words(self, text, bounds, threads=threads)
         return ids, offsets
 
 
 class OtherTokenizer:
-    """Any other ``tokenizer.json``: SentencePiece unigrams, byte-level BPE and the like."""
+    """Any other ``tokenizer.json``: SentencePiece unigrams, byte-level BPE and the like; counts, too, if slowly."""
 
     def __init__(self, path: Path) -> None:
+        self.path, self._told = path, False
+        self.vocabulary: list[str] = []  # nothing looks tokens up
+        self.tokenizer_options: dict[str, Any] = {}
+        self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
         try:
             from tokenizers import Tokenizer as Loaded
         except ImportError as error:
@@ -61,6 +78,29 @@ class OtherTokenizer:
         offsets = np.cumsum([0, *(len(each.ids) for each in found)]).astype(np.int64)
         ids = np.fromiter((i for each in found for i in each.ids), np.int32, int(offsets[-1]))
         return ids, offsets
+
+    def count_spans(self, text: bytes, bounds: I64, byte_spans: bool) -> tuple[I64, I64 | None]:
+        """Tokens of consecutive spans of UTF-8, without those of white space at their edges: as csrc/wordpiece.h says.
+
+        Returns offsets int64[n + 1] and, where wanted, the bytes of each token, int64[t, 2].
+        """
+        if not self._told:
+            self._told = True
+            logger.warning(
+                "%s is not WordPiece: tokens are counted by the package tokenizers, some 50 times slower", self.path
+            )
+        whole = [text[a:b].decode() for a, b in pairwise(bounds)]
+        found = self._loaded.encode_batch([each.strip() for each in whole], add_special_tokens=False)
+        offsets = np.cumsum([0, *map(len, found)]).astype(np.int64)
+        if not byte_spans:
+            return offsets, None
+        spans = [np.empty((0, 2), np.int64)]
+        for begin, each, encoding in zip(bounds, whole, found, strict=False):
+            before = int(begin) + len(each[: len(each) - len(each.lstrip())].encode())
+            data = np.frombuffer(each.strip().encode(), np.uint8)
+            starts = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))  # of each character
+            spans.append(before + starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)])
+        return offsets, np.concatenate(spans)
 
     def template(self) -> dict[str, Any]:
         """Special tokens around one sentence and between two, found by encoding a pair of words."""
