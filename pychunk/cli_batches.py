@@ -55,8 +55,13 @@ def segmented(
     limit: int | None,
     shares: Shares,
     dead_letters: DeadLetters = readers.refuse,
+    *,
+    named: bool = False,
 ) -> Iterator[tuple[ChunkBatch, int]]:
-    """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done."""
+    """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
+
+    The id of a text file is its name where there are several inputs; with `named` that of a single one, too.
+    """
     first = 0
     others = [summary_column] if summary_column else []
     total = readers.size_of(inputs)
@@ -75,7 +80,7 @@ def segmented(
             if summary_column is not None:
                 by_title = getattr(made.method, "summary", None) == "title"
                 arguments["titles" if by_title else "summaries"] = summary_column
-            ids = id_column if not is_text else "file" if len(inputs) > 1 else None
+            ids = id_column if not is_text else "file" if len(inputs) > 1 or (named and path != "-") else None
             rows += table.num_rows
             read = before + min(
                 size, rows * size // max(1, _rows(path, rows, None if limit is None else limit - start))

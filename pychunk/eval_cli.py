@@ -83,7 +83,10 @@ def evaluate(
         with errors.status("reading") as status:
             results = runner.run(data, makers, made, chosen, options, step=status.update)
         results["absent"] = [{"name": each.name, "reason": each.reason} for each in absent]
-        report.print_table(results, Console(highlight=False))
+        console = Console(highlight=False)
+        if not console.is_terminal:  # who reads a pipe wants lines whole
+            console.width = 10_000
+        report.print_table(results, console)
         for path, text in ((json_out, report.to_json), (html_out, report.html)):
             if path is not None:
                 write_text(path.resolve(), text(results))

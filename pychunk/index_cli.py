@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -22,6 +24,9 @@ from .retrieval import ingest
 from .retrieval.hits import DocumentHits, Hit
 from .retrieval.index import Index
 from .segmenter import Segmenter
+
+#: Methods that cut by size, which this command counts in words.
+_SIZED = ("fixed", "recursive")
 
 INDEX_EPILOG = """Examples:
 
@@ -57,7 +62,9 @@ def index(
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
     method: Annotated[str, typer.Option("-m", "--method", help="How to cut documents.")] = "recursive",
-    size: Annotated[int, typer.Option(min=1, help="fixed, recursive: longest chunk, in words.")] = 110,
+    size: Annotated[
+        int | None, typer.Option(min=1, help="fixed, recursive: longest chunk, in words; default: 110.")
+    ] = None,
     column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of document ids: adding one again replaces it.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
@@ -65,11 +72,13 @@ def index(
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
+    The id of a text file is its name as given: adding it again, changed or not, replaces what was there.
+
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
     given = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "stemmer": stemmer}
     given = {name: value for name, value in given.items() if value is not None}
-    with readable_errors("interrupted; the index is as it was"), _opened(output, given) as made:
+    with readable_errors("interrupted; the index is as it was"), _writing(output, given) as made:
         begun = time.monotonic()
         errors = Console(stderr=True)
         documents = chunks = size_ = 0
@@ -82,6 +91,7 @@ def index(
             shares.show = lambda share: bar.update(task, completed=share)
             for table, count, bytes_ in source:
                 chunks += made.add(table)
+                _check_unique(made, table, facts["chunks"])
                 documents, size_ = documents + count, size_ + bytes_
                 rate = f"{documents:,} documents, {chunks:,} chunks, {rate_of(size_, begun)}"
                 bar.update(task, completed=shares.done, rate=rate)
@@ -95,14 +105,38 @@ def index(
         )
 
 
+@contextmanager
+def _writing(path: Path, given: dict[str, Any]) -> Iterator[Index]:
+    """The index, new or not; what is not saved is left out, and nothing said of it: the command says what ended it."""
+    made = _opened(path, given)
+    try:
+        yield made
+    finally:
+        made.close(discard=True)
+
+
 def _opened(path: Path, given: dict[str, Any]) -> Index:
     if (path / "manifest.json").is_file():
-        if given:
+        made = Index.open(path)
+        facts = made.info
+        terms = facts["terms"] or {}
+        known = {
+            "encoder": facts["encoder"]["name"],
+            "vectors": facts["vectors"],
+            "kind": facts["kind"],
+            "terms": terms.get("unit", "none"),
+            "stemmer": terms.get("stemmer"),
+        }
+        other = [name for name, value in given.items() if value != known[name]]
+        if other:
             raise ValueError(
-                f"{path} is there already, and {', '.join(f'--{name}' for name in given)} cannot change: leave out "
-                "the option, or remove the folder to build it anew"
+                f"{path} is there already, and what it was made with cannot change: "
+                + ", ".join(f"--{name} is {known[name] or 'none'}, not {given[name]}" for name in other)
+                + "; leave out the option, or remove the folder to build it anew"
             )
-        return Index.open(path)
+        return made
+    if path.is_dir() and any(not each.name.startswith(("lock", "manifest.json.")) for each in path.iterdir()):
+        raise ValueError(f"{path} holds other files and no index: name a new folder, such as {path}.idx")
     if path.is_dir() and any(path.iterdir()):
         raise ValueError(f"{path} holds other files: name a folder of the index's own")
     if given.get("terms") == "none":
@@ -110,11 +144,26 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
     return Index.create(path, **given)
 
 
+def _check_unique(made: Index, table: pa.Table, saved: int) -> None:
+    """That no document took the place of one of the same inputs: of the rows from `saved` on none may be replaced."""
+    if "id" not in table.column_names or not made.replaced:
+        return
+    added = made.table.slice(saved)
+    earlier = added.slice(0, added.num_rows - table.num_rows)
+    twice = earlier.filter(pc.is_in(earlier["id"], value_set=table["id"].unique().cast(earlier["id"].type)))
+    name = twice["id"][0].as_py()
+    later = table.filter(pc.equal(table["id"], pa.scalar(name, table["id"].type)))
+    raise ValueError(
+        f"documents {twice['document'][0]} and {later['document'][0]} have the same id {name!r}: give each document an "
+        "id of its own, or add inputs that replace one another in calls of their own"
+    )
+
+
 def _batches(
     facts: dict[str, Any],
     inputs: list[str],
     method: str,
-    size: int,
+    size: int | None,
     column: str | None,
     id_column: str | None,
     limit: int | None,
@@ -136,9 +185,13 @@ def _batches(
                 count = len(table["document"].unique())
                 yield table, count, table["text"].nbytes
         return
-    sized: dict[str, Any] = {"size": size, "unit": "words"} if method in ("fixed", "recursive") else {}
+    sized: dict[str, Any] = {}
+    if method in _SIZED:
+        sized = {"size": size or 110, "unit": "words"}
+    elif size is not None:
+        raise ValueError(f"--size is of the methods {' and '.join(_SIZED)} alone; {method} takes none")
     made = Segmenter(method, vector_encoder=encoder, vectors=vectors, threads=threads, **sized)
-    for out, bytes_ in segmented(made, inputs, column, id_column, None, limit, shares):
+    for out, bytes_ in segmented(made, inputs, column, id_column, None, limit, shares, named=True):
         yield out.table, out.documents, bytes_
 
 
@@ -183,6 +236,7 @@ def search(
             queries, k, mode, where=_where(where), expand=expand, rerank=rerank, by_document=by_document
         )
         console = Console(highlight=False)
+        console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
         for query, hits in zip(queries, found, strict=True):
             if as_json:
                 typer.echo(json.dumps({"query": query, "hits": [asdict(hit) for hit in hits]}, ensure_ascii=False))

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("faiss")
@@ -167,9 +169,17 @@ def test_eval_writes_table_json_and_page(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, call)
     assert done.exit_code == 0, done.output
     assert "recursive:size=20, hybrid" in done.output
+    assert sum(line.startswith("row ") for line in done.stdout.splitlines()) == 2  # measures side by side, and costs
     results = json.loads(out.read_text())
     assert len(results["rows"]) == 4
     assert "recursive:size=20, dense" in page.read_text()
+
+
+def test_eval_says_that_articles_have_no_sections(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2], "text": ["One text.", None]}), tmp_path / "two.parquet")
+    done = CliRunner().invoke(app, ["eval", str(tmp_path / "two.parquet")])
+    assert done.exit_code == 2
+    assert "none of 2 articles has sections to compare with" in done.output
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,12 @@ def run(*arguments: object) -> str:
     return done.stdout
 
 
+def refused(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert done.exit_code == 2, done.output
+    return done.output
+
+
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
     path = tmp_path / "documents.parquet"
@@ -67,9 +73,80 @@ def test_a_file_of_chunks_is_taken_with_or_without_vectors(
 
 def test_options_of_an_index_that_is_there_cannot_change(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    done = CliRunner().invoke(app, ["index", str(documents), "-o", str(tmp_path / "it.idx"), "--stemmer", "english"])
-    assert done.exit_code == 2
-    assert "--stemmer" in done.output
+    output = refused("index", documents, "-o", tmp_path / "it.idx", "--stemmer", "english", "--kind", "auto")
+    assert "--stemmer is none, not english; leave out the option" in output
+    assert "--kind" not in output
+
+
+def test_an_index_is_filled_again_with_the_options_it_was_made_with(tmp_path: Path, documents: Path) -> None:
+    pytest.importorskip("Stemmer")
+    options = {"stemmer": "english", "vectors": "chunk", "terms": "ngrams", "kind": "flat", "encoder": "static"}
+    for _ in range(2):
+        run(
+            *("index", documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx"),
+            *(word for name, value in options.items() for word in (f"--{name}", value)),
+        )
+    for _ in range(2):
+        run("index", documents, "--column", "text", "-o", tmp_path / "none.idx", "--terms", "none")
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert len(index) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_text_files_name_is_its_id_and_an_edited_one_replaces(tmp_path: Path, count: int) -> None:
+    files = [tmp_path / f"{i}.md" for i in range(count)]
+    for file, text in zip(files, DOCUMENTS.values()):
+        file.write_text(text)
+    run("index", *files, "-o", tmp_path / "it.idx")
+    files[0].write_text("Owls hunt at night.")
+    run("index", files[0], "-o", tmp_path / "it.idx")
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert {hit.id: hit.text for hit in index.search("x", k=9, mode="dense")[0]} == {
+            str(file): text for file, text in zip(files, ["Owls hunt at night.", DOCUMENTS["rivers"]])
+        }
+    assert f"1. document {files[0]}, chunk 0" in run("search", tmp_path / "it.idx", "owls")
+
+
+def test_two_documents_of_one_id_are_both_named_whatever_the_batch(tmp_path: Path, documents: Path) -> None:
+    twice = tmp_path / "twice.jsonl"
+    rows = [{"id": name, "text": "Some text."} for name in ("a", "b", "a")]
+    twice.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call = ["index", twice, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx"]
+    assert "documents 0 and 2 (rows 0 and 2 of the chunks) have the same id 'a'" in refused(*call)
+    note = tmp_path / "note.md"
+    note.write_text("A note.")
+    output = refused("index", note, documents, note, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
+    assert f"documents 0 and 3 have the same id '{note}'" in output
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert len(index) == 0
+    run("index", note, "-o", tmp_path / "it.idx")  # one run may replace what another added
+    run("index", note, documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
+
+
+def test_an_index_is_not_written_among_documents(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("A note.")
+    output = refused("index", tmp_path / "notes" / "a.md", "-o", tmp_path / "notes")
+    assert f"{tmp_path / 'notes'} holds other files and no index: name a new folder" in output
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["a.md"]
+    (tmp_path / "empty").mkdir()
+    run("index", tmp_path / "notes" / "a.md", "-o", tmp_path / "empty")
+
+
+def test_a_size_is_refused_where_the_method_has_none(tmp_path: Path, documents: Path) -> None:
+    call = ["index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--size", "5", "-m"]
+    assert "--size is of the methods fixed and recursive alone; pic takes none" in refused(*call, "pic")
+    run(*call, "fixed")
+
+
+def test_a_pipe_gets_names_and_texts_on_whole_lines(tmp_path: Path) -> None:
+    text = "Owls hunt at night, " + "and then they sleep, " * 20 + "as owls do."
+    file = tmp_path / ("a_long_name_" * 10 + ".md")
+    file.write_text(text)
+    run("index", file, "--size", "200", "-o", tmp_path / "it.idx")
+    lines = run("search", tmp_path / "it.idx", "owls").splitlines()
+    assert lines[0].startswith(f"1. document {file}, chunk 0  0:{len(text)}")
+    assert lines[1] == text
 
 
 def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:

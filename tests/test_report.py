@@ -179,6 +179,16 @@ def test_the_terminal_table_shows_every_measure_at_any_width() -> None:
         assert "absent: Chroma cluster: not installed" in text
 
 
+def test_the_terminal_table_never_shortens_a_name() -> None:
+    for width in (20, 40, 80):
+        text = io.StringIO()
+        rows = [row("recursive:size=110, hybrid", None, 0.5), row("fixed:size=100, hybrid", None, 0.6)]
+        report.print_table(results(rows=rows), Console(file=text, width=width))
+        assert "…" not in text.getvalue()
+        assert "..." not in text.getvalue()
+        assert width < 40 or text.getvalue().count("recursive:size=110, hybrid") >= 2
+
+
 def test_a_single_bin_and_equal_shares_can_be_drawn() -> None:
     made = results()
     made["rows"][0]["lengths"] = {"edges": [0, 10], "counts": [0]}

@@ -240,14 +240,16 @@ def wikipedia_sections(path: str | Path, limit: int | None = None) -> Dataset:
         raise ValueError(f"{path} must have the columns id and text; got {', '.join(file.schema_arrow.names)}")
     rows = (row for batch in file.iter_batches(256, columns=["id", "text"]) for row in batch.to_pylist())
     articles = list(islice(rows, limit))
-    documents = [article["text"] for article in articles]
-    return Dataset(
-        Path(path).stem,
-        "boundaries",
-        [str(article["id"]) for article in articles],
-        documents,
-        boundaries=[section_starts(text) for text in documents],
-    )
+    documents = [article["text"] or "" for article in articles]
+    boundaries = [section_starts(text) for text in documents]
+    if not any(boundaries):
+        raise ValueError(
+            f"{path}: none of {len(documents)} articles has sections to compare with (looked for lines of at most "
+            f"{_HEADING_WORDS} words that end with a full stop, before a longer line); questions come as .json or "
+            ".jsonl"
+        )
+    ids = [str(article["id"]) for article in articles]
+    return Dataset(Path(path).stem, "boundaries", ids, documents, boundaries=boundaries)
 
 
 def section_starts(text: str) -> list[int]:

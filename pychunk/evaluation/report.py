@@ -77,8 +77,10 @@ def print_table(results: Results, console: Console) -> None:
         each for each in results.get("differences") or [] if primary is None or each.get("measure") in primary
     ]
     if differences:
-        table = Table("measure", "row", "against", box=None, header_style="dim", pad_edge=False)
-        table.add_column("difference", justify="right")
+        table = Table(box=None, header_style="dim", pad_edge=False)
+        for heading in DIFFERENCE:
+            table.add_column(heading, overflow="fold")
+        table.add_column("difference", justify="right", overflow="fold")
         for difference in differences:
             table.add_row(*(Text(_text(difference.get(key))) for key in DIFFERENCE), _cell(difference, False, "+.3f"))
         console.print(table)
@@ -87,9 +89,10 @@ def print_table(results: Results, console: Console) -> None:
 
 
 def _table(first: str, *others: str) -> Table:
-    table = Table(first, box=None, header_style="dim", pad_edge=False)
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column(first, no_wrap=True, overflow="fold")
     for name in others:
-        table.add_column(Text(name), justify="right")
+        table.add_column(Text(name), justify="right", overflow="fold")
     return table
 
 

@@ -81,6 +81,11 @@ class Contents:
         self._check_usable()
         return int((~self.removed).sum())
 
+    @property
+    def replaced(self) -> int:
+        """Rows added since the last save that are removed again."""
+        return int(self.removed[self.store.manifest["chunks"] :].sum())
+
     def add(self, rows: Rows, keys: pa.Array, late: npt.NDArray[np.bool_]) -> None:
         """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already.
 

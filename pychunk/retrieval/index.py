@@ -202,6 +202,11 @@ class Index:
         return f"<Index {str(self.path)!r}: {holds}>"
 
     @property
+    def replaced(self) -> int:
+        """Chunks that were added since the last save, and replaced since by others of the same id, or removed."""
+        return self._contents.replaced
+
+    @property
     def path(self) -> Path:
         return self._store.folder
 
