@@ -1,20 +1,19 @@
-"""Killed at any moment, an index holds what had been saved, and nothing half."""
+"""Killed at any moment, or on a disk that fails, an index holds what had been saved, and nothing half."""
 
 import errno
 import os
-import random
 import re
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from fuzz.writes import Case, FailingDisk, small_disk, unavailable
 
 pytest.importorskip("faiss")
 
@@ -22,89 +21,63 @@ import pychunk
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.store import Store, checksum
 
-ROUNDS = 50
-SENTENCES = 5
-#: Seconds within which a writer is killed: some rounds of its loop.
-PERIODS = 0.4
-
-# Reports the numbers of documents in the index: by "+" before they are added, by "=" when their save has returned.
-WRITER = f"""
-import sys
-import pychunk
-from pychunk.retrieval import contents
-contents.PART_CHUNKS = 40  # so that parts fill, are merged, and compaction has work
-first = int(sys.argv[2])
-pychunk.segment("Warm up.", "sentence", vectors="sentence")
-print("ready", flush=True)
-with pychunk.Index.open(sys.argv[1]) as index:
-    for number in range(first, first + 10_000, 4):
-        own = [str(each) for each in range(number, number + 4)]
-        texts = [" ".join(f"Document {{name}} sentence {{i}}." for i in range({SENTENCES})) for name in own]
-        for at in range(4):
-            index.add(pychunk.segment(texts[at], "sentence", vectors="sentence", ids=own[at : at + 1]))
-        gone = [str(each) for each in range(number - 24, number - 20)]
-        index.remove(gone)
-        print("+", *own, *("-" + name for name in gone), flush=True)
-        index.save()
-        print("=", flush=True)
-"""
+#: Documents come, are replaced and removed; parts of 40 chunks fill, many small ones become one, and the last save
+#: finds more than half of the chunks removed. Every second batch brings metadata.
+SCRIPT = [
+    ["add", list("abcdefghijkl")],
+    ["save"],
+    ["remove", list("ab")],
+    ["add", list("amnopqrstuvwxyz")],
+    ["search"],
+    ["add", list("xyzabcde")],
+    ["save"],
+    *(["add", [name]] for name in "abacadab"),
+    ["save"],
+    ["remove", list("cdefghijklmnopqrstu")],
+    ["save"],
+]
+KINDS = [(kind, vectors) for kind in ("flat", "hnsw") for vectors in ("sentence", "chunk")]
+KILLS = 200
 
 
-def killed(folder: Path, first: int, delay: float) -> list[str]:
-    """Lines that a writer printed until it was killed ``delay`` seconds after it had begun."""
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), str(first)], stdout=subprocess.PIPE, text=True, cwd=folder.parent
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-        time.sleep(delay)
-        writer.send_signal(signal.SIGKILL)
-        lines = writer.stdout.read().split("\n")
-        assert writer.wait() == -signal.SIGKILL
-    return lines[:-1]  # the last one is not ended, or empty
-
-
-def after(held: set[str], line: str) -> set[str]:
-    """What an index of the documents ``held`` holds when the changes of a line have been saved."""
-    changes = line.split()[1:]
-    return (held | {each for each in changes if each[0] != "-"}) - {each[1:] for each in changes if each[0] == "-"}
+@pytest.fixture(scope="module")
+def disk() -> Iterator[FailingDisk]:
+    if why := unavailable():
+        pytest.skip(why)
+    with FailingDisk() as found:
+        yield found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["flat", "hnsw"])
-def test_a_killed_writer_loses_nothing_that_was_saved(kind: str, tmp_path: Path) -> None:
-    folder, moments, drawn = tmp_path / "x", Counter[str](), random.Random(7)
-    Index.create(folder, kind=kind).close()
-    held: set[str] = set()
-    first = 0
-    for turn in range(ROUNDS // 2):
-        lines = killed(folder, first, drawn.uniform(0, PERIODS))
-        states = [held]
-        for line in lines:
-            if line[0] == "+":
-                states.append(after(states[-1], line))
-        reported = sum(line == "=" for line in lines)
-        saving = bool(lines) and lines[-1][0] == "+"
-        moments["save" if saving else "add"] += 1
-        index: Any = Index.open(folder, verify=True)
-        found = Counter(hit.id for hit in index.search("document", k=10_000, mode="dense")[0])
-        # What was reported, or one save more, whose report was not to be.
-        possible = states[reported:]
-        assert len(possible) == 1 + saving, lines
-        assert set(found) in possible, f"round {turn}"
-        assert all(count == SENTENCES for count in found.values())
-        assert len(index) == sum(found.values())
-        assert len(index.search("document", k=10_000, mode="sparse")[0]) == len(index)
-        held, first = set(found), first + 4 * len(lines) + 100
-        with index:  # the next writer can add and save, and clears away what was left
-            index.add(pychunk.segment(["One more."], "sentence", vectors="sentence", ids=[f"more {turn}"]))
-            index.remove([f"more {turn}"])
-            index.save()
-            assert len(index) == sum(found.values())
-        named = {name.split("/")[0] for name in index._store.files(index._store.manifest)}
-        assert {path.name for path in folder.iterdir()} == named | {"manifest.json", "lock"}
-    assert set(moments) == {"save", "add"}
-    assert held
+@pytest.mark.parametrize(("kind", "vectors"), KINDS)
+def test_killed_at_any_write_the_state_before_or_after_goes_on_to_the_same_bytes(
+    disk: FailingDisk, kind: str, vectors: str
+) -> None:
+    kills = KILLS // len(KINDS)
+    options = {"kind": kind, "vectors": vectors, "script": SCRIPT}
+    for i in range(kills):
+        calls = disk.check(Case("index", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
+    assert calls > kills
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "vectors"), [("flat", "sentence"), ("hnsw", "chunk")])
+def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk, kind: str, vectors: str) -> None:
+    script = [*SCRIPT[2:5], ["save"], ["add", list("bc")], ["remove", list("amnopqrstuvwxy")], ["save"]]
+    options = {"kind": kind, "vectors": vectors, "script": script}
+    call, calls = 0, 1
+    while call < calls:
+        calls = disk.check(Case("index", options, "full", (call + 0.5) / calls, half=call % 2 == 0))
+        call += 1
+    assert calls > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["broken", "short", "interrupt"])
+def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str) -> None:
+    options = {"kind": "hnsw", "vectors": "sentence", "script": SCRIPT}
+    for i in range(30):
+        disk.check(Case("index", options, fault, (i + 0.5) / 30))
 
 
 # The disk takes so many bytes of a file; then room is made.
@@ -264,3 +237,28 @@ def _one_row(path: Path) -> None:
         table = file.read_all()
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table[:1])
+
+
+def test_a_small_disk_that_is_made_larger(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1500) as enlarge:
+        index: Any = Index.create(tmp_path / "disk" / "x")
+        made = pychunk.Segmenter("sentence", vectors="sentence")
+        index.add(made(["Old quagga.", "Okapi."], ids=["a", "b"]))
+        index.save()
+        before = {"a": 1, "b": 1}
+
+        def fill() -> None:
+            for i in range(100):
+                ids = ["a", *(f"n{i}.{j}" for j in range(200))]
+                index.add(made([f"Quagga {i} of {name}." for name in ids], ids=ids))
+                before.update(dict.fromkeys(ids, 1))
+                index.save()
+
+        with pytest.raises(OSError, match="No space left"):
+            fill()
+        Index.open(tmp_path / "disk" / "x", verify=True)
+        enlarge()
+        index.save()
+        index.close()
+        again = Index.open(tmp_path / "disk" / "x", verify=True)
+        assert Counter(hit.id for hit in again.search("quagga", k=10_000, mode="dense")[0]) == before

@@ -218,9 +218,10 @@ def test_another_source_other_options_other_folders_are_refused(tmp_path: Path) 
         with pytest.raises(ValueError, match=r"source.files.*in.parquet: was"):
             run_once(path, tmp_path / "out", column="text", resume=resume)
     assert contents(tmp_path / "out") == wanted
-    manifest.write_text("{")
-    with pytest.raises(ValueError, match=r"_manifest.json is damaged"):
-        run_once(path, tmp_path / "out", column="text", resume=True)
+    for damaged in ("{", "[" * 100_000):
+        manifest.write_text(damaged)
+        with pytest.raises(ValueError, match=r"_manifest.json is damaged"):
+            run_once(path, tmp_path / "out", column="text", resume=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("Mine.")
     with pytest.raises(ValueError, match=r"holds no run \(thesis.txt is there\)"):

@@ -9,17 +9,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from fuzz.writes import Case, FailingDisk, small_disk, unavailable
 from test_ingest import WORDS, contents, sentences, wiki
 
+from pychunk.ingest import IngestError, ingest
 from pychunk.io import DeadLetter, open_source
 
-KILLS = 30
+KILLS = 5
 LARGE = 200_000_000
 
 # Small batches, so that a corpus of a few MB has many shards.
@@ -40,7 +44,7 @@ def start(folder: Path, path: Path, out: Path, workers: int = 1) -> "subprocess.
 
 
 @pytest.mark.slow
-def test_killed_at_thirty_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
+def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
     drawn = random.Random(11)
     path = tmp_path / "in.jsonl"
     lines = []
@@ -75,7 +79,46 @@ def test_killed_at_thirty_moments_the_bytes_are_the_same(tmp_path: Path) -> None
             assert child.returncode == 0
             break
         assert contents(out) == wanted
-    assert unfinished > KILLS // 3
+    assert unfinished
+
+
+#: Some shards, each with letters; and one whose row groups are many.
+CORPORA: list[dict[str, Any]] = [
+    {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None},
+    {"documents": 300, "shard_bytes": 60_000, "compression": "zstd", "vectors": "chunk"},
+]
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[FailingDisk]:
+    if why := unavailable():
+        pytest.skip(why)
+    with FailingDisk() as found:
+        yield found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", CORPORA)
+def test_killed_at_any_write_it_goes_on_to_the_same_bytes(disk: FailingDisk, options: dict[str, Any]) -> None:
+    for i in range(50):
+        calls = disk.check(Case("ingest", options, "kill", (i + 0.5) / 50, half=i % 2 == 0))
+    assert calls > 40
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_at_any_write_costs_nothing_but_the_time(disk: FailingDisk) -> None:
+    call, calls = 0, 1
+    while call < calls:
+        calls = disk.check(Case("ingest", CORPORA[0], "full", (call + 0.5) / calls, half=call % 2 == 0))
+        call += 1
+    assert calls > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["broken", "short", "interrupt"])
+def test_a_broken_disk_and_ctrl_c_cost_nothing_but_the_time(disk: FailingDisk, fault: str) -> None:
+    for i in range(20):
+        disk.check(Case("ingest", CORPORA[i % 2], fault, (i + 0.5) / 20))
 
 
 @pytest.mark.slow
@@ -221,3 +264,17 @@ def test_a_document_of_200_megabytes(tmp_path: Path, ending: str, words: int) ->
             assert text[row["start"] : row["end"]] == row["text"]
         end = batch["end"][-1].as_py()
     assert end > 0.999 * len(text)
+
+
+def test_a_small_disk_that_is_made_larger(tmp_path: Path) -> None:
+    drawn = random.Random(3)
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(f'{{"id": "d{i}", "text": "{sentences(drawn, 40)}"}}\n' for i in range(1000)))
+    with small_disk(tmp_path / "disk", 1500) as enlarge:
+        options: dict[str, Any] = {"shard_bytes": 300_000, "vectors": "chunk"}
+        with pytest.raises(IngestError, match=r"No space left on device.*--resume"):
+            ingest(path, tmp_path / "disk" / "out", **options)
+        enlarge()
+        ingest(path, tmp_path / "disk" / "out", resume=True, **options)
+        ingest(path, tmp_path / "whole", **options)
+        assert contents(tmp_path / "disk" / "out") == contents(tmp_path / "whole")

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..durable import flush
-from .folder import aside, settle
+from ..durable import whole_file
+from .folder import aside
 
 NAME = "_manifest.json"
 SCHEMA = 1
@@ -58,9 +58,8 @@ class Manifest:
             "complete": self.complete,
         }
         path = folder / NAME
-        aside(path).write_bytes(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
-        flush(aside(path))
-        settle(path)
+        with whole_file(path, aside(path)) as file:
+            file.write(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
 
     @staticmethod
     def remove(folder: Path) -> None:
@@ -83,7 +82,7 @@ class Manifest:
             if schema == SCHEMA:
                 shards = [Shard(**shard) for shard in said.pop("shards")]
                 return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: restore it from a copy, or ingest into another folder") from error
         raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}: use the pychunk that wrote it")
 

@@ -262,7 +262,11 @@ class Index:
         return before - len(self)
 
     def save(self) -> None:
-        """Keep all that was added and removed. Takes effect in one step: readers find the state before or after."""
+        """Keep all that was added and removed. Takes effect in one step: readers find the state before or after.
+
+        After an error, such as a full disk, nothing is lost that had been added: make room and call it again. An
+        :meth:`add` that fails adds nothing.
+        """
         self._contents.begin_writing()
         self._contents.save()
 

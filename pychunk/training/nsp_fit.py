@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..durable import whole_file
 from . import nsp_pairs
 from .options import setting
 from .teacher import import_torch
@@ -146,7 +146,6 @@ def fit(model: Any, sentences: nsp_pairs.Sentences, plan: Plan, folder: Path) ->
             right += int((logits.argmax(dim=1) == wanted).sum())
         logger.info("part %d/%d: loss %.4f, accuracy %.4f", part + 1, parts, running / len(own), right / len(own))
         state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "plan": asdict(plan)}
-        aside = checkpoint.with_suffix(f".{os.getpid()}.part")
-        torch.save({**state, "part": part + 1, "seen": seen}, aside)
-        os.replace(aside, checkpoint)
+        with whole_file(checkpoint) as file:
+            torch.save({**state, "part": part + 1, "seen": seen}, file)
     return model

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ..durable import whole_file
 
 logger = logging.getLogger(__name__)
 
@@ -159,12 +159,6 @@ class Teacher:
 
 
 def _save_whole(path: Path, array: Floats) -> None:
-    """Write beside ``path`` and rename, so that an interrupt never leaves half a file under the final name."""
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.save(stream, array, allow_pickle=False)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """An array to a file, so that an interrupt never leaves half of it under the final name."""
+    with whole_file(path) as stream:
+        np.save(stream, array, allow_pickle=False)
