@@ -28,6 +28,7 @@ import pychunk
 from pychunk.encoders import registry
 from pychunk.retrieval import contents as index_module
 from pychunk.retrieval import rerank
+from pychunk.retrieval import store as store_module
 from pychunk.retrieval import terms as terms_module
 from pychunk.retrieval import vectors as vectors_module
 from pychunk.retrieval.index import Index
@@ -785,7 +786,19 @@ def test_a_second_writer_waits_and_readers_do_not(saved: Path) -> None:
             r"where cannot be applied.*colour.*the index has the columns document, id",
         ),
         ({"where": {"chunk": "first"}}, "where: the column 'chunk' is int64, and got 'first'"),
+        ({"where": {"chunk": 2**70}}, "where: the column 'chunk' is int64, and got 1180591620717411303424"),
+        ({"where": {"chunk": {"$gte": 1}}}, r"'chunk' must be .* where=pyarrow\.compute\.field\('chunk'\) >= 2015"),
         ({"query_vectors": [1.0, 2.0]}, r"query_vectors must be float\[1, 256\]"),
+        ({"query_vectors": np.ones((1, 1, 256))}, r"query_vectors must be float\[1, 256\]; got \(1, 1, 256\)"),
+        ({"query_vectors": np.full((1, 256), np.nan)}, "query_vectors must be finite; row 0 has NaN"),
+        ({"query_vectors": np.full((1, 256), np.inf)}, "query_vectors must be finite; row 0 has NaN or infinity"),
+        ({"k": 2**64}, "k must be a whole number"),
+        ({"weight": float("nan")}, "weight must be a finite number of at least 0; got nan"),
+        ({"weight": -1}, "weight must be a finite number of at least 0; got -1"),
+        ({"blend": 2}, "blend must be a finite number from 0 to 1; got 2"),
+        ({"depth": -5}, "depth must be a whole number of at least 1; got -5"),
+        ({"expand": -1}, "expand must be a whole number of at least 0; got -1"),
+        ({"threads": 0}, "threads must be a whole number of at least 1; got 0"),
     ],
 )
 def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], message: str, saved: Path) -> None:
@@ -812,10 +825,100 @@ def test_options_of_an_index_out_of_range_are_named(options: dict[str, Any], mes
 
 def test_remove_takes_a_list_of_one_kind(saved: Path) -> None:
     with Index.open(saved) as index:
-        with pytest.raises(TypeError, match="ids must be a list; got the single 'a'"):
-            index.remove("a")
+        uses: list[Callable[..., Any]] = [index.remove, lambda ids: index.search("cats", ids=ids)]
+        for use in uses:
+            with pytest.raises(TypeError, match="ids must be a list of ids; got the single 'a'"):
+                use("a")
+            with pytest.raises(TypeError, match="ids must be a list of ids; got the single 25"):
+                use(25)
+            for missing in (None, float("nan")):
+                with pytest.raises(TypeError, match="ids must not be null; row 1 is"):
+                    use(["a", missing])
         with pytest.raises(ValueError, match="ids or chunk_ids"):
             index.remove()
+        with pytest.raises(TypeError, match="chunk_ids must not be null; row 0 is None"):
+            index.remove(chunk_ids=[None])
+        assert len(index) == 4
+
+
+@pytest.mark.parametrize("given", [["12"], [12], np.array([12]), pa.array(["12"]), {12}, (12, "nobody")])
+def test_a_number_and_its_text_are_one_id_for_search_and_remove(given: Any, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(PETS, ids=[11, 12, 13]))
+        index.add(chunks_of(["None."], ids=[14]))
+        assert {hit.id for hit in index.search("dogs", k=9, ids=given)[0]} == {12}
+        assert index.remove(given) == 2
+        assert index.search("dogs", ids=given) == [[]]
+    with Index.create(tmp_path / "none") as index:
+        index.add(chunks_of(PETS))
+        with pytest.raises(ValueError, match="those of this index have none: segment with ids="):
+            index.search("dogs", ids=given)
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (5, "queries must be a list of texts, or one text; got the single 5"),
+        (b"cats", "queries must be a list of texts, or one text; got the single b'cats'"),
+        ([None], "queries must be texts; row 0 is None"),
+        (["cats", 1.5], "queries must be texts; row 1 is 1.5"),
+    ],
+)
+def test_queries_that_are_no_texts_are_named(queries: Any, message: str, saved: Path) -> None:
+    with pytest.raises(TypeError, match=message):
+        Index.open(saved).search(queries)
+    with pytest.raises(TypeError, match=message):
+        Index.open(saved).rank(queries)
+
+
+def test_queries_come_as_arrow_numpy_or_none_at_all(saved: Path) -> None:
+    index = Index.open(saved)
+    expected = index.search(["cats", "dogs"])
+    assert index.search(pa.array(["cats", "dogs"])) == index.search(np.array(["cats", "dogs"])) == expected
+    assert index.search(query_vectors=np.empty((0, 256)), mode="dense") == []
+    assert len(index.search("cats", k=2**40, rerank=None)[0]) == 4
+
+
+def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = {"year": [1, 2, 3], "lang": ["en", "en", "rs"]}
+    for number, metadata in enumerate((columns, pa.table(columns), pandas.DataFrame(columns, index=[7, 8, 9]))):
+        with Index.create(tmp_path / str(number)) as index:
+            index.add(chunks_of(PETS, ids=["a", "b", "c"]), metadata=metadata)
+            assert index.search("rust", k=1)[0][0].metadata == {"year": 3, "lang": "rs"}
+            for wrong, message in (
+                (["title"], "metadata must be a mapping of names to columns, or a table; got list"),
+                ({"title": "abc"}, "metadata 'title' must be a list of one value a document; got 'abc'"),
+                ({"title": None}, "metadata 'title' must be a list of one value a document; got None"),
+            ):
+                with pytest.raises(TypeError, match=message):
+                    index.add(chunks_of(PETS, ids=["a", "b", "c"]), metadata=wrong)
+            index.add(chunks_of(PETS[2:], ids=["c"]))  # what is not given again is null
+            assert index.search("rust", k=1)[0][0].metadata == {"year": None, "lang": None}
+
+
+@pytest.mark.parametrize("place", ["parts", "stored", "files"])
+def test_a_manifest_that_names_anything_outside_the_folder_is_refused(place: str, saved: Path) -> None:
+    store = Store(saved)
+    manifest = store.read()
+    shutil.copytree(saved, saved.parent / "other")
+    outside = "../other/part-000001"
+    if place == "parts":
+        manifest["parts"][0].update(name=outside, files={})
+    elif place == "stored":
+        manifest["stored"]["sentences"]["file"] = outside + "/../sentences-000001.faiss"
+    else:
+        manifest["files"][outside + "/chunks.arrow"] = [1, 1]
+    manifest["checksum"] = store_module._digest(manifest)
+    (saved / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged: it names '\.\./other/"):
+        Index.open(saved)
+
+
+def test_a_manifest_of_nested_brackets_is_damaged(saved: Path) -> None:
+    (saved / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged: restore it"):
+        Index.open(saved)
 
 
 def test_given_vectors_need_query_vectors(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from .. import _native
 from ..encoders import registry
 from ..encoders.placement import Placement
-from . import ingest, rerank
+from . import checks, ingest, rerank
 from .contents import Contents, steady
 from .hits import DocumentHits, Hit
 from .searcher import Ranking
@@ -227,8 +227,8 @@ class Index:
 
         Args:
             chunks: what ``segment(..., vectors=...)`` returned, or a chunk table read back from a file.
-            metadata: columns of one value for each document of the batch, to filter by; or columns of the table itself
-                that are not pychunk's.
+            metadata: columns of one value for each document of the batch, to filter by, in a mapping or a table; or
+                columns of the chunk table itself that are not pychunk's.
 
         Returns:
             The number of chunks added.
@@ -239,8 +239,8 @@ class Index:
         """
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
-        if metadata:
-            table = _with_metadata(table, getattr(chunks, "first_document", 0), metadata)
+        if metadata is not None:
+            table = _with_metadata(table, getattr(chunks, "first_document", 0), checks.columns(metadata))
         rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
         if table.num_rows == 0:
             return 0
@@ -252,13 +252,10 @@ class Index:
         """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none."""
         if (ids is None) == (chunk_ids is None):
             raise ValueError("remove() takes ids or chunk_ids")
-        for name, given in (("ids", ids), ("chunk_ids", chunk_ids)):
-            if isinstance(given, str):
-                raise TypeError(f"{name} must be a list; got the single {given!r}")
+        wanted = checks.ids("ids", ids) if ids is not None else checks.ids("chunk_ids", chunk_ids)
         self._contents.begin_writing()
-        wanted, column = (ids, "id") if ids is not None else (chunk_ids, "chunk_id")
         before = len(self)
-        self._contents.remove(pa.array([str(each) for each in wanted or []], pa.large_string()), column)
+        self._contents.remove(wanted, "chunk_id" if ids is None else "id")
         return before - len(self)
 
     def save(self) -> None:
@@ -346,7 +343,8 @@ class Index:
                 reciprocal ranks, BM25's counting ``weight`` times.
             blend: share of the best sentence against the chunk's own vector, in an index of both.
             where: which chunks to look at: ``{"column": value or list of values}``, or an expression of
-                ``pyarrow.compute``. ids: only these documents.
+                ``pyarrow.compute`` (``pc.field("year") >= 2015``). ids: only these documents; numbers and their text
+                are the same id, here as in :meth:`remove`.
             rerank: a cross-encoder (``pychunk export``), which orders the best ``depth`` hits anew.
             expand: chunks of the same document to return around each hit.
             by_document: group the hits by document.
@@ -360,6 +358,8 @@ class Index:
             ValueError: an option out of range, a column that is not there, queries that nothing can encode.
         """
         ranking = Ranking(mode, fusion, weight, blend)
+        checks.whole("depth", depth, 1)
+        checks.whole("expand", expand, 0)
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
@@ -420,10 +420,12 @@ class Index:
 
     def _asked(self, queries: Any, given: Any, k: int, ranking: Ranking, threads: int | None) -> tuple[list[str], Any]:
         """(texts, vectors) of the queries; empty texts for vectors that came alone."""
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1; got {k!r}")
-        ranking.check(self._contents.layout)
-        texts = [queries] if isinstance(queries, str) else [] if queries is None else list(queries)
+        contents = self._contents
+        checks.whole("k", k, 1)
+        if threads is not None:
+            checks.whole("threads", threads, 1)
+        ranking.check(contents.layout)
+        texts = [] if queries is None else checks.texts(queries)
         if not texts and given is None:
             return [], None
         vectors = self._query_vectors(texts, given, ranking.mode, threads)
@@ -434,8 +436,9 @@ class Index:
     def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
         if given is not None:
             vectors, dim = np.atleast_2d(np.asarray(given, np.float32)), self._contents.layout.dim
-            if vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
+            if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
                 raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
+            checks.finite("query_vectors", vectors)
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             return np.ascontiguousarray(vectors / np.maximum(norms, np.float32(1e-12)))
         if mode == "sparse":
@@ -462,6 +465,8 @@ def _with_metadata(table: pa.Table, first: int, metadata: Mapping[str, Sequence[
     for name, values in metadata.items():
         if name in table.column_names:
             raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise TypeError(f"metadata {name!r} must be a list of one value a document; got {values!r}")
         column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
         if len(document) and document.max() >= len(column):
             raise ValueError(

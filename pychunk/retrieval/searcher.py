@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..encoders.placement import Placement
-from . import fusion
+from . import checks, fusion
 from .bm25 import BM25
 from .fusion import F32, I64, Ranked
 from .hits import DocumentHits, Hit, Passage
@@ -39,6 +39,8 @@ class Ranking:
             raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
         if self.fusion not in ("score", "rrf"):
             raise ValueError(f"fusion must be 'score' or 'rrf'; got {self.fusion!r}")
+        checks.number("weight", self.weight, 0)
+        checks.number("blend", self.blend, 0, 1)
         if self.mode != "dense" and layout.analyzer is None:
             raise ValueError("this index has no terms for BM25 (it was created with terms=None): use mode='dense'")
 
@@ -83,13 +85,18 @@ class Searcher:
 
     def allowed(self, where: Any, ids: Sequence[Any] | None) -> Mask | None:
         """bool[rows] of the chunks that a search may return; None: all."""
+        if ids is not None:
+            checks.ids("ids", ids)
         if self.table is None or (where is None and ids is None and self.all_alive):
             return None
         mask = self.alive
         if where is not None:
             mask = mask & self._where(where)
         if ids is not None:
-            mask = mask & self._where({"id": list(ids)})
+            if "id" not in self.table.column_names:
+                raise ValueError("ids names documents, and those of this index have none: segment with ids=")
+            found = pc.is_in(self.table["id"].cast(pa.large_string()), value_set=checks.ids("ids", ids))
+            mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
 
     def _where(self, where: Any) -> Mask:
@@ -106,9 +113,14 @@ class Searcher:
             for name, value in where.items():
                 kind = self.table.schema.field(name).type
                 given = list(value) if isinstance(value, (list, tuple, set)) else [value]
+                if isinstance(value, Mapping):
+                    raise ValueError(
+                        f"where: {name!r} must be a value or a list of values; got {value!r}. Comparisons are "
+                        f"expressions: where=pyarrow.compute.field({name!r}) >= 2015"
+                    )
                 try:
                     values = pa.array(given).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
-                except pa.ArrowException as error:
+                except (pa.ArrowException, OverflowError, TypeError) as error:
                     raise ValueError(f"where: the column {name!r} is {kind}, and got {value!r}") from error
                 expression = expression & pc.field(name).isin(values)
         else:

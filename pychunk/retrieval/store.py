@@ -83,10 +83,12 @@ class Store:
             )
         if manifest.get("checksum") != _digest(manifest):
             raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")
-        for name, (size, value) in self.files(manifest).items():
-            file = self.folder / name
+        stored = [own["file"] for own in manifest["stored"].values()]
+        for name in (*(part["name"] for part in manifest["parts"]), *stored, *self.files(manifest)):
             if not _OWN.fullmatch(name.split("/")[0]) or ".." in name.split("/"):  # of an index from a stranger
                 raise ValueError(f"{path} is damaged: it names {name!r}; build the index again")
+        for name, (size, value) in self.files(manifest).items():
+            file = self.folder / name
             if not file.is_file():
                 raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
             if file.stat().st_size != size or (verify and checksum(file)[1] != value):
