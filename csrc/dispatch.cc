@@ -36,7 +36,7 @@ const Kernels& choose() {
     if (std::string(wish) == k->name) return *k;
     names += (names.empty() ? "" : ", ") + std::string(k->name);
   }
-  throw std::runtime_error("PYCHUNK_ISA must be one of: " + names + " on this CPU; got '" + wish + "'");
+  throw std::invalid_argument("PYCHUNK_ISA must be one of: " + names + " on this CPU; got '" + wish + "'");
 }
 
 }  // namespace

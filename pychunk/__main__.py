@@ -1,5 +1,16 @@
-"""``python -m pychunk``: the command line."""
+"""``python -m pychunk``, and the command ``pychunk``."""
 
-from .cli import app
+import sys
 
-app(prog_name="pychunk")
+
+def main() -> None:
+    """Runs the command line; Ctrl-C while it loads ends it without a word."""
+    try:
+        from .cli import app
+    except KeyboardInterrupt:
+        sys.exit(130)
+    app(prog_name="pychunk")
+
+
+if __name__ == "__main__":
+    main()

@@ -18,6 +18,8 @@ from .plan import Plan, Request
 try:
     from . import _core
 except ImportError as error:
+    if "PYCHUNK_ISA" in str(error):
+        raise ImportError(str(error)) from None
     raise ImportError(
         f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the "
         "package: run it elsewhere, or install with `pip install -e .`"

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from . import bench_cli, engine, eval_cli, index_cli, ingest_cli, model_cli
+from . import __version__, bench_cli, engine, eval_cli, index_cli, ingest_cli, model_cli
 from . import cli_options as given
 from .chunks import Chunk, ChunkBatch
 from .cli_batches import LeftOut, Shares, counted, progress_bar, rate_of, segmented
@@ -43,7 +43,7 @@ app.command("search", epilog=index_cli.SEARCH_EPILOG)(index_cli.search)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"pychunk {engine.backend()['version']}")
+        typer.echo(f"pychunk {__version__}")
         raise typer.Exit
 
 
@@ -185,7 +185,8 @@ def methods() -> None:
         options = inspect.signature(method).parameters.values()
         shown = ", ".join(f"{option.name}={option.default!r}" for option in options) or "no options of its own"
         console.print(Text(name, style="bold cyan").append(f"  {shown}", style="dim"))
-        console.print(Text(inspect.cleandoc(method.__doc__ or "").replace("``", "")))
+        paragraphs = inspect.cleandoc(method.__doc__ or "").replace("``", "").split("\n\n")
+        console.print(Text("\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)))
         console.print()
     console.print("All methods take --max-tokens, --min-tokens, --overlap and --vectors.")
 
@@ -194,7 +195,9 @@ def methods() -> None:
 def backend() -> None:
     """Say what runs: version, instruction set, threads, CUDA."""
     table = Table(show_header=False, box=None)
-    for name, value in engine.backend().items():
+    with readable_errors("interrupted"):
+        facts = engine.backend()
+    for name, value in facts.items():
         shown = value["why"] or ", ".join(value["devices"]) if name == "cuda" else value
         table.add_row(name, ", ".join(shown) if isinstance(shown, list) else str(shown))
     Console(highlight=False).print(table)

@@ -319,7 +319,9 @@ class Segmenter:
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
         models = tuple(self.models.metadata(own_vectors).items())
-        return _metadata(self.plan, models, os.environ.get("PYCHUNK_BACKEND", "native"))
+        # The engine knows no titles: to it they are given summaries.
+        plan = self.plan.with_(summary=getattr(self.method, "summary", self.plan.summary))
+        return _metadata(plan, models, os.environ.get("PYCHUNK_BACKEND", "native"))
 
 
 @functools.lru_cache(maxsize=64)

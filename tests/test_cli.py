@@ -1,15 +1,19 @@
 """The command line: formats in and out, errors, and what a pipe sees."""
 
+import ast
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from pychunk.cli import app
@@ -282,3 +286,82 @@ def test_what_is_no_text_is_called_what_it_is(tmp_path: Path, name: str, data: b
 def test_a_folder_says_how_folders_are_read(tmp_path: Path) -> None:
     status, said = run(tmp_path, str(tmp_path))
     assert (status, "is a folder: name its files" in said) == (2, True)
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pychunk", *arguments],
+        capture_output=True, text=True, cwd=os.sep, env={**os.environ, **environment}, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [["backend"], ["segment", "-"]])
+def test_an_impossible_instruction_set_is_one_line(arguments: list[str], tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("One. Two.")
+    run = command(*(str(text) if argument == "-" else argument for argument in arguments), PYCHUNK_ISA="sse9")
+    assert run.returncode == 2
+    assert re.fullmatch(r"error: PYCHUNK_ISA must be one of: baseline.* on this CPU; got 'sse9'\n", run.stderr)
+    code = [sys.executable, "-c", "import pychunk; pychunk.segment('One.')"]
+    env = {**os.environ, "PYCHUNK_ISA": "sse9"}
+    run = subprocess.run(code, capture_output=True, text=True, cwd=os.sep, env=env)
+    assert run.stderr.count("Traceback") == 1
+    assert "PYCHUNK_ISA must be one of: baseline" in run.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("package", ["numpy", "pyarrow", "typer"])
+def test_an_interrupt_while_the_command_loads_says_nothing(package: str, tmp_path: Path) -> None:
+    (tmp_path / f"{package}.py").write_text("raise KeyboardInterrupt")
+    run = command("methods", PYTHONPATH=str(tmp_path))
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+    code = [sys.executable, "-c", "import pychunk, typer"]  # a program that uses pychunk sees its interrupt
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run(code, capture_output=True, text=True, cwd=os.sep, env=env)
+    assert run.stderr.endswith("KeyboardInterrupt\n")
+
+
+def test_methods_are_explained_in_lines_of_the_terminals_width() -> None:
+    wide = command("methods", COLUMNS="400").stdout.splitlines()
+    assert any("PIC's baseline is size=100" in line and line.startswith("Greedy runs") for line in wide)
+    assert max(map(len, command("methods", COLUMNS="60").stdout.splitlines())) <= 60
+
+
+def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
+    """Flags of every command, by the words that call it."""
+    found: dict[str, set[str]] = {name: {"--help", "--version"}}
+    for word, made in group.commands.items():
+        if hasattr(made, "commands"):
+            found |= _flags(made, f"{name} {word}")
+        else:
+            options = {flag for option in made.params for flag in (*option.opts, *option.secondary_opts)}
+            found[f"{name} {word}"] = {"--help", *(flag for flag in options if flag.startswith("--"))}
+    return found
+
+
+def test_every_flag_that_a_text_names_exists() -> None:
+    """In docstrings, errors and help of the package, in README.md, and in what is written after a command's name."""
+    flags = _flags(typer.main.get_command(app))
+    every = set().union(*flags.values()) | {"--no-deps", "--upgrade"}  # pip's
+    root = Path(__file__).resolve().parents[1]
+    for file in root.glob("pychunk/training/*.py"):  # commands of their own: python -m pychunk.training.nsp
+        every |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', file.read_text(encoding="utf-8")))
+    named = 0
+    for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md")):
+        text = file.read_text(encoding="utf-8")
+        for call in re.finditer(r"pychunk ((?:model )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
+            known = flags.get(f"pychunk {call[1]}")
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", call[2]) if known else ():
+                named += 1
+                assert flag in known | {"--no-deps"}, f"{file.name}: {call[0]}"
+        if file.suffix == ".py":
+            raised = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Raise)]
+            strings = [
+                part.value
+                for node in raised
+                for part in ast.walk(node)
+                if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            ]
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", " ".join(strings)):
+                named += 1
+                assert flag in every, f"{file.name}: {flag}"
+    assert named > 20

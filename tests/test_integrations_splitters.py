@@ -218,6 +218,14 @@ def test_chonkie_chunks_have_token_counts(chonkie: Any, method: str, options: di
             assert chunk.token_count == tokens.get(span, chunk.token_count)
 
 
+def test_chonkies_tokenizer_counts_as_the_chunks_do(chonkie: Any) -> None:
+    for options in ({}, {"max_tokens": 6}):
+        chunker = chonkie.PychunkChunker("sentence", **options)
+        for chunk in chunker(DOCUMENTS[0]):
+            assert chunker.tokenizer.count_tokens(chunk.text) == chunk.token_count
+        assert chunker.tokenizer.count_tokens(" ") == 0
+
+
 def test_chonkie_runs_it(chonkie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from chonkie import BaseChunker, Chunk, Document, Pipeline
 

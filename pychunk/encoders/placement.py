@@ -45,7 +45,7 @@ class Placement:
         elif runtime != "torch":
             raise ValueError(
                 f"precision={precision!r} is for runtime='torch'; {runtime} computes in what the model is stored in "
-                "(pychunk export --precision)"
+                "(pychunk export --fp16, or --bits 8)"
             )
         if precision == "mixed" and on_gpu is None:
             raise ValueError("precision='mixed' is for a GPU; on the CPU pass fp32")

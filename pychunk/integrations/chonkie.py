@@ -35,10 +35,20 @@ class PychunkChunker(BaseChunker):
     """
 
     def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
-        super().__init__("character")  # any: pychunk counts by itself
         more = {**(options or {}), **more}
         made = Segmenter(method, **more)
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
+        encoder = {name: more[name] for name in ("encoder", "runtime", "device", "precision") if name in more}
+        if method == "nsp":
+            encoder.pop("encoder", None)  # one of pairs, which no other method takes
+        self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)
+        super().__init__(self._count)
+
+    def _count(self, text: str) -> int:
+        """Tokens of a text by itself: chonkie's own ``tokenizer`` counts as chunks are counted."""
+        spans = [[(0, len(text))] if text.strip() else []]
+        found = self._counter([text], sentence_spans=spans).table["tokens"].to_pylist()
+        return int(sum(found))
 
     def __repr__(self) -> str:
         return f"PychunkChunker({self.segmenter.method.name!r})"
