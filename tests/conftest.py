@@ -1,4 +1,4 @@
-"""Fixtures: the shared data where it is, skipped with a reason where it is not."""
+"""Fixtures: where tests run, and the shared data where it is, skipped with a reason where it is not."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ import pytest
 
 if TYPE_CHECKING:
     from pychunk._device import Device
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run outside the checkout: its pychunk/, without the native module, is not what they start Python with."""
+    monkeypatch.chdir(tmp_path_factory.getbasetemp())
 
 
 def data_folder() -> Path:
