@@ -182,29 +182,47 @@ const Lengths& Document::lengths(Unit unit) {
   Lengths& out = lengths_[u];
   if (has_lengths_[u]) return out;
   has_lengths_[u] = true;
+  const std::span<const int64_t> counts = unit == Unit::kTokens ? token_counts() : std::span<const int64_t>{};
+  measure_parts(unit, sentences_.starts, counts, shared_words_, out);
+  return out;
+}
+
+void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts,
+                             SharedWords& shared, Lengths& out) {
   out.low.clear(), out.high.clear();
-  int64_t total = 0;
-  for (int64_t s = 0; s < sentences(); ++s) {
+  out.shared = nullptr, out.recount = nullptr;
+  const auto size = static_cast<int64_t>(text_.size());
+  if (unit == Unit::kTokens && inputs_->tokenizer->is_foreign()) {
+    int64_t total = 0;
+    for (const int64_t tokens : counts) {
+      out.low.push_back(total);
+      out.high.push_back(total += tokens);
+    }
+    out.recount = [this, starts, size](int64_t i, int64_t j) {
+      const auto last = static_cast<size_t>(j);
+      const Trimmed inside = trim(text_, starts[static_cast<size_t>(i)], last < starts.size() ? starts[last] : size);
+      return count_tokens(
+          text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
+    };
+    return;
+  }
+  if (unit == Unit::kTokens) {
+    if (shared.build(*inputs_->tokenizer, text_, starts, size, counts, out.low, out.high)) out.shared = &shared;
+    return;
+  }
+  int64_t words = 0;
+  for (size_t p = 0; p < starts.size(); ++p) {
+    const Trimmed inside = trim(text_, starts[p], p + 1 < starts.size() ? starts[p + 1] : size);
     if (unit == Unit::kCharacters) {
-      const Trimmed inside = trim(text_, begin(s), end(s));
       out.low.push_back(characters_before(inside.begin));
       out.high.push_back(characters_before(inside.end));
       continue;
     }
-    out.low.push_back(total);
-    total += unit == Unit::kTokens
-                 ? token_counts()[static_cast<size_t>(s)]
-                 : count_words(text_.substr(static_cast<size_t>(begin(s)), static_cast<size_t>(end(s) - begin(s))));
-    out.high.push_back(total);
+    out.low.push_back(words);
+    words +=
+        count_words(text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
+    out.high.push_back(words);
   }
-  out.recount = nullptr;
-  if (unit == Unit::kTokens && inputs_->tokenizer->is_foreign())
-    out.recount = [this](int64_t i, int64_t j) {
-      const Trimmed inside = trim(text_, begin(i), end(j - 1));
-      return count_tokens(
-          text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
-    };
-  return out;
 }
 
 Matrix<const float> Document::given_rows(const Matrix<const float>& vectors, std::span<const int64_t> offsets) const {

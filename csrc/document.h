@@ -40,6 +40,10 @@ class Document : private RowMaker {
 
   const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
+  // The same of parts [starts[i], starts[i + 1]), the last one to the text's end, of `counts` tokens each (which only
+  // tokens read); `shared` is kept where the lengths need it.
+  void measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts, SharedWords& shared,
+                     Lengths& out);
   Rows vectors();        // one row a sentence
   Rows table_vectors();  // those that the table holds
   // How much sentence s + 1 belongs to sentence s: probabilities (nsp), else adjacent cosines; empty where the inputs
@@ -77,6 +81,7 @@ class Document : private RowMaker {
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
   int64_t counted_byte_ = 0, counted_characters_ = 0;  // characters before a byte, the last that was asked for
   Lengths lengths_[3];
+  SharedWords shared_words_;
   RowWindow vectors_;
   std::vector<float> affinities_;
   std::vector<int32_t> sums_;

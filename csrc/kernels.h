@@ -16,8 +16,6 @@ struct Kernels {
   int64_t (*count_characters)(const uint8_t* text, size_t size);
   // Bytes at which a sentence may end, one bit a byte; bits has room for (size + 63) / 64 words.
   void (*mark_stops)(const uint8_t* text, size_t size, uint64_t* bits);
-  // Whether a run of more than 100 bytes without ASCII white space may exist (true may be a false alarm).
-  bool (*may_hold_long_run)(const uint8_t* text, size_t size);
 
   // ---- WordPiece (wordpiece_simd.h) ----
   // Where the words of a text lie that is split at ASCII white space, at bytes marked in `breaks` (bit i % 64

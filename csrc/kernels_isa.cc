@@ -21,7 +21,6 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .find_invalid_utf8 = find_invalid_utf8,
       .count_characters = count_characters,
       .mark_stops = mark_stops,
-      .may_hold_long_run = may_hold_long_run,
       .scan_words = scan_words,
       .find_separator = find_separator,
       .find_word_starts = find_word_starts,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch.h"
+#include "segment.h"
 
 namespace pychunk {
 namespace {
@@ -28,32 +29,6 @@ void for_each_word(std::string_view text, Body body) {
   if (inside) body(begin, text.size());
 }
 
-// Calls body(begin, end, surplus) for each long run of text that counts as `surplus` more tokens than it has
-// ids.
-template <typename Body>
-void for_each_surplus(const WordPiece& tokenizer, std::string_view text, Body body) {
-  Values<int32_t> ids;
-  std::vector<int64_t> offsets;
-  for_each_word(text, [&](size_t begin, size_t end) {
-    if (end - begin <= static_cast<size_t>(kLongRun)) return;
-    const std::string_view run = text.substr(begin, end - begin);
-    const int64_t length = characters(run);
-    if (length <= kLongRun) return;
-    const int64_t bounds[] = {0, static_cast<int64_t>(run.size())};
-    ids.clear(), offsets.clear();
-    tokenizer.encode(run, bounds, 1, ids, offsets, nullptr);
-    const int64_t by_length = (length + kCharactersPerToken - 1) / kCharactersPerToken;
-    const int64_t surplus = by_length - static_cast<int64_t>(ids.size());
-    if (surplus > 0) body(begin, end, surplus);
-  });
-}
-
-bool may_hold_long_run(std::string_view text) {
-  return kernels().may_hold_long_run(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-}
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
 // End of the character `count` characters after `begin`, at most `end`.
 int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count) {
   int64_t i = begin;
@@ -66,8 +41,8 @@ int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count
 // Pieces of a word [begin, end) that alone is longer than the limit; the last piece begins at starts.back().
 void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit, const WordPiece* tokenizer,
                 std::vector<int64_t>& starts) {
-  // In tokens a first guess is the most that fits if the whole piece were one long run.
-  const int64_t guess = unit == Unit::kTokens ? std::max(kLongRun, limit * kCharactersPerToken) : limit;
+  // In tokens a first guess is the most that fits if the whole piece were one long word.
+  const int64_t guess = unit == Unit::kTokens ? std::max(kLongWord, limit * kCharactersPerToken) : limit;
   while (begin < end) {
     starts.push_back(begin);
     int64_t length = guess, stop = advance(text, begin, end, length);
@@ -88,29 +63,36 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
 
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
                       Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts) {
-  ids.clear(), token_offsets.clear();
-  tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr);
+  thread_local std::vector<LongWord> long_words;
+  ids.clear(), token_offsets.clear(), long_words.clear();
+  tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr, &long_words);
   counts.resize(n);
   for (size_t i = 0; i < n; ++i) counts[i] = token_offsets[i + 1] - token_offsets[i];
-  if (tokenizer.is_foreign() || !may_hold_long_run(text)) return;
-  for (size_t i = 0; i < n; ++i)
-    for_each_surplus(tokenizer,
-                     text.substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i])),
-                     [&](size_t, size_t, int64_t surplus) { counts[i] += surplus; });
+  for (const LongWord& word : long_words) {
+    const auto after = std::upper_bound(token_offsets.begin(), token_offsets.end(), static_cast<int64_t>(word.token));
+    counts[static_cast<size_t>(after - token_offsets.begin()) - 1] += tokens_of_long_word(word.characters) - 1;
+  }
 }
 
-bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {
-  const size_t before = starts.size();
-  if (tokenizer.is_foreign() || !may_hold_long_run(text)) return false;
-  for_each_surplus(tokenizer, text, [&](size_t begin, size_t end, int64_t surplus) {
-    // Spread evenly, so that a part of the run counts as its share; each on a character's first byte.
-    for (int64_t i = 0; i < surplus; ++i) {
-      size_t at = begin + static_cast<size_t>(static_cast<int64_t>(end - begin) * i / surplus);
-      while (continues_character(text[at])) --at;
-      starts.push_back(static_cast<int64_t>(at));
+void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector<int64_t>& starts) {
+  Values<int32_t> ids;
+  std::vector<int64_t> offsets;
+  Values<int64_t> spans;
+  std::vector<LongWord> long_words;
+  const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
+  tokenizer.encode(text, bounds, 1, ids, offsets, &spans, &long_words);
+  starts.clear();
+  for (size_t t = 0; t < ids.size(); ++t) starts.push_back(spans[2 * t]);
+  for (const LongWord& word : long_words) {
+    const int64_t begin = spans[2 * word.token], end = spans[2 * word.token + 1];
+    const int64_t more = tokens_of_long_word(word.characters) - 1;
+    for (int64_t i = 0; i < more; ++i) {  // each on a character's first byte
+      int64_t at = begin + (end - begin) * i / more;
+      while (continues_character(text[static_cast<size_t>(at)])) --at;
+      starts.push_back(at);
     }
-  });
-  return starts.size() > before;
+  }
+  if (!long_words.empty()) std::sort(starts.begin(), starts.end());
 }
 
 int64_t count_words(std::string_view text) {
@@ -160,32 +142,46 @@ void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit
   });
   const size_t n = from.size();
 
-  // What word j adds to a piece that it is not the first of, and its own length.
-  std::vector<int64_t> added(n, 1), own(n, 1);
-  if (unit == Unit::kTokens) {
-    Values<int32_t> ids;
-    std::vector<int64_t> offsets, bounds(from);
-    bounds.push_back(end - begin);
-    encode_and_count(*tokenizer, sentence, bounds.data(), n, ids, offsets, own);
-    added = own;
-  } else if (unit == Unit::kCharacters) {
-    const auto count = [&](int64_t a, int64_t b) {
-      return characters(sentence.substr(static_cast<size_t>(a), static_cast<size_t>(b - a)));
-    };
-    for (size_t j = 0; j < n; ++j) {
-      own[j] = count(from[j], to[j]);
-      added[j] = own[j] + (j > 0 ? count(to[j - 1], from[j]) : 0);
+  Lengths lengths;
+  SharedWords shared;
+  switch (unit) {
+    case Unit::kTokens: {
+      Values<int32_t> ids;
+      std::vector<int64_t> offsets, bounds(from), counts;
+      bounds.push_back(end - begin);
+      encode_and_count(*tokenizer, sentence, bounds.data(), n, ids, offsets, counts);
+      if (shared.build(*tokenizer, sentence, from, end - begin, counts, lengths.low, lengths.high))
+        lengths.shared = &shared;
+      break;
+    }
+    case Unit::kWords:
+      for (size_t j = 0; j < n; ++j) {
+        lengths.low.push_back(static_cast<int64_t>(j));
+        lengths.high.push_back(static_cast<int64_t>(j) + 1);
+      }
+      break;
+    case Unit::kCharacters: {
+      int64_t at = 0, before = 0;
+      const auto count_to = [&](int64_t byte) {
+        before += characters(sentence.substr(static_cast<size_t>(at), static_cast<size_t>(byte - at)));
+        at = byte;
+        return before;
+      };
+      for (size_t j = 0; j < n; ++j) {
+        lengths.low.push_back(count_to(from[j]));
+        lengths.high.push_back(count_to(to[j]));
+      }
     }
   }
   for (size_t i = 0; i < n;) {
-    if (own[i] > limit) {
+    const auto first = static_cast<int64_t>(i);
+    if (lengths(first, first + 1) > limit) {
       split_word(text, begin + from[i], begin + to[i], unit, limit, tokenizer, starts);
       ++i;
       continue;
     }
     starts.push_back(begin + from[i]);
-    int64_t length = own[i];
-    for (++i; i < n && length + added[i] <= limit; ++i) length += added[i];
+    for (++i; i < n && lengths(first, static_cast<int64_t>(i) + 1) <= limit;) ++i;
   }
 }
 

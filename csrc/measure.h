@@ -10,19 +10,20 @@
 
 namespace pychunk {
 
-// A run without white space longer than this many characters counts as one token per kCharactersPerToken
-// characters, unless it has more ids than that: BERT turns it into a single [UNK], which would let 10 MB
-// pass.
-constexpr int64_t kLongRun = 100;
+// A word of more than kLongWord characters counts as one token per kCharactersPerToken characters: BERT turns it into a
+// single [UNK], which would let 10 MB pass.
 constexpr int64_t kCharactersPerToken = 4;
+inline int64_t tokens_of_long_word(int64_t characters) {
+  return (characters + kCharactersPerToken - 1) / kCharactersPerToken;
+}
 
 // Tokenises n consecutive spans [bounds[i], bounds[i + 1]) of text: ids and token_offsets as
 // WordPiece::encode gives them, counts[i] = tokens of span i in budgets. All three are overwritten.
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
                       Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts);
 
-// Appends a byte of text for each token that its long runs count as beyond their ids; false if there is none.
-bool add_long_runs(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts);
+// Where the tokens of text begin; a long word has one for each token that it counts as, spread evenly.
+void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector<int64_t>& starts);
 
 // Runs of characters that are not white space.
 int64_t count_words(std::string_view text);
@@ -36,6 +37,8 @@ struct Trimmed {
   bool empty() const { return begin >= end; }
 };
 Trimmed trim(std::string_view text, int64_t begin, int64_t end);
+
+inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 // Cuts text [begin, end), which is longer than `limit`, into consecutive pieces that are not: at word borders
 // where a word fits, else at character borders; a single character is never cut. Appends where pieces begin.

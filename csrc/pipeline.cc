@@ -34,10 +34,11 @@ std::vector<int64_t> plan_blocks(const Texts& texts) {
 }
 
 // A chunk before its row is written: bytes [begin, end), sentences [first, last) that it touches, of which
-// those from own_first on are not repeated from the chunk before.
+// those from own_first on are not repeated from the chunk before. Tokens are there where the table counts them.
 struct Span {
   int64_t begin, end;
   int64_t first, last, own_first;
+  int64_t tokens;
 };
 
 // Turns documents into the rows of one block.
@@ -59,7 +60,7 @@ class Worker {
       } else {
         group(i);
       }
-      if (tokens_are_counted(inputs_) && inputs_.tokenizer->is_foreign()) refit();
+      if (tokens_are_counted(inputs_) && is_foreign()) refit();
       write_rows();
     }
     out_.chunks_in_document.push_back(static_cast<int64_t>(out_.chunks.size() - before));
@@ -71,14 +72,6 @@ class Worker {
  private:
   std::string_view piece(int64_t begin, int64_t end) const {
     return document_->text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-  }
-
-  // Limits of a chunk: the method's own size and max_tokens.
-  std::vector<Limit> limits() {
-    std::vector<Limit> found;
-    if (plan_.method == Method::kFixed) found.push_back({&document_->lengths(plan_.unit), plan_.size});
-    if (plan_.max_tokens > 0) found.push_back({&document_->lengths(Unit::kTokens), plan_.max_tokens});
-    return found;
   }
 
   const float* summary(int64_t i) {
@@ -93,29 +86,126 @@ class Worker {
   void group(int64_t i) {
     group_sentences(plan_, *document_, summary(i), grouping_);
     std::vector<Group>& groups = grouping_.groups;
-    const std::vector<Limit> all = limits();
-    const Affinities affinities = [this] { return document_->affinities(); };
-    if (plan_.min_tokens > 0) join_short(groups, document_->lengths(Unit::kTokens), plan_.min_tokens, all, affinities);
-    for (const Limit& limit : all) cut_long(groups, limit, affinities);
+    parts_.of_sentences(*document_);
+    const auto fit = [&](bool join_only) {
+      const std::vector<Limit> limits = limits_of_parts();
+      const Affinities affinities = [this] { return affinities_of_parts(); };
+      if (plan_.min_tokens > 0) join_short(groups, lengths(Unit::kTokens), plan_.min_tokens, limits, affinities);
+      const size_t joined = groups.size();
+      if (!join_only)
+        for (const Limit& limit : limits) cut_long(groups, limit, affinities);
+      return groups.size() > joined;
+    };
+    const bool cut = fit(false);
+    const bool split = split_long_sentences();
+    if (plan_.min_tokens > 0 && (cut || split)) fit(true);  // what cutting left short
     if (plan_.overlap > 0) {
       const Unit unit = plan_.method == Method::kFixed ? plan_.unit : Unit::kTokens;
-      add_overlap(groups, document_->lengths(unit), plan_.overlap, all);
+      add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), parts_.pieces);
     }
-    for (const Group& g : groups) {
-      const bool fits = g.last - g.first > 1 || std::all_of(all.begin(), all.end(), [&](const Limit& limit) {
-                          return limit.allows(g.first, g.last);
-                        });
-      if (fits) {
-        spans_.push_back(
-            {document_->begin(g.overlap_first), document_->end(g.last - 1), g.overlap_first, g.last, g.first});
-      } else {
-        split_inside(g.first);
-      }
-    }
+    const bool counted = tokens_are_counted(inputs_) && !is_foreign();  // refit() may change what is in a chunk
+    for (const Group& g : groups)
+      spans_.push_back({parts_.begin(g.overlap_first), parts_.begin(g.last), parts_.sentence(g.overlap_first),
+                        parts_.sentence(g.last - 1) + 1, parts_.sentence(g.first),
+                        counted ? lengths(Unit::kTokens)(g.overlap_first, g.last) : 0});
   }
 
-  // A sentence that alone breaks a limit, as pieces that do not.
-  void split_inside(int64_t s) {
+  // What groups are made of: the document's sentences, or with those that alone break a limit as pieces that do not.
+  struct Parts {
+    const Document* document = nullptr;
+    std::vector<int64_t> starts;     // empty: the sentences
+    std::vector<int32_t> sentences;  // that holds each part
+    std::vector<uint8_t> pieces;     // whether it is a piece of one
+
+    void of_sentences(const Document& of) {
+      document = &of;
+      starts.clear(), sentences.clear(), pieces.clear();
+    }
+    void add(int64_t start, int64_t sentence, bool piece) {
+      starts.push_back(start);
+      sentences.push_back(static_cast<int32_t>(sentence));
+      pieces.push_back(piece);
+    }
+    int64_t begin(int64_t p) const {  // of the last one and one more: the text's end
+      const auto size = static_cast<int64_t>(document->text().size());
+      if (starts.empty()) return p < document->sentences() ? document->begin(p) : size;
+      return p < static_cast<int64_t>(starts.size()) ? starts[static_cast<size_t>(p)] : size;
+    }
+    int64_t sentence(int64_t p) const { return starts.empty() ? p : sentences[static_cast<size_t>(p)]; }
+  };
+
+  const Lengths& lengths(Unit unit) {
+    const auto u = static_cast<size_t>(unit);
+    if (parts_.starts.empty()) return document_->lengths(unit);
+    if (has_lengths_[u]) return lengths_[u];
+    has_lengths_[u] = true;
+    counts_.clear();
+    if (unit == Unit::kTokens)
+      for (size_t p = 0; p < parts_.starts.size(); ++p) {
+        const auto at = static_cast<int64_t>(p);
+        counts_.push_back(parts_.pieces[p] ? document_->count_tokens(piece(parts_.begin(at), parts_.begin(at + 1)))
+                                           : document_->token_counts()[static_cast<size_t>(parts_.sentence(at))]);
+      }
+    document_->measure_parts(unit, parts_.starts, counts_, shared_words_, lengths_[u]);
+    return lengths_[u];
+  }
+
+  // Limits of a chunk: the method's own size and max_tokens.
+  std::vector<Limit> limits_of_parts() {
+    std::vector<Limit> found;
+    if (plan_.method == Method::kFixed) found.push_back({&lengths(plan_.unit), plan_.size});
+    if (plan_.max_tokens > 0) found.push_back({&lengths(Unit::kTokens), plan_.max_tokens});
+    return found;
+  }
+
+  // Pieces of one sentence belong together more than any two sentences do.
+  std::span<const float> affinities_of_parts() {
+    const std::span<const float> own = document_->affinities();
+    if (parts_.starts.empty() || own.empty()) return own;
+    affinities_.clear();
+    for (size_t p = 1; p < parts_.starts.size(); ++p) {
+      const bool inside = parts_.sentences[p] == parts_.sentences[p - 1];
+      affinities_.push_back(inside ? std::numeric_limits<float>::infinity()
+                                   : own[static_cast<size_t>(parts_.sentences[p - 1])]);
+    }
+    return affinities_;
+  }
+
+  // Groups of one sentence that break a limit become groups of one piece each; false if there are none.
+  bool split_long_sentences() {
+    std::vector<Group>& groups = grouping_.groups;
+    const std::vector<Limit> limits = limits_of_parts();
+    const auto fits = [&](const Group& g) {
+      return g.last - g.first > 1 || std::all_of(limits.begin(), limits.end(),
+                                                 [&](const Limit& limit) { return limit.allows(g.first, g.last); });
+    };
+    if (std::all_of(groups.begin(), groups.end(), fits)) return false;
+    std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
+    std::vector<Group> finer;
+    Parts parts;
+    parts.of_sentences(*document_);
+    for (const Group& g : groups) {
+      const bool whole = fits(g);
+      const auto first = static_cast<int32_t>(parts.starts.size());
+      if (whole) {
+        for (int32_t s = g.first; s < g.last; ++s) parts.add(document_->begin(s), s, false);
+        const auto last = static_cast<int32_t>(parts.starts.size());
+        finer.push_back({first, last, first});
+        continue;
+      }
+      for (const int64_t start : pieces_of(g.first)) {
+        const auto at = static_cast<int32_t>(parts.starts.size());
+        parts.add(start, g.first, true);
+        finer.push_back({at, at + 1, at});
+      }
+    }
+    groups = std::move(finer);
+    parts_ = std::move(parts);
+    return true;
+  }
+
+  // Where the pieces of a sentence begin that alone breaks a limit.
+  std::vector<int64_t> pieces_of(int64_t s) {
     std::vector<int64_t> starts{document_->begin(s)};
     const int64_t stop = document_->end(s);
     const auto refine = [&](Unit unit, int64_t limit) {
@@ -131,14 +221,15 @@ class Worker {
       }
       starts = std::move(finer);
     };
-    const bool foreign = inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign();  // refit() cuts by its tokens
+    const bool foreign = is_foreign();  // refit() cuts by its tokens
     if (plan_.method == Method::kFixed && !(foreign && plan_.unit == Unit::kTokens)) refine(plan_.unit, plan_.size);
     if (plan_.max_tokens > 0 && !foreign) refine(Unit::kTokens, plan_.max_tokens);
-    for (size_t p = 0; p < starts.size(); ++p)
-      spans_.push_back({starts[p], p + 1 < starts.size() ? starts[p + 1] : stop, s, s + 1, s});
+    return starts;
   }
 
   void split_by_separators();
+
+  bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
 
   // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
   void refit() {
@@ -158,7 +249,7 @@ class Worker {
         for (size_t p = 0; p < starts.size(); ++p) {
           const int64_t end = p + 1 < starts.size() ? starts[p + 1] : span.end;
           const int64_t first = document_->sentence_at(starts[p]);
-          fitting.push_back({starts[p], end, first, document_->sentence_at(end - 1) + 1, first});
+          fitting.push_back({starts[p], end, first, document_->sentence_at(end - 1) + 1, first, 0});
         }
       }
       least = fitting.back().begin;
@@ -229,6 +320,7 @@ class Worker {
 
   void write_rows() {
     int64_t previous_end = 0;
+    const bool counted = tokens_are_counted(inputs_);
     // Growing by doubling, 9 million chunks would take three times their 0.8 GB.
     if (spans_.size() > 100'000) out_.chunks.reserve(out_.chunks.size() + spans_.size());
     for (const Span& span : spans_) {
@@ -238,15 +330,15 @@ class Worker {
       chunk.start_byte = inside.begin, chunk.end_byte = inside.end;
       chunk.start = document_->characters_before(inside.begin);
       chunk.end = document_->characters_before(inside.end);
-      chunk.overlap = std::max<int64_t>(0, previous_end - chunk.start);
+      chunk.overlap = std::max<int64_t>(0, std::min(previous_end, chunk.end) - chunk.start);
       previous_end = chunk.end;
-      if (tokens_are_counted(inputs_)) chunk.tokens = tokens_of(span, inside);
+      chunk.tokens = counted && is_foreign() ? document_->count_tokens(piece(inside.begin, inside.end)) : span.tokens;
       if (pages_are_counted(inputs_)) {
         chunk.page = document_->page_at(inside.begin);
         chunk.page_end = document_->page_at(inside.end - 1);
       }
       chunk.score = score_of(span);
-      chunk.kind = kind_of(span);
+      chunk.kind = kind_of(span, inside);
       if (plan_.chunk_vectors || plan_.sentence_vectors) write_vectors(span, inside);
       out_.chunks.push_back(chunk);
     }
@@ -260,15 +352,9 @@ class Worker {
     return trim(document_->text(), std::max(sentence.begin, inside.begin), std::min(sentence.end, inside.end));
   }
 
-  int64_t tokens_of(const Span& span, const Trimmed& inside) {
-    if (plan_.method == Method::kRecursive || inputs_.tokenizer->is_foreign())
-      return document_->count_tokens(piece(inside.begin, inside.end));
-    if (span.last - span.first == 1) {
-      bool whole = false;
-      const Trimmed part = part_of(span.first, inside, whole);
-      if (!whole) return document_->count_tokens(piece(part.begin, part.end));
-    }
-    return document_->lengths(Unit::kTokens)(span.first, span.last);
+  int64_t tokens_of(int64_t s, const Trimmed& part, bool whole) {
+    return whole ? document_->token_counts()[static_cast<size_t>(s)]
+                 : document_->count_tokens(piece(part.begin, part.end));
   }
 
   // Mean score of the chunk's own sentences; NaN where the method has none.
@@ -286,13 +372,15 @@ class Worker {
   }
 
   // The label of the run; of joined runs, the one that holds more tokens (a tie: relevant).
-  ChunkKind kind_of(const Span& span) {
+  ChunkKind kind_of(const Span& span, const Trimmed& inside) {
     if (grouping_.labels.empty() || plan_.method != Method::kPic) return kNoKind;
     const auto first = grouping_.labels.begin() + span.own_first, last = grouping_.labels.begin() + span.last;
     if (std::all_of(first, last, [&](int8_t label) { return label == *first; })) return static_cast<ChunkKind>(*first);
     int64_t balance = 0;
     for (int64_t s = span.own_first; s < span.last; ++s) {
-      const int64_t tokens = document_->token_counts()[static_cast<size_t>(s)];
+      bool whole = false;
+      const Trimmed part = part_of(s, inside, whole);
+      const int64_t tokens = tokens_of(s, part, whole);
       balance += grouping_.labels[static_cast<size_t>(s)] ? tokens : -tokens;
     }
     return balance >= 0 ? kRelevant : kIrrelevant;
@@ -318,8 +406,7 @@ class Worker {
         ++sentences;
       }
       if (plan_.chunk_vectors) {
-        const int64_t tokens = whole ? document_->token_counts()[static_cast<size_t>(s)]
-                                     : document_->count_tokens(piece(part.begin, part.end));
+        const int64_t tokens = tokens_of(s, part, whole);
         kernels().add_scaled(vector, dim, static_cast<float>(tokens), sum.data());
         kernels().add_scaled(vector, dim, 1.0f, plain.data());
         weight += tokens;
@@ -340,45 +427,63 @@ class Worker {
   Grouping grouping_;
   std::vector<Span> spans_;
   std::vector<float> summary_;
+  Parts parts_;
+  // Of the parts, where these are not the sentences.
+  Lengths lengths_[3];
+  bool has_lengths_[3] = {};
+  SharedWords shared_words_;
+  std::vector<int64_t> counts_;
+  std::vector<float> affinities_;
 };
-
-// Where the tokens of a document begin. A long run without white space gets more starts than it has tokens,
-// so that it counts as measure.h says.
-void token_starts(std::string_view text, const WordPiece& tokenizer, std::vector<int64_t>& starts) {
-  Values<int32_t> ids;
-  std::vector<int64_t> offsets;
-  Values<int64_t> spans;
-  const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
-  tokenizer.encode(text, bounds, 1, ids, offsets, &spans);
-  starts.clear();
-  for (size_t t = 0; t < ids.size(); ++t) starts.push_back(spans[2 * t]);
-  if (add_long_runs(text, tokenizer, starts)) std::sort(starts.begin(), starts.end());
-}
 
 void Worker::split_by_separators() {
   RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
   RecursiveInput input{document_->text(), 0, static_cast<int64_t>(document_->text().size()), document_->starts(), {}};
   thread_local std::vector<int64_t> tokens;
   if (plan_.unit == Unit::kTokens) {
-    token_starts(document_->text(), *inputs_.tokenizer, tokens);
+    token_starts(*inputs_.tokenizer, document_->text(), tokens);
     input.token_starts = tokens;
   }
   std::vector<Piece> pieces;
   splitter.split(input, pieces);
   forget_if_huge(tokens);
+
+  // A word that had to be cut has other tokens than its pieces, so what goes into the table is counted by itself.
+  int64_t limit = plan_.max_tokens;
+  const bool to_characters = plan_.separators.empty() || std::find(plan_.separators.begin(), plan_.separators.end(),
+                                                                   std::string()) != plan_.separators.end();
+  if (plan_.unit == Unit::kTokens && to_characters) limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
+  if (is_foreign()) limit = 0;  // refit() cuts by its tokens
+  const bool counted = tokens_are_counted(inputs_) && !is_foreign();
+  const auto add = [&](int64_t begin, int64_t end) {
+    const int64_t used = counted ? document_->count_tokens(piece(begin, end)) : 0;
+    if (limit > 0 && used > limit) return false;
+    const int64_t first = document_->sentence_at(begin);
+    spans_.push_back({begin, end, first, document_->sentence_at(end - 1) + 1, first, used});
+    return true;
+  };
+  std::vector<int64_t> starts;
+  const auto cut = [&](int64_t begin, int64_t end) {
+    starts.clear();
+    split_oversize(document_->text(), begin, end, Unit::kTokens, limit, inputs_.tokenizer, starts);
+    starts.push_back(end);
+  };
   for (const Piece& p : pieces) {
-    const int64_t first = document_->sentence_at(p.start), last = document_->sentence_at(p.end - 1) + 1;
-    if (plan_.max_tokens == 0 || inputs_.tokenizer->is_foreign() ||
-        document_->count_tokens(piece(p.start, p.end)) <= plan_.max_tokens) {
-      spans_.push_back({p.start, p.end, first, last, first});
-      continue;
+    // Of a piece that was cut, only its last chunk may be repeated.
+    int64_t begin = spans_.empty() ? p.start : std::max(p.start, spans_.back().begin);
+    if (add(begin, p.end)) continue;
+    cut(begin, p.end);
+    const int64_t known = spans_.empty() ? 0 : spans_.back().end;
+    if (trim(document_->text(), begin, starts[1]).end <= known) {  // nothing new fits beside what is repeated
+      begin = trim(document_->text(), known, p.end).begin;
+      if (begin >= p.end || add(begin, p.end)) continue;
+      cut(begin, p.end);
     }
-    std::vector<int64_t> starts;
-    split_oversize(document_->text(), p.start, p.end, Unit::kTokens, plan_.max_tokens, inputs_.tokenizer, starts);
-    for (size_t i = 0; i < starts.size(); ++i) {
-      const int64_t end = i + 1 < starts.size() ? starts[i + 1] : p.end;
-      const int64_t at = document_->sentence_at(starts[i]);
-      spans_.push_back({starts[i], end, at, document_->sentence_at(end - 1) + 1, at});
+    for (size_t i = 0; i + 1 < starts.size(); ++i) {
+      const Trimmed part = trim(document_->text(), starts[i], starts[i + 1]);
+      const int64_t first = document_->sentence_at(part.begin);
+      spans_.push_back({part.begin, part.end, first, document_->sentence_at(part.end - 1) + 1, first,
+                        document_->count_tokens(piece(part.begin, part.end))});
     }
   }
 }

@@ -82,9 +82,13 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
   size_t next = 0;
   while (next < groups.size()) {
     Group current = groups[next++];
-    while (is_short(current)) {
-      const bool before = !done.empty() && all_allow(limits, done.back().first, current.last);
-      const bool after = next < groups.size() && all_allow(limits, current.first, groups[next].last);
+    for (;;) {
+      // The one before is short only where nothing fitted beside it. A group that has grown since may fit all the same:
+      // a word that lies across a border can have fewer tokens than its parts.
+      const bool short_here = is_short(current), short_before = !done.empty() && is_short(done.back());
+      const bool before =
+          !done.empty() && (short_here || short_before) && all_allow(limits, done.back().first, current.last);
+      const bool after = short_here && next < groups.size() && all_allow(limits, current.first, groups[next].last);
       if (!before && !after) break;
       bool take_before = before;
       if (before && after) {
@@ -125,13 +129,15 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& 
   groups = std::move(parts);
 }
 
-void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits) {
+void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
+                 std::span<const uint8_t> pieces) {
+  const auto is_piece = [&](int64_t s) { return !pieces.empty() && pieces[static_cast<size_t>(s)] != 0; };
   for (size_t g = 1; g < groups.size(); ++g) {
     Group& current = groups[g];
     const Group& before = groups[g - 1];
-    if (!all_allow(limits, current.first, current.last)) continue;
+    if (is_piece(current.first) || !all_allow(limits, current.first, current.last)) continue;
     int32_t start = current.first;
-    while (start > before.overlap_first && lengths(start - 1, current.first) <= overlap &&
+    while (start > before.overlap_first && !is_piece(start - 1) && lengths(start - 1, current.first) <= overlap &&
            all_allow(limits, start - 1, current.last))
       --start;
     current.overlap_first = start;

@@ -6,14 +6,21 @@
 #include <span>
 #include <vector>
 
+#include "shared_words.h"
+
 namespace pychunk {
 
 // Lengths of runs of sentences in one unit: sentences [i, j) measure high[j - 1] - low[i].
 // Tokens and words: low = sums before a sentence, high = sums through it. Characters: low = where a sentence
-// begins, high = where it ends without its trailing white space.
+// begins, high = where it ends without its trailing white space. Tokens are those of the run's own text, also where a
+// word lies across a border.
 struct Lengths {
   std::vector<int64_t> low, high;
-  int64_t operator()(int64_t i, int64_t j) const { return high[j - 1] - low[i]; }
+  const SharedWords* shared = nullptr;  // of tokens, where the sums are not enough
+  int64_t operator()(int64_t i, int64_t j) const {
+    const int64_t sum = high[j - 1] - low[i];
+    return shared == nullptr ? sum : sum + shared->correction(i, j);
+  }
 
   // Of tokens whose sums are only near: counts the run's own text.
   std::function<int64_t(int64_t, int64_t)> recount;
@@ -48,7 +55,7 @@ void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::v
 
 // While a group holds under min_tokens it joins, from the left, across the border with the higher adjacent
 // cosine (without vectors, or on a tie: the group before it), unless the two together break a limit; then the
-// other side.
+// other side. Afterwards no group is too short beside one that it fits together with.
 void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
                 const Affinities& affinities);
 
@@ -58,8 +65,9 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
 void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities);
 
 // overlap_first of every group but the first: as many whole sentences from the end of the group before as
-// measure at most `overlap` and keep the group within the limits. A group of one sentence that breaks a limit
-// is going to be split inside, so nothing is repeated before or after it.
-void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits);
+// measure at most `overlap` and keep the group within the limits.
+// pieces[s] != 0: s is no sentence but a piece of one that is too long; nothing is repeated before or after it, either.
+void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
+                 std::span<const uint8_t> pieces = {});
 
 }  // namespace pychunk

@@ -76,16 +76,5 @@ void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
   });
 }
 
-// A run of more than 100 bytes holds at least one aligned block of 32.
-bool may_hold_long_run(const uint8_t* text, size_t size) {
-  if (size <= 100) return false;
-  for (size_t i = 0; i + 64 <= size; i += 64) {
-    const Block block = Block::load(text + i);
-    const uint64_t space = block.eq(' ') | block.range('\t', '\r') | block.range(0x1C, 0x1F);
-    if ((space & 0xFFFFFFFF) == 0 || space >> 32 == 0) return true;
-  }
-  return false;  // what is left is under 64 bytes; with 100 or more, a whole block came before it
-}
-
 }  // namespace
 }  // namespace pychunk

@@ -49,6 +49,8 @@ struct Output {
   int32_t* ids;
   int64_t* spans;  // null: not wanted
   size_t count;
+  std::vector<LongWord>* long_words;  // null: not wanted
+  size_t before;                      // tokens of the tiles before
 
   void add(int32_t id, size_t begin, size_t end) {
     ids[count] = id;
@@ -57,6 +59,16 @@ struct Output {
       spans[2 * count + 1] = static_cast<int64_t>(end);
     }
     ++count;
+  }
+  void add_unknown(int32_t id, size_t begin, size_t end, size_t characters) {
+    if (long_words != nullptr && characters > static_cast<size_t>(kLongWord))
+      long_words->push_back({before + count, static_cast<int64_t>(characters)});
+    add(id, begin, end);
+  }
+  void forget_from(size_t token) {
+    count = token;
+    while (long_words != nullptr && !long_words->empty() && long_words->back().token >= before + token)
+      long_words->pop_back();
   }
 };
 
@@ -113,13 +125,15 @@ class WordBuffer {
 
   void finish() {
     if (characters_ == 0) return;
-    const int32_t id = characters_ > rules_.max_characters ? rules_.unknown : whole_word();
-    if (id >= 0)
+    if (characters_ > rules_.max_characters) {
+      out_.add_unknown(rules_.unknown, begin_, end_, characters_);
+    } else if (const int32_t id = whole_word(); id >= 0) {
       out_.add(id, begin_, end_);
-    else
+    } else {
       add_pieces(
           rules_, bytes_.data(), size_, [&](size_t i) { return sources_[i].begin; },
           [&](size_t i) { return sources_[i].end; }, out_);
+    }
     discard();
   }
 
@@ -155,7 +169,7 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
     const Character c = rules.characters[code_point];
     switch (c.kind()) {
       case CharacterKind::kReorders: {  // rare, and it may move marks that came before it: all over again
-        out.count = before;
+        out.forget_from(before);
         word.discard();
         std::vector<Normalised> normalised;
         rules.characters.normalise_slowly(text, begin, end, normalised);
@@ -217,7 +231,8 @@ int32_t WordPiece::unknown_id() const { return impl_->rules.unknown; }
 bool WordPiece::is_foreign() const { return impl_->foreign != nullptr; }
 
 void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
-                       std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) const {
+                       std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans,
+                       std::vector<LongWord>* long_words) const {
   if (impl_->foreign) return impl_->foreign(text, bounds, n, ids, token_offsets, byte_spans);
   const Rules& rules = impl_->rules;
   const Kernels& k = kernels();
@@ -230,7 +245,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
   std::vector<uint32_t> starts, ends;
   std::vector<int32_t> tile_ids;
   std::vector<int64_t> tile_spans;
-  Output out{nullptr, nullptr, 0};
+  Output out{nullptr, nullptr, 0, long_words, 0};
   WordBuffer word(rules, out);
 
   size_t next_break = 0, next_span = 0;
@@ -243,7 +258,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
       tile_ids.resize(size);
       if (byte_spans != nullptr) tile_spans.resize(2 * size);
     }
-    out = {tile_ids.data(), byte_spans != nullptr ? tile_spans.data() : nullptr, 0};
+    out = {tile_ids.data(), byte_spans != nullptr ? tile_spans.data() : nullptr, 0, long_words, ids.size()};
     breaks.assign(size / 64 + 1, 0);
     for (; next_break <= n && static_cast<size_t>(bounds[next_break]) < tile_stop; ++next_break) {
       const size_t at = static_cast<size_t>(bounds[next_break]) - tile;
@@ -277,7 +292,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
         if (needs_normalising(bytes, end - start))
           add_normalised(rules, data, begin, tile + end, word, out);
         else if (end - start > rules.max_characters)
-          out.add(rules.unknown, begin, tile + end);
+          out.add_unknown(rules.unknown, begin, tile + end, end - start);
         else
           add_pieces(
               rules, bytes, end - start, [=](size_t at) { return begin + at; },
@@ -291,5 +306,42 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
   }
   for (; next_span <= n; ++next_span) token_offsets.push_back(static_cast<int64_t>(ids.size()));
 }
+
+InWord WordPiece::in_word(std::string_view text, size_t at) const {
+  const auto code_point = decode_utf8(reinterpret_cast<const uint8_t*>(text.data()) + at).code_point;
+  switch (impl_->rules.characters[code_point].kind()) {
+    case CharacterKind::kSpace:
+    case CharacterKind::kIsolated:
+      return InWord::kEnds;
+    case CharacterKind::kDropped:
+      return InWord::kNothing;
+    default:
+      return InWord::kPart;
+  }
+}
+
+int64_t WordPiece::letters(std::string_view text, bool& plain) const {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return static_cast<int64_t>(text.size());
+  constexpr size_t kPart = 4096;  // marks that swap places across its end change no count
+  const auto* data = reinterpret_cast<const uint8_t*>(text.data());
+  std::vector<Normalised> normalised;
+  int64_t letters = 0;
+  for (size_t begin = 0, end; begin < text.size(); begin = end) {
+    end = std::min(begin + kPart, text.size());
+    while (end < text.size() && (data[end] & 0xC0) == 0x80) ++end;
+    impl_->rules.characters.normalise_slowly(data, begin, end, normalised);
+    for (const Normalised& n : normalised) {
+      const bool is_letter = n.character.kind() == CharacterKind::kLetter;
+      letters += is_letter;
+      plain &= is_letter;
+    }
+  }
+  return letters;
+}
+
+int64_t WordPiece::long_word() const { return std::max(kLongWord, static_cast<int64_t>(impl_->rules.max_characters)); }
 
 }  // namespace pychunk

@@ -27,6 +27,16 @@ struct WordPieceOptions {
 using ForeignEncode = std::function<void(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
                                          std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans)>;
 
+// A word of more than kLongWord characters (normalised ones) that has become one unknown token.
+constexpr int64_t kLongWord = 100;
+struct LongWord {
+  size_t token;  // its number among the ids of the call
+  int64_t characters;
+};
+
+// What a character is to the word around it.
+enum class InWord : uint8_t { kNothing, kPart, kEnds };
+
 // Immutable once built, so one instance serves every thread.
 class WordPiece {
  public:
@@ -42,9 +52,20 @@ class WordPiece {
   // Tokenises each of n consecutive spans [bounds[i], bounds[i + 1]) of valid UTF-8 text on its own and
   // appends the ids (no special tokens). token_offsets gets n + 1 entries appended: token_offsets[i] is the
   // index into ids where span i begins. byte_spans, unless null, gets two entries a token appended: its
-  // [start, end) bytes in text.
+  // [start, end) bytes in text. long_words, unless null, gets the long words appended, where ids was empty.
   void encode(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
-              std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) const;
+              std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans,
+              std::vector<LongWord>* long_words = nullptr) const;
+
+  // Of the character at text[at]: white space and what is a word by itself end a word; what normalising drops
+  // (controls, accents, U+000B or U+000C) is nothing to it, so that the letters on its two sides are neighbours.
+  InWord in_word(std::string_view text, size_t at) const;
+
+  // Characters that text becomes part of words as, once normalised; `plain` turns false where others are among them.
+  int64_t letters(std::string_view text, bool& plain) const;
+
+  // A word of more characters than this is one unknown token, and a LongWord.
+  int64_t long_word() const;
 
   int32_t vocabulary_size() const;
   int32_t unknown_id() const;

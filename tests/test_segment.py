@@ -1,8 +1,10 @@
 """segment(): the contract on arbitrary Unicode, and what goes in and comes out."""
 
+import base64
 import itertools
 import os
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -16,6 +18,8 @@ from hypothesis import strategies as st
 from test_text import TEXTS
 
 import pychunk
+from pychunk._reference import wordpiece
+from pychunk._reference.document import token_ids
 from pychunk.encoders import static
 from pychunk.methods import METHODS
 
@@ -35,21 +39,9 @@ DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE), max_size=6)
 
 
 def tokens_in(text: str) -> int:
-    """Tokens of a text as budgets count them: a long run without white space counts a fourth of its characters."""
+    """Tokens of a text as budgets count them: an unknown word of over 100 characters counts a fourth of them."""
     encoder = static.load()
-    from pychunk import _native
-
-    data = np.frombuffer(text.encode(), dtype=np.uint8)
-    total = len(_native.encode_words(encoder, data, np.array([0, len(data)]))[0])
-    for run in text.split():
-        if len(run) > 100:
-            own = len(
-                _native.encode_words(
-                    encoder, np.frombuffer(run.encode(), dtype=np.uint8), np.array([0, len(run.encode())])
-                )[0]
-            )
-            total += max(0, -(-len(run) // 4) - own)
-    return total
+    return wordpiece.count(text, token_ids(encoder), encoder.tokenizer_options)
 
 
 def check_exact(texts: list[str], out: pychunk.ChunkBatch, *, overlap: bool = False) -> None:
@@ -248,6 +240,107 @@ def test_hard_documents() -> None:
         "a\x00b.",
         "C\x00.",
     ]
+
+
+# White space to str.isspace that BERT drops, so that the words on its two sides are one word with other tokens.
+DROPPED = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85"]
+PIECES = st.sampled_from(
+    [
+        *("unfamiliar", "taxpayers", "a", "b", "Cats purr.", "Dogs bark. ", "x" * 120, "q" * 60, "é" * 50, "中国人。"),
+        *("ありがとう。", "រ។", "\u0301", "\u200b", "-", ".", "https://x.org/a?b=c", "한국어"),
+    ]
+)
+GAPS = st.sampled_from([" ", " ", "\n", "\n\n", "", "\u2028", "\xa0", *DROPPED])
+FUSED = st.lists(st.tuples(PIECES, GAPS).map("".join), max_size=50).map("".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    text=FUSED,
+    method=st.sampled_from(PLAIN),
+    max_tokens=st.sampled_from([5, 12, 30]),
+    min_tokens=st.sampled_from([0, 2, 5]),
+    overlap=st.sampled_from([0, 0, 2]),
+)
+def test_limits_hold_where_chunks_are_counted_again(
+    text: str, method: str, max_tokens: int, min_tokens: int, overlap: int
+) -> None:
+    options: dict[str, object] = {"max_tokens": max_tokens, "overlap": overlap, **own_options(method)}
+    if method != "recursive":
+        options["min_tokens"] = min_tokens
+    chunks = pychunk.segment(text, method, **options).by_document()[0]
+    for chunk in chunks:
+        assert chunk.tokens == tokens_in(chunk.text)
+        assert chunk.tokens <= max_tokens or len(chunk.text) == 1
+    for before, after in itertools.pairwise(chunks):
+        assert before.start <= after.start
+        assert before.end < after.end
+        assert after.overlap == max(0, before.end - after.start)
+        if method != "recursive" and not overlap and min(before.tokens, after.tokens) < min_tokens:
+            assert tokens_in(text[before.start : after.end]) > max_tokens
+
+
+@pytest.mark.parametrize("gap", DROPPED)
+def test_words_that_become_one_are_counted_as_one(gap: str) -> None:
+    words = [
+        "unfamiliar",
+        "taxpayers",
+        "sweatshirt",
+        "subdivided",
+        "republican",
+        "multiplied",
+        "milwaukee",
+        "everywhere",
+    ]
+    for method, options in (("fixed", {"size": 20}), ("recursive", {"size": 20}), ("pic", {"max_tokens": 20})):
+        chunks = list(pychunk.segment(gap.join(words), method, **options))
+        assert sum(chunk.text.count("e") for chunk in chunks) == gap.join(words).count("e")
+        assert all(chunk.tokens == tokens_in(chunk.text) <= 20 for chunk in chunks)
+
+
+def test_sizes_hold_for_pieces_of_words() -> None:
+    noise = base64.b64encode(random.Random(1).randbytes(700)).decode()
+    page = f"<a href='data:image/png;base64,{noise}'>" + "<td class='x'>cell</td>" * 200
+    for size in (25, 50, 128):
+        for text in (noise, page):
+            chunks = list(pychunk.segment(text, "recursive", size=size, max_tokens=10**6))
+            assert "".join(chunk.text for chunk in chunks).replace(" ", "") == text.replace(" ", "")
+            assert all(chunk.tokens == tokens_in(chunk.text) <= size for chunk in chunks)
+
+
+def test_what_cutting_leaves_short_is_joined() -> None:
+    text = "Alpha beta gamma delta epsilon. " * 20 + "Short."
+    chunks = list(pychunk.segment(text, "paragraph", max_tokens=40, min_tokens=20))
+    assert [chunk.tokens for chunk in chunks] == [36, 36, 12, 38]  # 12 and 36 are more than 40
+    # A piece that is left of a sentence joins what follows it.
+    long = "word " * 43 + "end."
+    out = pychunk.segment(f"{long} Cats purr. Dogs bark.", "sentence", max_tokens=40, min_tokens=10)
+    assert [chunk.text for chunk in out] == [("word " * 40).strip(), "word word word end. Cats purr. Dogs bark."]
+
+
+def test_merged_chunks_take_the_kind_that_holds_more_tokens() -> None:
+    texts = ["Cats purr. " + "word " * 44 + "end. Dogs bark."]
+    scores = np.array([0.1, 0.9, 0.1])
+    vectors = np.stack([scores, np.sqrt(1 - scores**2)], axis=1)
+    out = pychunk.segment(
+        texts, "pic", summary="given", summaries=np.array([[1.0, 0.0]]), sentence_vectors=[vectors],
+        max_tokens=40, min_tokens=10, encoder="static",
+    )  # fmt: skip
+    assert [(chunk.tokens, chunk.kind) for chunk in out] == [(4, "irrelevant"), (40, "relevant"), (9, "relevant")]
+    assert out.table["score"].to_pylist()[2] == pytest.approx(0.5)
+
+
+def test_starts_and_overlaps_of_pieces_that_are_cut(articles: list[str]) -> None:
+    text = "One two three four five six. " * 3
+    out = pychunk.segment(text, "recursive", size=60, overlap=30, unit="characters", max_tokens=5)
+    spans = [(chunk.start, chunk.end, chunk.overlap) for chunk in out]
+    assert spans == [(0, 23, 0), (24, 42, 0), (43, 57, 0), (43, 61, 14), (62, 81, 0), (82, 86, 0)]
+    out = pychunk.segment(articles, "recursive", size=1000, overlap=200, unit="characters", max_tokens=128)
+    for chunks in out.by_document():
+        for before, after in itertools.pairwise(chunks):
+            assert before.start <= after.start
+            assert before.end < after.end
+            assert after.overlap == max(0, before.end - after.start) <= 200
 
 
 @pytest.mark.parametrize(

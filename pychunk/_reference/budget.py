@@ -29,16 +29,18 @@ def greedy(sentences: int, length: Length, size: int, overlap: int) -> list[Grou
 def join_short(
     groups: list[Group], tokens: Length, min_tokens: int, fits: Fits, affinities: Sequence[float] | None
 ) -> list[Group]:
-    """While a group is short it joins across the border with the higher cosine, if the two fit together."""
+    """While a group is short it joins across the border with the higher cosine, if the two fit together.
+
+    A group that is long enough joins a short one before it, too, where joining others has made it fit.
+    """
     groups = list(groups)
     at = 0
     while at < len(groups):
         first, last = groups[at]
-        if tokens(first, last) >= min_tokens:
-            at += 1
-            continue
-        before = at > 0 and fits(groups[at - 1][0], last)
-        after = at + 1 < len(groups) and fits(first, groups[at + 1][1])
+        short = tokens(first, last) < min_tokens
+        short_before = at > 0 and tokens(*groups[at - 1]) < min_tokens
+        before = at > 0 and (short or short_before) and fits(groups[at - 1][0], last)
+        after = short and at + 1 < len(groups) and fits(first, groups[at + 1][1])
         if before and after and affinities is not None:
             before = affinities[first - 1] >= affinities[last - 1]
         if before:
@@ -71,13 +73,17 @@ def cut_long(groups: list[Group], fits: Fits, affinities: Sequence[float] | None
     return parts
 
 
-def overlap_starts(groups: list[Group], length: Length, overlap: int, fits: Fits) -> list[int]:
-    """First sentence of each group with what it repeats from the group before."""
+def overlap_starts(
+    groups: list[Group], length: Length, overlap: int, fits: Fits, is_piece: Sequence[bool]
+) -> list[int]:
+    """First sentence of each group with what it repeats from the group before; pieces of sentences repeat nothing."""
     starts: list[int] = []
     for first, last in groups:
         start = first
-        if starts and overlap and fits(first, last):
-            while start > starts[-1] and length(start - 1, first) <= overlap and fits(start - 1, last):
+        if starts and overlap and fits(first, last) and not is_piece[first]:
+            while start > starts[-1] and not is_piece[start - 1]:
+                if length(start - 1, first) > overlap or not fits(start - 1, last):
+                    break
                 start -= 1
         starts.append(start)
     return starts

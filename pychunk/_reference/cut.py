@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
-from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from .. import _native
-from . import budget, scoring
+from . import budget, scoring, wordpiece
 from . import vectors as linear
 from .cluster import optimal_partition
 from .document import Document, Trimmed, trim
@@ -32,8 +33,26 @@ def _runs(begins: list[bool]) -> list[budget.Group]:
     return list(zip(first, [*first[1:], len(begins)], strict=True))
 
 
-def _within(length: budget.Length, limit: int) -> Callable[[int, int], bool]:
-    return lambda i, j: length(i, j) <= limit
+class Parts:
+    """What groups are made of: the sentences, or with those that alone break a limit as pieces that do not."""
+
+    def __init__(self, document: Document, starts: list[int], sentences: list[int], is_piece: list[bool]) -> None:
+        self.document, self.starts, self.sentences, self.is_piece = document, starts, sentences, is_piece
+        self.ends = [*starts[1:], len(document.text)]
+
+    def length(self, unit: str) -> budget.Length:
+        return self.document.length(unit, self.starts, self.ends)
+
+    def fits(self, limits: list[tuple[str, int]]) -> budget.Fits:
+        lengths = [(self.length(unit), limit) for unit, limit in limits]
+        return lambda i, j: all(length(i, j) <= limit for length, limit in lengths)
+
+    def affinities(self, of_sentences: list[float] | None) -> list[float] | None:
+        """Between neighbours; pieces of one sentence belong together more than any two sentences do."""
+        if of_sentences is None:
+            return None
+        pairs = pairwise(self.sentences)
+        return [math.inf if before == after else of_sentences[before] for before, after in pairs]
 
 
 class Cut:
@@ -76,36 +95,51 @@ class Cut:
 
     def _grouped(self, groups: list[budget.Group]) -> None:
         d, plan = self.document, self.plan
-        limits: list[tuple[budget.Length, int]] = []
-        if plan.method == "fixed":
-            limits.append((d.length(plan.unit), plan.size))
-        if plan.max_tokens:
-            limits.append((d.length("tokens"), plan.max_tokens))
-
-        def fits(i: int, j: int) -> bool:
-            return all(length(i, j) <= limit for length, limit in limits)
-
+        parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
         has_vectors = any(x is not None for x in (d.request.pair_scores, d.request.vectors, d.request.encoder))
-        affinities = d.affinities if has_vectors and (plan.min_tokens or limits) else None
+        affinities = d.affinities if has_vectors and (plan.min_tokens or plan.max_tokens or plan.size) else None
+        limits = self._limits()
         if plan.min_tokens:
-            groups = budget.join_short(groups, d.length("tokens"), plan.min_tokens, fits, affinities)
-        for length, limit in limits:
-            groups = budget.cut_long(groups, _within(length, limit), affinities)
+            fits = parts.fits(limits)
+            groups = budget.join_short(groups, parts.length("tokens"), plan.min_tokens, fits, affinities)
+        for limit in limits:
+            groups = budget.cut_long(groups, parts.fits([limit]), affinities)
+        groups, parts = self._split_long_sentences(groups, parts)
+        fits = parts.fits(limits)
+        if plan.min_tokens:  # what cutting left short
+            within = parts.affinities(affinities)
+            groups = budget.join_short(groups, parts.length("tokens"), plan.min_tokens, fits, within)
         unit = plan.unit if plan.method == "fixed" else "tokens"
         starts = [first for first, _ in groups]
         if plan.overlap:
-            starts = budget.overlap_starts(groups, d.length(unit), plan.overlap, fits)
+            starts = budget.overlap_starts(groups, parts.length(unit), plan.overlap, fits, parts.is_piece)
         for (first, last), start in zip(groups, starts, strict=True):
+            sentences = parts.sentences[start], parts.sentences[last - 1] + 1, parts.sentences[first]
+            self.spans.append((parts.starts[start], parts.ends[last - 1], *sentences))
+
+    def _limits(self) -> list[tuple[str, int]]:
+        """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
+        own = [(self.plan.unit, self.plan.size)] if self.plan.method == "fixed" else []
+        return own + ([("tokens", self.plan.max_tokens)] if self.plan.max_tokens else [])
+
+    def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
+        """Groups of one sentence that break a limit as groups of one piece each."""
+        limits, d = self._limits(), self.document
+        fits = parts.fits(limits)
+        finer: list[budget.Group] = []
+        made: list[tuple[int, int, bool]] = []
+        for first, last in groups:
             if last - first > 1 or fits(first, last):
-                self.spans.append((d.starts[start], d.ends[last - 1], start, last, first))
+                finer.append((len(made), len(made) + last - first))
+                made += [(d.starts[s], s, False) for s in range(first, last)]
                 continue
             borders = [d.starts[first]]
-            if plan.method == "fixed":
-                borders = self._refined(borders, d.ends[first], plan.unit, plan.size)
-            if plan.max_tokens:
-                borders = self._refined(borders, d.ends[first], "tokens", plan.max_tokens)
-            for begin, end in zip(borders, [*borders[1:], d.ends[first]], strict=True):
-                self.spans.append((begin, end, first, first + 1, first))
+            for unit, limit in limits:
+                borders = self._refined(borders, d.ends[first], unit, limit)
+            finer += [(at, at + 1) for at in range(len(made), len(made) + len(borders))]
+            made += [(border, first, True) for border in borders]
+        starts, sentences, is_piece = (list(column) for column in zip(*made, strict=True))
+        return finer, Parts(d, starts, sentences, is_piece)
 
     def _refined(self, borders: list[int], stop: int, unit: str, limit: int) -> list[int]:
         finer: list[int] = []
@@ -133,19 +167,14 @@ class Cut:
         starts: list[int] = []
         i = 0
         while i < len(words):
-            if measure(text[slice(*words[i])], unit) > limit:
+            first = words[i][0]
+            if measure(text[first : words[i][1]], unit) > limit:
                 starts += self._word_pieces(*words[i], unit, limit)
                 i += 1
                 continue
-            starts.append(words[i][0])
-            length = measure(text[slice(*words[i])], unit)
+            starts.append(first)
             i += 1
-            while i < len(words):
-                own = measure(text[slice(*words[i])], unit)
-                more = own + words[i][0] - words[i - 1][1] if unit == "characters" else own
-                if length + more > limit:
-                    break
-                length += more
+            while i < len(words) and measure(text[first : words[i][1]], unit) <= limit:
                 i += 1
         return starts
 
@@ -171,34 +200,50 @@ class Cut:
         found = split_recursive(
             d.text, plan.size, plan.overlap, plan.separators or None, plan.unit, d.starts, token_starts
         )
+        # A word that had to be cut has other tokens than its pieces, so that what goes into the table is counted.
+        limit = plan.max_tokens
+        if plan.unit == "tokens" and (not plan.separators or "" in plan.separators):
+            limit = min(limit or plan.size, plan.size)
+        spans: list[Trimmed] = []
         for begin, end in found:
-            borders = [begin]
-            if plan.max_tokens and d.count(d.text[begin:end]) > plan.max_tokens:
-                borders = self._oversize(begin, end, "tokens", plan.max_tokens)
-            for start, stop in zip(borders, [*borders[1:], end], strict=True):
-                first = bisect_right(d.starts, start) - 1
-                self.spans.append((start, stop, first, bisect_right(d.starts, stop - 1), first))
+            # Of a piece that was cut, only its last chunk may be repeated.
+            last, known = spans[-1] if spans else (0, 0)
+            cut = self._fitting(max(begin, last), end, limit)
+            if len(cut) > 1 and cut[0][1] <= known:  # nothing new fits beside what is repeated
+                begin = trim(d.text, known, end)[0]
+                cut = self._fitting(begin, end, limit) if begin < end else []
+            spans += cut
+        for start, stop in spans:
+            first = bisect_right(d.starts, start) - 1
+            self.spans.append((start, stop, first, bisect_right(d.starts, stop - 1), first))
+
+    def _fitting(self, begin: int, end: int, limit: int) -> list[Trimmed]:
+        """[begin, end) whole, or if it has more tokens as pieces that do not."""
+        text = self.document.text
+        if not limit or self.document.count(text[begin:end]) <= limit:
+            return [(begin, end)]
+        starts = self._oversize(begin, end, "tokens", limit)
+        return [trim(text, *piece) for piece in pairwise([*starts, end])]
 
 
 def _token_starts(document: Document) -> list[int]:
-    """Where tokens begin, from the native tokenizer's byte spans, and a long run's surplus spread evenly over it."""
-    encoder, data, text = document.request.encoder, document.data, document.text
+    """Where tokens begin, from the native tokenizer's byte spans; those of a long word are spread evenly over it."""
+    encoder, data = document.request.encoder, document.data
     assert encoder is not None
     _, _, spans = _native.encode_words(
         encoder, np.frombuffer(data, np.uint8), np.array([0, len(data)]), byte_spans=True
     )
     assert spans is not None
-    starts = [len(data[:a].decode()) for a, _ in spans]
-    at = 0
-    for run in text.split():
-        at = text.index(run, at)
-        raw = run.encode()
-        surplus = max(0, -(-len(run) // 4) - len(document.encode(run))) if len(run) > 100 else 0
+    starts = []
+    for a, b in spans:
+        raw, options = data[a:b], encoder.tokenizer_options
+        at = len(data[:a].decode())
+        more = max(0, wordpiece.long_word_tokens(len(wordpiece.normalize(raw.decode(), options)), options) - 1)
+        starts.append(at)
         starts += [
-            at + len(raw[: len(raw) * i // surplus + 1].decode(errors="ignore")) - _inside(raw, len(raw) * i // surplus)
-            for i in range(surplus)
+            at + len(raw[: len(raw) * i // more + 1].decode(errors="ignore")) - _inside(raw, len(raw) * i // more)
+            for i in range(more)
         ]
-        at += len(run)
     return sorted(starts)
 
 

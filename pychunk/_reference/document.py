@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Document:
         self.n = len(self.starts)
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
         self._tokens: list[int] | None = None
+        self._counts: dict[str, int] = {}  # of texts counted already
         self._vectors: F32 | None = None
         self._affinities: list[float] | None = None
 
@@ -99,7 +101,10 @@ class Document:
 
     def count(self, text: str) -> int:
         assert self.request.encoder is not None
-        return wordpiece.count(text, self.vocabulary, self.request.encoder.tokenizer_options)
+        if text not in self._counts:
+            options = self.request.encoder.tokenizer_options
+            self._counts[text] = wordpiece.count(text, self.vocabulary, options)
+        return self._counts[text]
 
     def measure(self, text: str, unit: str) -> int:
         return {"characters": len, "words": lambda t: len(t.split()), "tokens": self.count}[unit](text)
@@ -110,17 +115,24 @@ class Document:
             self._tokens = [self.count(self.text[a:b]) for a, b in zip(self.starts, self.ends, strict=True)]
         return self._tokens
 
-    def length(self, unit: str) -> budget.Length:
-        """Of sentences [i, j) in a unit."""
+    def length(self, unit: str, starts: list[int] | None = None, ends: list[int] | None = None) -> budget.Length:
+        """Of parts [i, j) in a unit: of the sentences, unless others are given. Tokens are those of the run's text."""
+        text = self.text
+        starts, ends = self.starts if starts is None else starts, self.ends if ends is None else ends
         if unit == "characters":
-            return lambda i, j: (
-                trim(self.text, 0, self.ends[j - 1])[1] - trim(self.text, self.starts[i], len(self.text))[0]
-            )
+            return lambda i, j: trim(text, 0, ends[j - 1])[1] - trim(text, starts[i], len(text))[0]
         if unit == "words":
-            counts = [len(self.text[a:b].split()) for a, b in zip(self.starts, self.ends, strict=True)]
-        else:
-            counts = self.tokens
-        return lambda i, j: sum(counts[i:j])
+            counts = [len(text[a:b].split()) for a, b in zip(starts, ends, strict=True)]
+            return lambda i, j: sum(counts[i:j])
+        own = list(accumulate((self.count(text[a:b]) for a, b in zip(starts, ends, strict=True)), initial=0))
+        open_borders = list(accumulate((text[a - 1 : a] not in (" ", "\n") for a in starts[1:]), initial=0))
+
+        def tokens(i: int, j: int) -> int:
+            # After a blank or a line feed a new word begins; elsewhere one may lie across the border.
+            whole = open_borders[j - 1] == open_borders[i]
+            return own[j] - own[i] if whole else self.count(text[starts[i] : ends[j - 1]])
+
+        return tokens
 
     @property
     def vectors(self) -> F32:

@@ -16,14 +16,14 @@ from .hashing import chunk_id
 from .vectors import F32
 
 
-def _kind(document: Document, labels: list[bool], first: int, last: int) -> int:
+def _kind(labels: list[bool], parts: list[Part], own: int) -> int:
     """The run's label; of joined runs, the one that holds more tokens (a tie: relevant)."""
     if not labels:
         return -1
-    own = labels[first:last]
-    if all(own) or not any(own):
-        return int(own[0])
-    return int(sum(t if label else -t for t, label in zip(document.tokens[first:last], own, strict=True)) >= 0)
+    held = [(labels[part.sentence], part.tokens) for part in parts if part.sentence >= own]
+    if len({label for label, _ in held}) == 1:
+        return int(held[0][0])
+    return int(sum(tokens if label else -tokens for label, tokens in held) >= 0)
 
 
 def _counts_tokens(plan: Plan, request: Request) -> bool:
@@ -78,10 +78,10 @@ def _row(
         "end": end,
         "start_byte": len(document.text[:begin].encode()),
         "end_byte": len(document.text[:end].encode()),
-        "overlap": max(0, previous - begin),
-        "kind": _kind(document, cut.labels, own, last),
+        "overlap": max(0, min(previous, end) - begin),
+        "kind": _kind(cut.labels, parts, own),
         "score": scoring.mean(scores) if len(scores) else np.nan,
-        "tokens": document.count(text) if counted and plan.method == "recursive" else sum(p.tokens for p in parts),
+        "tokens": document.count(text) if counted else 0,
         "page": document.page_at(begin),
         "page_end": document.page_at(end - 1),
         "text": text.encode(),

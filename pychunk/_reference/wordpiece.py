@@ -70,9 +70,13 @@ def encode(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> lis
 
 
 def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
-    """Tokens as budgets count them: a run of more than 100 characters without white space has at least one in four."""
-    surplus = 0
-    for run in text.split():
-        if len(run) > 100:
-            surplus += max(0, -(-len(run) // 4) - len(encode(run, ids, options)))
-    return len(encode(text, ids, options)) + surplus
+    """Tokens as budgets count them: a word of more than 100 characters that is unknown has one for every four."""
+    total = 0
+    for word in words(normalize(text, options)):
+        total += max(len(pieces(word, ids, options)), long_word_tokens(len(word), options))
+    return total
+
+
+def long_word_tokens(characters: int, options: Mapping[str, Any]) -> int:
+    """What a word counts at least: nothing unless it is long."""
+    return -(-characters // 4) if characters > max(100, options.get("max_word_characters", 100)) else 0
