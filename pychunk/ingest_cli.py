@@ -180,6 +180,8 @@ def _summarise(report: Report, console: Console) -> None:
     if report.ignored:
         more = f" and {len(report.ignored) - 3} more" if len(report.ignored) > 3 else ""
         say(f"not read, of no known kind or another: {', '.join(report.ignored[:3])}{more}", "yellow")
+    if report.repeated:
+        say(f"{report.repeated} (counted from 0)", "yellow")
     if report.letters:
         say(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")

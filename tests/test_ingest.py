@@ -542,3 +542,16 @@ def test_nothing_that_could_be_read_is_status_1(tmp_path: Path) -> None:
     done = RUNNER.invoke(app, ["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out2")])
     assert done.exit_code == 0
     assert "3 dead letters" in done.output
+
+
+@pytest.mark.parametrize("documents", [30, 3000])
+def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
+    path = tmp_path / "in.jsonl"
+    lines = [json.dumps({"id": i % (documents - 10), "text": "Topic " * 5}) for i in range(documents)]
+    path.write_text("\n".join(lines))
+    done = RUNNER.invoke(app, ["ingest", str(path), "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    first = "document 0" if documents == 30 else "an earlier one"
+    assert f"ids come more than once: '0' is that of document {documents - 10} and of {first}" in done.output
+    path.write_text("\n".join(lines[: documents - 10]))
+    assert "more than once" not in RUNNER.invoke(app, ["ingest", str(path), "-o", str(tmp_path / "out2")]).output

@@ -10,10 +10,11 @@ from pathlib import Path
 class Report:
     """Totals of the data set, and what this call added to them.
 
-    ``removed``: half-written files of an earlier run that were cleared away; ``damaged``: shards of an earlier run
-    that were missing or damaged, and why, and were made again; ``ignored``: files of the source that are of no known
-    kind; ``did_nothing``: the data set was complete before. ``seconds``: of this call; ``stages``: seconds that each
-    stage of the pipeline worked, side by side.
+    ``removed``: half-written files of an earlier run that were cleared away; ``damaged``: shards of an earlier run that
+    were missing or damaged, and why, and were made again; ``ignored``: files of the source that are of no known kind;
+    ``repeated``: the first id that came a second time, "" where none was seen; ``did_nothing``: the data set was
+    complete before. ``seconds``: of this call; ``stages``: seconds that each stage of the pipeline worked, side by
+    side.
     """
 
     folder: Path
@@ -27,6 +28,7 @@ class Report:
     removed: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    repeated: str = ""
     did_nothing: bool = False
     seconds: float = 0.0
     stages: dict[str, float] = field(default_factory=dict)

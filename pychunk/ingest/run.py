@@ -10,6 +10,7 @@ from typing import Any
 
 from ..io import Source, open_source
 from ..io.files import find
+from ..io.repeats import Repeats
 from ..segmenter import Segmenter
 from ..staged import Staged
 from . import facts, letters
@@ -108,6 +109,7 @@ def ingest(
             run.sample = None if sample is None else sample_of(opened, sample, seed)
             try:
                 run.all(shard for shard, _ in bad)
+                report.repeated = run.repeats.found
             except Exception:
                 if not manifest.shards:  # nothing to go on with, and nothing in the way of other options
                     manifest.remove(folder)
@@ -125,6 +127,7 @@ class _Run:
     ) -> None:
         self.source, self.made, self.output, self.limit, self.progress = source, made, output, limit, progress
         self.sample: Sample | None = None
+        self.repeats = Repeats()
 
     def all(self, bad: Iterator[Shard]) -> None:
         """Makes shards again, then those that are not there yet."""
@@ -156,10 +159,11 @@ class _Run:
             self._count(staged.busy)
 
     def _segmented(self, part: Part | None) -> tuple[Part | None, Any]:
-        if part is not None and part.table is None:
-            return part, None
         if part is None:  # of no documents: what a data set without any has for its columns
             return None, self.made([], ids=[]).table
+        if part.table is None:
+            return part, None
+        self.repeats.see(part.table.column("id"), part.first)
         chunks = self.made(part.documents(), first_document=part.first)
         return part.without_table(), chunks.table
 
