@@ -29,40 +29,51 @@ struct Failure {
   const char* at;
 };
 
-// Reads the object of one line. Throws Failure.
+// Reads the object of one line. Every function that returns a bool says whether all is well; where it is not, `failure`
+// holds the reason: an exception would cost more than the line.
 class Line {
  public:
-  // `room`: bytes behind the line that may be read, and are not looked at.
+  // `limit`: end of the bytes that may be read; those behind the line are not looked at.
   Line(const char* begin, const char* end, const char* limit) : at_(begin), end_(end), limit_(limit) {}
 
-  // entry(key, surrogate) says where the value goes: a column to be appended to, or null.
-  // done(column, kind, begin, end) is told of each value after it was read.
+  // entry(key, surrogate, column) sets the column that the value is appended to, if any, or returns what is wrong.
+  // done(column, kind, begin, end) is told of each value after it was read; begin is null for strings.
   template <typename Entry, typename Done>
-  void read(Entry&& entry, Done&& done) {
+  bool read(Entry&& entry, Done&& done) {
     skip_space();
-    if (at_ == end_ || *at_ != '{') throw Failure{"a line must hold one JSON object", at_};
+    if (at_ == end_ || *at_ != '{') return fail("a line must hold one JSON object", at_);
     ++at_;
     skip_space();
     if (at_ < end_ && *at_ == '}') {
       ++at_;
     } else {
       for (;;) {
-        member(entry, done);
-        skip_space();
-        const char next = take("the line ends inside its object");
+        char next = 0;
+        if (!member(entry, done) || !take(next, kEndsInObject)) return false;
         if (next == '}') break;
-        if (next != ',') throw Failure{"expected , or }", at_ - 1};
+        if (next != ',') return fail("expected , or }", at_ - 1);
         skip_space();
       }
     }
     skip_space();
-    if (at_ != end_) throw Failure{"a line must hold one JSON object, and more follows", at_};
+    return at_ == end_ || fail("a line must hold one JSON object, and more follows", at_);
   }
 
+  Failure failure{};
+
  private:
+  static constexpr const char* kEndsInObject = "the line ends inside its object";
+  static constexpr const char* kEndsInString = "the line ends inside a string";
+
+  bool fail(const char* what, const char* at) {
+    failure = {what, at};
+    return false;
+  }
+
+  // A key, its value and the white space behind it.
   template <typename Entry, typename Done>
-  void member(Entry& entry, Done& done) {
-    if (at_ == end_ || *at_ != '"') throw Failure{"expected a key", at_};
+  bool member(Entry& entry, Done& done) {
+    if (at_ == end_ || *at_ != '"') return fail("expected a key", at_);
     key_.clear();
     // Most keys have no escape: they are compared where they are.
     const char* begin = ++at_;
@@ -72,23 +83,35 @@ class Line {
       key = {begin, static_cast<size_t>(close - begin)};
     } else {
       at_ = begin;
-      surrogate = string(&key_);
+      if (!string(&key_, surrogate)) return false;
       key = {reinterpret_cast<const char*>(key_.data()), key_.size()};
     }
-    skip_space();
-    if (take("the line ends inside its object") != ':') throw Failure{"expected :", at_ - 1};
-    skip_space();
-    JsonColumn* column = entry(key, surrogate);
-    if (at_ == end_) throw Failure{"the line ends inside its object", at_};
+    if (!colon()) return false;
+    JsonColumn* column = nullptr;
+    if (const char* problem = entry(key, surrogate, column)) return fail(problem, nullptr);
+    if (at_ == end_) return fail(kEndsInObject, at_);
     if (*at_ == '"') {
       ++at_;
-      const bool lone = string(column == nullptr ? nullptr : &column->values);
+      bool lone = false;
+      if (!string(column == nullptr ? nullptr : &column->values, lone)) return false;
       done(column, lone ? JsonKind::kSurrogate : JsonKind::kString, nullptr, nullptr);
-      return;
+    } else {
+      const char* value = at_;
+      JsonKind kind{};
+      if (!other(kind)) return false;
+      done(column, kind, value, at_);
     }
-    const char* value = at_;
-    const JsonKind kind = other();
-    done(column, kind, value, at_);
+    skip_space();
+    return true;
+  }
+
+  bool colon() {
+    skip_space();
+    char next = 0;
+    if (!take(next, kEndsInObject)) return false;
+    if (next != ':') return fail("expected :", at_ - 1);
+    skip_space();
+    return true;
   }
 
   // Past a string without escapes: where it closes; null where it has some, or ends never.
@@ -104,9 +127,8 @@ class Line {
     }
   }
 
-  // Past the string whose opening quote was read; whether it holds a lone surrogate. `out` gets it unescaped.
-  bool string(Values<uint8_t>* out) {
-    bool lone = false;
+  // Past the string whose opening quote was read; `out` gets it unescaped, `lone` whether it holds a lone surrogate.
+  bool string(Values<uint8_t>* out, bool& lone) {
     for (;;) {
       const char* run = at_;
       while (at_ + 8 <= limit_) {
@@ -118,30 +140,32 @@ class Line {
         at_ += 8;
       }
       while (at_ < end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20) ++at_;
-      if (at_ >= end_) throw Failure{"the line ends inside a string", end_};
+      if (at_ >= end_) return fail(kEndsInString, end_);
       if (out != nullptr) out->insert(out->end(), run, at_);
       const char c = *at_++;
-      if (c == '"') return lone;
-      if (c != '\\') throw Failure{"a control character inside a string", at_ - 1};
-      lone |= escape(out);
+      if (c == '"') return true;
+      if (c != '\\') return fail("a control character inside a string", at_ - 1);
+      if (!escape(out, lone)) return false;
     }
   }
 
-  bool escape(Values<uint8_t>* out) {
-    const char c = take("the line ends inside a string");
+  bool escape(Values<uint8_t>* out, bool& lone) {
+    char c = 0;
+    if (!take(c, kEndsInString)) return false;
     static constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
     const size_t which = kNames.find(c);
     if (which != std::string_view::npos) {
       if (out != nullptr) out->push_back(static_cast<uint8_t>(kMeant[which]));
-      return false;
+      return true;
     }
-    if (c != 'u') throw Failure{"an unknown escape", at_ - 1};
-    uint32_t code = four_digits();
-    bool lone = false;
+    if (c != 'u') return fail("an unknown escape", at_ - 1);
+    uint32_t code = 0;
+    if (!four_digits(code)) return false;
     if (code >= 0xD800 && code < 0xDC00 && at_ + 6 <= end_ && at_[0] == '\\' && at_[1] == 'u') {
       const char* before = at_;
       at_ += 2;
-      const uint32_t low = four_digits();
+      uint32_t low = 0;
+      if (!four_digits(low)) return false;
       if (low >= 0xDC00 && low < 0xE000) {
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
       } else {
@@ -150,21 +174,21 @@ class Line {
     }
     if (code >= 0xD800 && code < 0xE000) lone = true, code = 0xFFFD;
     if (out != nullptr) append(code, *out);
-    return lone;
+    return true;
   }
 
-  uint32_t four_digits() {
-    uint32_t code = 0;
+  bool four_digits(uint32_t& code) {
     for (int i = 0; i < 4; ++i) {
-      const char c = take("the line ends inside a string");
+      char c = 0;
+      if (!take(c, kEndsInString)) return false;
       const int digit = c >= '0' && c <= '9'   ? c - '0'
                         : c >= 'a' && c <= 'f' ? c - 'a' + 10
                         : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                                : -1;
-      if (digit < 0) throw Failure{"\\u needs four hexadecimal digits", at_ - 1};
+      if (digit < 0) return fail("\\u needs four hexadecimal digits", at_ - 1);
       code = code << 4 | static_cast<uint32_t>(digit);
     }
-    return code;
+    return true;
   }
 
   static void append(uint32_t code, Values<uint8_t>& out) {
@@ -176,9 +200,9 @@ class Line {
   }
 
   // Past a value that is no string, arrays and objects with all they hold: their kinds are on a stack of bits.
-  JsonKind other() {
-    const JsonKind kind = *at_ == '{' ? JsonKind::kObject : *at_ == '[' ? JsonKind::kArray : scalar();
-    if (kind != JsonKind::kObject && kind != JsonKind::kArray) return kind;
+  bool other(JsonKind& kind) {
+    if (*at_ != '{' && *at_ != '[') return scalar(kind);
+    kind = *at_ == '{' ? JsonKind::kObject : JsonKind::kArray;
     int depth = 1;  // the line's own object is a level
     // An element is due at the beginning of each turn, or, where `first`, the end of what is empty.
     bool first = false;
@@ -189,17 +213,15 @@ class Line {
         ++at_;
         closed = true;
       } else {
+        bool lone = false;
         if (object) {
-          if (at_ == end_ || *at_ != '"') throw Failure{"expected a key", at_};
+          if (at_ == end_ || *at_ != '"') return fail("expected a key", at_);
           ++at_;
-          string(nullptr);
-          skip_space();
-          if (take("the line ends inside its object") != ':') throw Failure{"expected :", at_ - 1};
-          skip_space();
+          if (!string(nullptr, lone) || !colon()) return false;
         }
-        if (at_ == end_) throw Failure{"the line ends inside its object", at_};
+        if (at_ == end_) return fail(kEndsInObject, at_);
         if (*at_ == '{' || *at_ == '[') {
-          if (++depth > kJsonDepth) throw Failure{"it nests deeper than 512 levels", at_};
+          if (++depth > kJsonDepth) return fail("it nests deeper than 512 levels", at_);
           objects_[static_cast<size_t>(depth)] = *at_ == '{';
           ++at_;
           skip_space();
@@ -208,18 +230,20 @@ class Line {
         }
         if (*at_ == '"') {
           ++at_;
-          string(nullptr);
+          if (!string(nullptr, lone)) return false;
         } else {
-          scalar();
+          JsonKind element{};
+          if (!scalar(element)) return false;
         }
       }
       for (;;) {
-        if (closed && --depth == 1) return kind;
+        if (closed && --depth == 1) return true;
         skip_space();
-        const char next = take("the line ends inside its object");
+        char next = 0;
+        if (!take(next, kEndsInObject)) return false;
         closed = next == (objects_[static_cast<size_t>(depth)] ? '}' : ']');
         if (closed) continue;
-        if (next != ',') throw Failure{"expected , or an end", at_ - 1};
+        if (next != ',') return fail("expected , or an end", at_ - 1);
         break;
       }
       skip_space();
@@ -227,44 +251,47 @@ class Line {
     }
   }
 
-  JsonKind scalar() {
-    for (const auto& [word, kind] : {std::pair<std::string_view, JsonKind>{"null", JsonKind::kNull},
-                                     {"true", JsonKind::kBoolean},
-                                     {"false", JsonKind::kBoolean}})
+  bool scalar(JsonKind& kind) {
+    for (const auto& [word, meaning] : {std::pair<std::string_view, JsonKind>{"null", JsonKind::kNull},
+                                        {"true", JsonKind::kBoolean},
+                                        {"false", JsonKind::kBoolean}})
       if (*at_ == word[0] && std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(word)) {
         at_ += word.size();
-        return kind;
+        kind = meaning;
+        return true;
       }
     const char* begin = at_;
-    JsonKind kind = JsonKind::kInteger;
+    kind = JsonKind::kInteger;
     if (*at_ == '-') ++at_;
+    bool fine = true;
     if (at_ < end_ && *at_ == '0') {
       ++at_;
     } else {
-      digits(begin);
+      fine = digits();
     }
-    if (at_ < end_ && *at_ == '.') ++at_, kind = JsonKind::kFloat, digits(begin);
+    if (at_ < end_ && *at_ == '.') ++at_, kind = JsonKind::kFloat, fine &= digits();
     if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
       ++at_, kind = JsonKind::kFloat;
       if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
-      digits(begin);
+      fine &= digits();
     }
-    return kind;
+    return fine || fail("this is no JSON value", begin);
   }
 
-  void digits(const char* value) {
+  bool digits() {
     const char* begin = at_;
     while (at_ < end_ && *at_ >= '0' && *at_ <= '9') ++at_;
-    if (at_ == begin) throw Failure{"this is no JSON value", value};
+    return at_ > begin;
   }
 
   void skip_space() {
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\t')) ++at_;
   }
 
-  char take(const char* otherwise) {
-    if (at_ == end_) throw Failure{otherwise, at_};
-    return *at_++;
+  bool take(char& next, const char* otherwise) {
+    if (at_ == end_) return fail(otherwise, at_);
+    next = *at_++;
+    return true;
   }
 
   const char *at_, *end_, *limit_;
@@ -323,28 +350,27 @@ JsonRows read_json_lines(std::string_view data, const std::vector<std::string>& 
       data,
       [&](int64_t number, const char* begin, const char* end) {
         std::fill(kinds.begin(), kinds.end(), uint8_t{0});
-        try {
-          Line(begin, end, limit)
-              .read(
-                  [&](std::string_view key, bool surrogate) -> JsonColumn* {
-                    if (surrogate) return nullptr;
-                    for (size_t i = 0; i < wanted.size(); ++i) {
-                      if (wanted[i] != key) continue;
-                      if (kinds[i] != 0) throw Failure{"a key that is read is there twice", nullptr};
-                      return &out.columns[i];
-                    }
-                    return nullptr;
-                  },
-                  [&](JsonColumn* column, JsonKind kind, const char* from, const char* to) {
-                    if (column == nullptr) return;
-                    kinds[static_cast<size_t>(column - out.columns.data())] = static_cast<uint8_t>(kind);
-                    if (from != nullptr && kind != JsonKind::kNull)
-                      column->values.insert(column->values.end(), from, to);
-                  });
-        } catch (const Failure& failure) {
+        Line line(begin, end, limit);
+        const bool fine = line.read(
+            [&](std::string_view key, bool surrogate, JsonColumn*& column) -> const char* {
+              if (surrogate) return nullptr;
+              for (size_t i = 0; i < wanted.size(); ++i) {
+                if (wanted[i] != key) continue;
+                if (kinds[i] != 0) return "a key that is read is there twice";
+                column = &out.columns[i];
+              }
+              return nullptr;
+            },
+            [&](JsonColumn* column, JsonKind kind, const char* from, const char* to) {
+              if (column == nullptr) return;
+              kinds[static_cast<size_t>(column - out.columns.data())] = static_cast<uint8_t>(kind);
+              if (from != nullptr && kind != JsonKind::kNull) column->values.insert(column->values.end(), from, to);
+            });
+        if (!fine) {
           for (JsonColumn& column : out.columns) column.values.resize(static_cast<size_t>(column.offsets.back()));
-          std::string reason = failure.what;
-          if (failure.at != nullptr) reason += ", at byte " + std::to_string(failure.at - begin) + " of the line";
+          std::string reason = line.failure.what;
+          if (line.failure.at != nullptr)
+            reason += ", at byte " + std::to_string(line.failure.at - begin) + " of the line";
           const char* base = data.data();
           out.faults.push_back({number, begin - base, end - base, std::move(reason)});
           return;
@@ -373,20 +399,17 @@ std::vector<std::pair<std::string, int>> json_keys(std::string_view data) {
       [&](int64_t, const char* begin, const char* end) {
         found.clear();
         bool kept = false;
-        try {
-          Line(begin, end, limit)
-              .read(
-                  [&](std::string_view key, bool surrogate) -> JsonColumn* {
-                    kept = !surrogate;
-                    if (kept) found.emplace_back(key, JsonKind::kMissing);
-                    return nullptr;
-                  },
-                  [&](JsonColumn*, JsonKind kind, const char*, const char*) {
-                    if (kept) found.back().second = kind;
-                  });
-        } catch (const Failure&) {
-          return;
-        }
+        Line line(begin, end, limit);
+        const bool fine = line.read(
+            [&](std::string_view key, bool surrogate, JsonColumn*&) -> const char* {
+              kept = !surrogate;
+              if (kept) found.emplace_back(key, JsonKind::kMissing);
+              return nullptr;
+            },
+            [&](JsonColumn*, JsonKind kind, const char*, const char*) {
+              if (kept) found.back().second = kind;
+            });
+        if (!fine) return;
         for (auto& [key, kind] : found) {
           const auto [place, added] = places.try_emplace(key, keys.size());
           if (added) keys.emplace_back(key, 0);
