@@ -358,6 +358,21 @@ def test_a_long_query_takes_time_in_proportion(tmp_path: Path) -> None:
         assert long < 3 * 8 * short  # 64 times, where each word was counted in all the others
 
 
+def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [" ".join(f"Sentence {i} of text {number}." for i in range(100)) for number in range(12)]
+    reference = Reference()
+    with Index.create(tmp_path / "x") as index:
+        chunks = chunks_of(texts, method="fixed", size=1 << 30)
+        index.add(chunks)
+        reference.add(chunks)
+        assert_equal_to(reference, index, ["Sentence 7 of text 3", "text"], 5)
+        searches = []
+        plain = vectors_module.VectorIndex.search
+        monkeypatch.setattr(vectors_module.VectorIndex, "search", lambda *each: searches.append(each) or plain(*each))
+        index.search("Sentence 7 of text 3", k=10, mode="dense")
+        assert len(searches) == 1
+
+
 # However it was filled, and asked
 
 
@@ -1190,6 +1205,7 @@ def test_ivfpq_is_small_and_flat_where_there_is_too_little_to_learn_from(many: A
         flat.add(table)
         texts = [[hit.text for hit in own] for own in index.search(queries, k=10, mode="dense")]
         exact = [[hit.text for hit in own] for own in flat.search(queries, k=10, mode="dense")]
+        flat.close(discard=True)
         assert np.mean([len({*a} & {*b}) / len({*b}) for a, b in zip(texts, exact)]) > 0.6
         again = Index.open(tmp_path / "x").search(queries, k=10, mode="dense")
         assert [[hit.text for hit in own] for own in again] == texts

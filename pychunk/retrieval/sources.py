@@ -14,7 +14,8 @@ Mask = npt.NDArray[np.bool_]
 
 #: What FAISS's scores and exact ones differ by at most (float32 sums of products of unit vectors).
 _SLACK = 1e-5
-#: So few allowed rows are scored one by one: an index that skips the others would look at them all the same.
+#: So few rows are scored one by one where some are not allowed, as an index that skips those would look at them all the
+#: same, and where the rows found ahead are too few.
 _FEW = 20_000
 
 
@@ -42,6 +43,8 @@ class NearestRows:
             rows = np.flatnonzero(self.allowed)
         elif count <= len(self.ahead):
             rows = self.ahead
+        elif self.index.exact and self.count <= _FEW:  # all at once, not by one search after another for more
+            rows = np.arange(self.count)
         else:
             rows = self.index.search(self.query[None], count, self.allowed)[1][0]
         rows = rows[rows >= 0]
