@@ -20,8 +20,7 @@ void bind_text(py::module_& m) {
   m.def(
       "find_invalid_utf8",
       [](const Array<uint8_t>& text) {
-        const py::gil_scoped_release unlocked;
-        return kernels().find_invalid_utf8(text.data(), static_cast<size_t>(text.size()));
+        return without_gil([&] { return kernels().find_invalid_utf8(text.data(), static_cast<size_t>(text.size())); });
       },
       py::arg("text").noconvert(), "Byte offset of the first byte that is not part of valid UTF-8, or -1.");
   m.def(
@@ -52,11 +51,7 @@ void bind_vectors(py::module_& m) {
         const auto rows = matrix(vectors, "vectors");
         Array<float> out({rows.rows, rows.cols});
         float* data = out.mutable_data();
-        int64_t bad = -1;
-        {
-          const py::gil_scoped_release unlocked;
-          bad = normalized(rows, data);
-        }
+        const int64_t bad = without_gil([&] { return normalized(rows, data); });
         return py::make_tuple(out, bad);
       },
       py::arg("vectors").noconvert(),
@@ -73,12 +68,10 @@ void bind_vectors(py::module_& m) {
 py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
                        bool byte_spans, int threads) {
   check_offsets(view(bounds), text.size(), "bounds");
-  Tokens tokens;
-  {
-    const py::gil_scoped_release unlocked;
-    tokens = tokenize(tokenizer, {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
-                      view(bounds), byte_spans, threads);
-  }
+  Tokens tokens = without_gil([&] {
+    return tokenize(tokenizer, {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
+                    view(bounds), byte_spans, threads);
+  });
   const int64_t count = tokens.ids.size;
   return py::make_tuple(array(std::move(tokens.ids)), array(std::move(tokens.offsets)),
                         byte_spans ? py::object(array(std::move(tokens.byte_spans), {count, 2})) : py::none());
@@ -154,8 +147,7 @@ py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offs
   RecursiveSplitter splitter(options);
   std::vector<Piece> pieces;
   std::vector<int64_t> piece_offsets{0}, spans, sizes;
-  {
-    const py::gil_scoped_release unlocked;
+  without_gil([&] {
     for (py::ssize_t i = 1; i < offsets.size(); ++i) {
       input.begin = offsets.data()[i - 1], input.end = offsets.data()[i];
       splitter.split(input, pieces);
@@ -165,7 +157,8 @@ py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offs
       spans.insert(spans.end(), {piece.start, piece.end});
       sizes.push_back(piece.size);
     }
-  }
+    return true;
+  });
   const auto n = static_cast<py::ssize_t>(pieces.size());
   return py::make_tuple(array(std::move(spans), {n, 2}), array(std::move(piece_offsets)), array(std::move(sizes)));
 }
@@ -186,6 +179,7 @@ int64[k + 1], sizes int64[n] in the unit). ValueError for anything out of range.
 // Makes now what would be made on first use. Python may fork at any time: the child of a fork in the middle of a
 // first use would wait for a thread that it does not have.
 void prepare() {
+  prepare_interrupts();
   prepare_pool();
   prepare_buffers();
   prepare_abbreviations();

@@ -4,14 +4,18 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "buffer.h"
+#include "gil.h"
+#include "interrupt.h"
 #include "plan.h"
 #include "view.h"
 
@@ -56,6 +60,40 @@ Array<T> array(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shap
   auto* kept = new std::vector<T, Allocator>(std::move(values));
   const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T, Allocator>*>(p); });
   return Array<T>(std::move(shape), kept->data(), owner);
+}
+
+// work() without Python's lock. On the main thread it ends early where a signal's handler raises, as that of Ctrl-C
+// does, with what it raised.
+template <typename Work>
+auto without_gil(Work work) {
+  using Result = decltype(work());
+  if (Call::current() != nullptr) {
+    // A call by a signal's handler, in the middle of a call: what this thread works with is in use.
+    const Unlocked unlocked;
+    std::optional<Result> result;
+    std::exception_ptr error;
+    std::thread([&] {
+      try {
+        result.emplace(work());
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }).join();
+    if (error) std::rethrow_exception(error);
+    return std::move(*result);
+  }
+  const auto run_handlers = [] {
+    const Locked locked;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  };
+  Call call(on_main_thread() ? std::function<void()>(run_handlers) : nullptr);
+  try {
+    const Unlocked unlocked;
+    return work();
+  } catch (...) {
+    if (call.cause()) std::rethrow_exception(call.cause());
+    throw;
+  }
 }
 
 inline Unit unit_from(const std::string& name) {

@@ -38,7 +38,7 @@ struct KeptRows {
 
 Array<int64_t> lengths_of(const KeptRows& kept) {
   Array<int64_t> out(kept.first.size());
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   row_lengths(kept.rows(), kept.shape(), out.mutable_data());
   return out;
 }
@@ -58,7 +58,7 @@ void fill_tensors(const KeptRows& kept, const Array<int64_t>& chosen, int64_t wi
   Id* to_mask = tensor(mask, chosen, width, "mask");
   Id* to_types = tensor(types, chosen, width, "types");
   PYCHUNK_CHECK(to_ids != nullptr, "ids must be given");
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const Rows rows = kept.rows();
   const Template shape = kept.shape();
   const int64_t special = shape.special(!rows.second.empty());
@@ -85,7 +85,7 @@ void pool_states(const Array<T>& states, const Array<int64_t>& chosen, const Arr
                   states.shape(1));
   }
   float* to = out.mutable_data();
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   using Stored = std::conditional_t<std::is_same_v<T, float>, float, Half>;
   pool(reinterpret_cast<const Stored*>(states.data()), states.shape(1), states.shape(2), view(chosen), view(lengths),
        pooling == "cls" ? Pooling::kCls : Pooling::kMean, unit, to);
@@ -131,11 +131,7 @@ void bind_encode(py::module_& m) {
       "plan_batches",
       [](const Array<int64_t>& lengths, int64_t budget, int64_t least) {
         PYCHUNK_CHECK(budget > 0, "budget must be positive, got ", budget);
-        Batches batches;
-        {
-          const py::gil_scoped_release unlocked;
-          batches = plan_batches(view(lengths), budget, least);
-        }
+        Batches batches = without_gil([&] { return plan_batches(view(lengths), budget, least); });
         return py::make_tuple(array(std::move(batches.order)), array(std::move(batches.borders)));
       },
       py::arg("lengths").noconvert(), py::arg("budget"), py::arg("least"),

@@ -191,11 +191,7 @@ struct Arguments {
 
 py::dict segment_batch(const Arguments& arguments) {
   const Inputs inputs = arguments.inputs();
-  Table table;
-  {
-    const py::gil_scoped_release unlocked;
-    table = segment(inputs);
-  }
+  Table table = without_gil([&] { return segment(inputs); });
   const Matrix<const float>& shown = inputs.table_vectors.data != nullptr ? inputs.table_vectors : inputs.vectors;
   const int64_t dim = shown.data != nullptr ? shown.cols : inputs.table.cols;
   py::dict out;
@@ -297,11 +293,7 @@ void bind_segment(py::module_& m) {
       "adjacent_sums",
       [](const Arguments& arguments) {
         const Inputs inputs = arguments.inputs();
-        AdjacentSums sums;
-        {
-          const py::gil_scoped_release unlocked;
-          sums = adjacent_sums(inputs);
-        }
+        const AdjacentSums sums = without_gil([&] { return adjacent_sums(inputs); });
         return py::make_tuple(sums.sum, sums.count);
       },
       py::arg("arguments"), "(sum, count) of the scores between neighbours of a batch, the sum in units of 2^-32.");
@@ -310,12 +302,7 @@ void bind_segment(py::module_& m) {
       [](const py::dict& plan, const Array<float>& scores, const Array<int64_t>& offsets, int threads) {
         check_offsets(view(offsets), scores.size(), "offsets");
         const Plan made = plan_from(plan);
-        std::vector<double> found;
-        {
-          const py::gil_scoped_release unlocked;
-          found = thresholds(made, {view(scores), view(offsets)}, threads);
-        }
-        return array(std::move(found));
+        return array(without_gil([&] { return thresholds(made, {view(scores), view(offsets)}, threads); }));
       },
       py::arg("plan"), py::arg("scores").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
       "What each document's scores are held against, float64[k]; NaN where there is nothing.");
@@ -323,11 +310,7 @@ void bind_segment(py::module_& m) {
       "split_sentences",
       [](const Arguments& arguments) {
         const Inputs inputs = arguments.inputs();
-        SentenceTable table;
-        {
-          const py::gil_scoped_release unlocked;
-          table = split(inputs);
-        }
+        SentenceTable table = without_gil([&] { return split(inputs); });
         const int64_t n = table.flags.size;
         return py::make_tuple(array(std::move(table.spans), {n, 2}), array(std::move(table.doc_offsets)),
                               array(std::move(table.flags)));
@@ -343,12 +326,8 @@ void bind_segment(py::module_& m) {
         const Matrix<const int8_t> rows = matrix(table, "table");
         PYCHUNK_CHECK(rows.rows >= tokenizer.vocabulary_size(), "the table must have a row for each of ",
                       tokenizer.vocabulary_size(), " tokens, got ", rows.rows);
-        Buffer<float> vectors;
-        {
-          const py::gil_scoped_release unlocked;
-          vectors = encode_static(documents, tokenizer, rows, threads);
-        }
-        return array(std::move(vectors), {documents.size(), rows.cols});
+        return array(without_gil([&] { return encode_static(documents, tokenizer, rows, threads); }),
+                     {documents.size(), rows.cols});
       },
       py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
       py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");

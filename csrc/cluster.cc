@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch.h"
+#include "interrupt.h"
 #include "threshold.h"
 
 namespace pychunk {
@@ -34,6 +35,7 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_befo
   const bool keep = pairs <= kKeptPairs;
   std::vector<float> scores(static_cast<size_t>(keep ? pairs : n));
   const auto score_row = [&](int64_t j) {  // s_ij for i in [earliest[j], j)
+    checkpoint_each(j, j - earliest[j] < 256 ? 64 : 1);
     float* out = scores.data() + (keep ? row[j] : 0);
     const int64_t begin = earliest[j];
     const Matrix<const float> rows = vectors.get(begin, j + 1);
@@ -52,6 +54,7 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_befo
   std::vector<int64_t> from(static_cast<size_t>(n));
   for (int64_t j = 0; j < n; ++j) {
     const float* s = keep ? scores.data() + row[j] : score_row(j);
+    checkpoint_each(j, j - earliest[j] < 256 ? 64 : 1);
     __int128 column = 0;  // rewards of pairs (i .. j - 1, j)
     from[j] = j, best[j + 1] = best[j];
     inside[j] = 0;

@@ -4,6 +4,7 @@
 
 #include "buffer.h"
 #include "dispatch.h"
+#include "interrupt.h"
 #include "similarity.h"
 
 namespace pychunk {
@@ -36,7 +37,6 @@ uint8_t flags_of_gap(std::string_view gap) {
 }  // namespace
 
 void Document::open(const Inputs& inputs, int64_t i) {
-  close();  // the one before may have ended in an exception
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = false;
   counted_byte_ = counted_characters_ = 0;
@@ -246,6 +246,7 @@ void Document::make_rows(int64_t begin, int64_t end, float* out) {
   const Kernels& run = kernels();
   sums_.resize(dim);
   for (int64_t s = begin; s < end; ++s, out += dim) {
+    checkpoint_each(s - begin, 1024);
     const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
     const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
     run.embedding_bag(inputs_->table.data, dim, ids_.data() + from, to - from, ids_.size() - from, sums_.data());

@@ -15,7 +15,7 @@ namespace pychunk {
 
 class Document : private RowMaker {
  public:
-  // Begins document i of the inputs: its sentences are there afterwards.
+  // Begins document i of the inputs: its sentences are there afterwards. Close it (Closing) before the next.
   void open(const Inputs& inputs, int64_t i);
   // Gives back what a huge document took, which would stay with the thread for good.
   void close();
@@ -88,6 +88,18 @@ class Document : private RowMaker {
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false;
   bool has_lengths_[3] = {};
+};
+
+// Closes a document at a scope's end, however it ends.
+class Closing {
+ public:
+  explicit Closing(Document& document) : document_(document) {}
+  ~Closing() { document_.close(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  Document& document_;
 };
 
 }  // namespace pychunk

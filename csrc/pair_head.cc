@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dispatch.h"
+#include "interrupt.h"
 
 namespace pychunk {
 
@@ -13,6 +14,7 @@ void next_probabilities(const PairHead& head, const Rows& vectors, std::vector<f
   std::vector<float> from(hidden), to(hidden), both(hidden), product(dim);
   out.clear();
   for (int64_t s = 0; s + 1 < vectors.rows; ++s) {
+    checkpoint_each(s, 64);
     const Matrix<const float> pair = vectors.get(s, s + 2);
     const float *u = pair.row(0), *v = pair.row(1);
     for (size_t d = 0; d < dim; ++d) product[d] = u[d] * v[d];

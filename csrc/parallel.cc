@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "interrupt.h"
 #include "view.h"
 
 namespace pychunk {
@@ -51,6 +52,7 @@ struct Job {
 
   const std::function<void(int64_t)>& body;
   const int64_t items;
+  Call* const call = Call::current();  // that the caller works for
   std::atomic<int64_t> next{0};
   std::mutex mutex;
   std::condition_variable done;
@@ -60,13 +62,18 @@ struct Job {
   void work() {
     for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < items;) {
       try {
+        checkpoint();
         body(i);
       } catch (...) {
-        next = items;
-        const std::lock_guard lock(mutex);
-        if (!error) error = std::current_exception();
+        fail();
       }
     }
+  }
+  // Ends the job with the exception that is being handled, unless another one came first.
+  void fail() {
+    next = items;
+    const std::lock_guard lock(mutex);
+    if (!error) error = std::current_exception();
   }
 };
 
@@ -108,7 +115,10 @@ class Pool {
       const std::shared_ptr<Job> job = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      job->work();
+      {
+        const Helping helping(job->call);
+        job->work();
+      }
       const std::lock_guard job_lock(job->mutex);
       if (--job->helpers == 0) job->done.notify_all();
     }
@@ -165,7 +175,17 @@ void parallel_for(int64_t items, int threads, const std::function<void(int64_t)>
     const int unused = pool().withdraw(job.get());
     std::unique_lock lock(job->mutex);
     job->helpers -= unused;
-    job->done.wait(lock, [&] { return job->helpers == 0; });
+    const auto done = [&] { return job->helpers == 0; };
+    if (!Call::polls()) job->done.wait(lock, done);
+    while (!job->done.wait_for(lock, Call::kTick, done)) {
+      lock.unlock();
+      try {
+        checkpoint();
+      } catch (const Cancelled&) {  // the helpers notice, too
+        job->fail();
+      }
+      lock.lock();
+    }
   }
   if (job->error) std::rethrow_exception(job->error);
 }

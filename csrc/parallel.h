@@ -18,8 +18,9 @@ void prepare_pool();
 
 // Calls body(item) once for each item in [0, items), on at most `threads` threads, the caller's among them;
 // items are handed out in order. The first exception that a call throws reaches the caller, after the calls
-// under way have ended; items not yet begun are dropped. Safe from several threads at once. Where the system
-// starts no more threads, it runs on those there are.
+// under way have ended; items not yet begun are dropped,
+// as they are when the call that the caller works for is cancelled (interrupt.h). Safe from several threads at once.
+// Where the system starts no more threads, it runs on those there are.
 void parallel_for(int64_t items, int threads, const std::function<void(int64_t)>& body);
 
 }  // namespace pychunk

@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "dispatch.h"
 #include "document.h"
+#include "interrupt.h"
 #include "methods.h"
 #include "parallel.h"
 #include "recursive.h"
@@ -49,6 +50,7 @@ class Worker {
   void run(int64_t i) {
     thread_local Document document;
     document_ = &document;
+    const Closing closing(document);
     document.open(inputs_, i);
     const std::string_view id = inputs_.ids.size() > 0 ? inputs_.ids[i] : document.text();
     out_.document_hashes.push_back(hash128(id, 0));
@@ -66,7 +68,6 @@ class Worker {
     out_.chunks_in_document.push_back(static_cast<int64_t>(out_.chunks.size() - before));
     out_.tokens += document.tokens_met();
     out_.fallback_tokens += document.fallback_tokens();
-    document.close();
   }
 
  private:
@@ -324,6 +325,7 @@ class Worker {
     // Growing by doubling, 9 million chunks would take three times their 0.8 GB.
     if (spans_.size() > 100'000) out_.chunks.reserve(out_.chunks.size() + spans_.size());
     for (const Span& span : spans_) {
+      checkpoint_each(&span - spans_.data(), 64);
       const Trimmed inside = trim(document_->text(), span.begin, span.end);
       if (inside.empty()) continue;
       Chunk chunk{};
@@ -523,6 +525,7 @@ SentenceTable split(const Inputs& inputs) {
     thread_local Document document;
     Part& part = parts[static_cast<size_t>(b)];
     for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
+      const Closing closing(document);
       document.open(inputs, i);
       for (int64_t s = 0; s < document.sentences(); ++s) {
         part.spans.push_back(document.begin(s));
@@ -530,7 +533,6 @@ SentenceTable split(const Inputs& inputs) {
       }
       part.flags.insert(part.flags.end(), document.all_flags().begin(), document.all_flags().end());
       part.counts.push_back(document.sentences());
-      document.close();
     }
   });
   int64_t total = 0;
@@ -593,6 +595,7 @@ AdjacentSums adjacent_sums(const Inputs& inputs) {
   parallel_for(inputs.texts.size(), inputs.threads, [&](int64_t i) {
     thread_local Document document;
     thread_local std::vector<float> windowed;
+    const Closing closing(document);
     document.open(inputs, i);
     std::span<const float> scores = document.affinities();
     if (inputs.plan->window > 1) {
@@ -602,7 +605,6 @@ AdjacentSums adjacent_sums(const Inputs& inputs) {
     Moments moments;
     for (const float score : scores) moments.add(score);
     sum += moments.sum, count += moments.count;
-    document.close();
   });
   return {sum, count};
 }

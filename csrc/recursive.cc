@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "dispatch.h"
+#include "interrupt.h"
 
 namespace pychunk {
 namespace {
@@ -161,6 +162,7 @@ bool RecursiveSplitter::open(Level& level, int64_t begin, int64_t end) {
 
 // Finds and measures the next window of borders; after the last one comes the section's end.
 void RecursiveSplitter::refill(Level& level) {
+  checkpoint();
   const size_t first = level.count;
   if (level.border.size() < first + kWindow + 1) {
     level.border.resize(std::max(first + kWindow + 1, level.border.size() * 2));

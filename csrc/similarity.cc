@@ -5,6 +5,7 @@
 
 #include "arithmetic.h"
 #include "dispatch.h"
+#include "interrupt.h"
 
 namespace pychunk {
 namespace {
@@ -24,6 +25,7 @@ void sum_rows(const Rows& vectors, int64_t begin, int64_t end, std::vector<float
   thread_local std::vector<float> partial;
   out.assign(dim, 0.0f);
   for (int64_t first = begin; first < end; first += kSumRows) {
+    if (first > begin) checkpoint();
     partial.assign(dim, 0.0f);
     const Matrix<const float> part = vectors.get(first, std::min(first + kSumRows, end));
     for (int64_t i = 0; i < part.rows; ++i) run.add_scaled(part.row(i), dim, 1.0f, partial.data());
@@ -80,6 +82,7 @@ void normalize(float* x, int64_t dim) {
 int64_t normalized(const Matrix<const float>& vectors, float* out) {
   const auto dim = static_cast<size_t>(vectors.cols);
   for (int64_t i = 0; i < vectors.rows; ++i, out += dim) {
+    checkpoint_each(i, 4096);
     const float* row = vectors.row(i);
     // A sum of squares that is not finite has a part that is not, or only overflows.
     const bool suspect = !std::isfinite(kernels().dot(row, row, dim));
@@ -92,6 +95,7 @@ int64_t normalized(const Matrix<const float>& vectors, float* out) {
 
 void cosines_to(const Rows& vectors, const float* v, float* out) {
   for (int64_t begin = 0; begin < vectors.rows; begin += RowWindow::kAhead) {
+    checkpoint();
     const Matrix<const float> part = vectors.get(begin, std::min(begin + RowWindow::kAhead, vectors.rows));
     kernels().dot_rows(part.data, static_cast<size_t>(part.rows), static_cast<size_t>(part.cols), v, out + begin);
   }
@@ -104,6 +108,7 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
   out.resize(static_cast<size_t>(std::max<int64_t>(0, n - 1)));
   if (window == 1) {
     for (int64_t i = 0; i + 1 < n; ++i) {
+      checkpoint_each(i, 4096);
       const Matrix<const float> pair = vectors.get(i, i + 2);
       out[static_cast<size_t>(i)] = run.dot(pair.row(0), pair.row(1), dim);
     }
@@ -111,6 +116,7 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
   }
   std::vector<float> left, right;
   for (int64_t i = 0; i + 1 < n; ++i) {
+    checkpoint_each(i, window < 256 ? 64 : 1);
     const int64_t begin = std::max<int64_t>(0, i + 1 - window), end = std::min(n, i + 1 + window);
     vectors.get(begin, end);  // so that both sides are there
     sum_rows(vectors, begin, i + 1, left);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "interrupt.h"
 #include "parallel.h"
 
 namespace pychunk {
@@ -41,6 +42,7 @@ void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Ta
     const int64_t document = block.first_document + static_cast<int64_t>(d);
     const char* text = texts[document].data();
     for (int64_t i = 0; i < block.chunks_in_document[d]; ++i, ++next) {
+      checkpoint_each(i, 4096);
       const Chunk& chunk = block.chunks[next];
       const int64_t row = at.chunk++;
       const auto bytes = static_cast<size_t>(chunk.end_byte - chunk.start_byte);

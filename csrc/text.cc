@@ -4,6 +4,7 @@
 
 #include "characters.h"
 #include "dispatch.h"
+#include "interrupt.h"
 #include "sentence_rules.h"
 #include "utf8_text.h"
 #include "wrap.h"
@@ -25,11 +26,13 @@ class Splitter {
     bits.resize((text_.text.size() + 63) / 64);
     kernels().mark_stops(reinterpret_cast<const uint8_t*>(text_.text.data()), text_.text.size(), bits.data());
     if (wrap == Wrap::kAuto) find_wrap(bits);
-    for (size_t block = static_cast<size_t>(next_) / 64; block < bits.size(); ++block)
+    for (size_t block = static_cast<size_t>(next_) / 64; block < bits.size(); ++block) {
+      checkpoint_each(static_cast<int64_t>(block), 4096);
       for (uint64_t mask = bits[block]; mask != 0; mask &= mask - 1) {
         const auto at = static_cast<int64_t>(64 * block) + __builtin_ctzll(mask);
         if (at >= next_) candidate(at);
       }
+    }
     mark_heading();
   }
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "dispatch.h"
+#include "interrupt.h"
 #include "unicode.h"
 #include "vocabulary.h"
 
@@ -250,6 +251,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
 
   size_t next_break = 0, next_span = 0;
   for (size_t tile = static_cast<size_t>(bounds[0]); tile < text_end;) {
+    checkpoint();
     const size_t tile_stop = tile_end(data, tile, text_end), size = tile_stop - tile;
     if (copy.size() < size + 64) {
       copy.resize(size + 64);

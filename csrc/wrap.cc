@@ -4,6 +4,7 @@
 
 #include "characters.h"
 #include "dispatch.h"
+#include "interrupt.h"
 #include "text.h"
 
 namespace pychunk {
@@ -84,11 +85,12 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
     bool capital;  // the next line begins with one
   };
   std::vector<Inner> inner;  // lines followed by another of their block
-  int64_t begin = 0;
+  int64_t begin = 0, line_number = 0;
   bool fenced = false;  // inside a block of code, whose lines nobody filled
   for (const int64_t end : line_breaks) {
     const std::string_view line = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
     const std::string_view next = line_from(text, end + 1);
+    checkpoint_each(line_number++, 4096);
     begin = end + 1;
     const bool fence = stripped(line).substr(0, 3) == "```";
     fenced ^= fence;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../gil.h"
 #include "../view.h"
 #include "check.h"
 #include "dlpack.h"
@@ -90,7 +91,7 @@ Array to_device(const py::array& host, int device, uint64_t stream) {
   const std::vector<int64_t> shape(host.shape(), host.shape() + host.ndim());
   const auto dtype = py::str(host.dtype().attr("str")).cast<std::string>();
   const void* from = host.data();
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   Array array = empty(shape, dtype, device, stream);
   const OnDevice scope(device);
   PYCHUNK_CUDA(cudaMemcpyAsync(array.data, from, array.bytes(), cudaMemcpyHostToDevice, stream_of(stream)));
@@ -102,7 +103,7 @@ void copy_to_host(const Array& array, py::array& out, uint64_t stream, bool wait
   PYCHUNK_CHECK(static_cast<size_t>(out.nbytes()) == array.bytes(), "out must hold ", array.bytes(), " bytes, got ",
                 out.nbytes());
   void* to = out.mutable_data();
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const OnDevice scope(array.device);
   PYCHUNK_CUDA(cudaMemcpyAsync(to, array.data, array.bytes(), cudaMemcpyDeviceToHost, stream_of(stream)));
   if (wait) PYCHUNK_CUDA(cudaStreamSynchronize(stream_of(stream)));
@@ -112,7 +113,7 @@ Array foreign(py::object owner, uint64_t pointer, const std::vector<int64_t>& sh
               int device) {
   Array array;
   array.owner = std::shared_ptr<void>(new py::object(std::move(owner)), [](void* kept) {
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     delete static_cast<py::object*>(kept);
   });
   array.data = reinterpret_cast<void*>(static_cast<uintptr_t>(pointer));  // NOLINT: the address that it stated
@@ -145,7 +146,7 @@ Array from_dlpack(const py::capsule& capsule) {
   array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   PyCapsule_SetName(capsule.ptr(), kUsedCapsule);
   array.owner = std::shared_ptr<void>(managed, [](void* kept) {
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     auto* tensor = static_cast<dlpack::ManagedTensor*>(kept);
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
@@ -217,7 +218,7 @@ class Stream {
   uint64_t pointer() const { return address_of(stream_); }
   int device() const { return device_; }
   void synchronize() const {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     PYCHUNK_CUDA(cudaStreamSynchronize(stream_));
   }
 
@@ -256,7 +257,7 @@ void pool(const Array& states, const Array& tokens, const std::optional<Array>& 
   auto* to = out.as<float>("out", "<f4", {chosen ? -1 : rows, dim});
   const auto* counts = tokens.as<int32_t>("tokens", "<i4", {rows});
   const int64_t* places = chosen ? chosen->as<int64_t>("chosen", "<i8", {rows}) : nullptr;
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const OnDevice scope(states.device);
   pool_batch(states.data, half, rows, states.shape[1], static_cast<int>(dim), counts, mean, unit, places, to,
              stream_of(stream));
@@ -275,7 +276,7 @@ void bags(const Array& table, const Array& ids, const Array& offsets, const Arra
   auto* to = out.as<float>("out", "<f4", {-1, -1});
   const int64_t rows = out.shape[0], dim = out.shape[1];
   const RowSource source = bags_from(table, ids, offsets, rows, dim);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const OnDevice scope(out.device);
   make_rows(source, rows, static_cast<int>(dim), nullptr, to, stream_of(stream));
 }
@@ -284,7 +285,7 @@ void cosines(const Array& vectors, const Array& out, uint64_t stream) {
   const auto* from = vectors.as<float>("vectors", "<f4", {-1, -1});
   const int64_t rows = vectors.shape[0];
   auto* to = out.as<float>("out", "<f4", {rows > 0 ? rows - 1 : 0});
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const OnDevice scope(vectors.device);
   adjacent(from, rows, static_cast<int>(vectors.shape[1]), to, stream_of(stream));
 }
@@ -339,7 +340,7 @@ void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool uni
   batch.cut_counts = out[4].as<int32_t>("cut_counts", "<i4", {batch.documents});
   batch.close = out[5].as<int8_t>("close", "|i1", {batch.rows});
   batch.margin = margin;
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const OnDevice scope(vectors.device);
   const Memory kept(large.size() * sizeof(int32_t), vectors.device, stream_of(stream));
   batch.large = kept.as<int32_t>(), batch.large_count = static_cast<int64_t>(large.size());
@@ -376,7 +377,7 @@ PYBIND11_MODULE(_cuda, m) {
   m.def(
       "synchronize",
       [](uint64_t stream, int device) {
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const OnDevice scope(device);
         PYCHUNK_CUDA(cudaStreamSynchronize(stream_of(stream)));
       },
