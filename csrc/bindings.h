@@ -19,6 +19,10 @@
 #include "plan.h"
 #include "view.h"
 
+#ifdef Py_GIL_DISABLED
+#error "pychunk does not support free-threaded Python: build it with the ordinary one"
+#endif
+
 namespace pychunk {
 
 namespace py = pybind11;

@@ -5,6 +5,7 @@ No other module imports ``pychunk._core``. ``pychunk._reference`` offers the sam
 
 from __future__ import annotations
 
+import sys
 import weakref
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,12 @@ import pyarrow as pa
 
 from ._arrow import flat_text
 from .plan import Plan, Request
+
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError(
+        "pychunk does not support free-threaded Python, which runs here without its lock; use the ordinary build of "
+        f"Python {sys.version_info.major}.{sys.version_info.minor} (not the one whose name ends in t)"
+    )
 
 try:
     from . import _core

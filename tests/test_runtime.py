@@ -230,3 +230,19 @@ def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> No
         signal.setitimer(signal.ITIMER_REAL, 0)
         assert found and all(found), found
     """)
+
+
+# ---- Python itself ----
+
+
+def test_free_threaded_python_is_refused() -> None:
+    run("""
+        import sys
+        sys._is_gil_enabled = lambda: False
+        try:
+            import pychunk
+        except ImportError as error:
+            assert "free-threaded" in str(error), error
+        else:
+            raise AssertionError("it was imported")
+    """)
