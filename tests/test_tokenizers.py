@@ -82,7 +82,7 @@ def counter(path: Path) -> Any:
         {"method": "fixed", "size": 15, "overlap": 7},
         {"method": "recursive", "size": 20},
         {"method": "recursive", "size": 20, "overlap": 8},
-        {"method": "recursive", "size": 300, "unit": "characters"},
+        {"method": "recursive", "size": 300, "unit": "characters", "overlap": 50},
         {"method": "paragraph", "overlap": 6},
         {"method": "page"},
         {"method": "sentence", "min_tokens": 8},

@@ -502,6 +502,8 @@ def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
     options, least = case.options, case.options.get("min_tokens", 0)
     if not least or options.get("overlap"):
         return
+    if options.get("unit") == "words" and ("sentence_spans" in case.given or "page_starts" in case.given):
+        return  # a word that they cut counts once in each part
     most = options.get("max_tokens", "auto")
     if most == "auto":
         most = 512 if options["method"] in ("pic", "semantic", "cluster", "nsp") else None
