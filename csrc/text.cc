@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "characters.h"
 #include "dispatch.h"
@@ -120,13 +121,15 @@ class Splitter {
     bool joined = is_joined_stop(c);
     for (char32_t d; end < text_.size && is_stop(d = text_.at(end, length)); end += length) joined |= is_joined_stop(d);
     const int64_t stops = end;
-    while (end < text_.size && is_closer(text_.at(end, length))) end += length;
+    for (char32_t d; end < text_.size && is_closer(d = text_.at(end, length)) && !(joined && opens(d, end));)
+      end += length;
     end = past_detached_quote(past_emoticon(past_references(end)));
     next_ = stops;
     const int64_t next = text_.skip_space(end);
     if (next == text_.size) return;
     if (joined) {
       if (next > end && has_line_break(end, next)) return;
+      if (next == end && end > stops && is_quoted(end)) return;
       next_ = next;
       return border(next, 0);
     }
@@ -135,6 +138,21 @@ class Splitter {
     if (!rules_.ends(start_, i, stops, end, next)) return;
     next_ = next;
     border(next, 0);
+  }
+
+  // Whether a quotation mark behind a stop that needs no space begins what follows: Chinese and Japanese open with
+  // U+201C, which closes in German, and a straight quote opens if an even number of them came before it in the
+  // paragraph.
+  bool opens(char32_t c, int64_t i) { return c == 0x201C || (c == '"' && quotes_before(i) % 2 == 0); }
+
+  // Whether a Japanese particle makes a quotation of what is closed before it, so that the sentence goes on. The letter
+  // begins words, too (very, at any rate, at last, suddenly), which the next one tells.
+  bool is_quoted(int64_t i) const {
+    const std::string_view rest = text_.slice(i, std::min(text_.size, i + 6));
+    if (rest.starts_with("って")) return true;
+    if (!rest.starts_with("と")) return false;
+    constexpr std::string_view kWords[] = {"とて", "とこ", "とに", "とり", "とう", "とつ", "とき"};
+    return std::find(std::begin(kWords), std::end(kWords), rest) == std::end(kWords);
   }
 
   // Past reference marks such as "[6]", "[6][7]" or " [21]", which belong to the sentence before them.

@@ -24,6 +24,7 @@ PARAGRAPH, BLANK_LINE, PAGE, HEADING = 1, 2, 4, 8
 _REFERENCES = re.compile(r"(?: ?\[[0-9]{1,4}\])*")
 _EMOTICON = re.compile(r" ?[:;]-?[()DPp]+(?=\s|\Z)")
 _DASHES = "-–—"
+_QUOTED = re.compile("って|と(?![てこにりうつき])")  # a particle behind a quotation, unless it begins a word
 
 
 @cache
@@ -123,7 +124,8 @@ class Splitter:
         while stops < len(text) and text[stops] in STOPS:
             stops += 1
         end = stops
-        while end < len(text) and text[end] in CLOSERS:
+        joined = any(c in JOINED_STOPS for c in text[i:stops])
+        while end < len(text) and text[end] in CLOSERS and not (joined and self.opens(end)):
             end += 1
         end = self.past_marks(end)
         self.next = stops
@@ -132,14 +134,19 @@ class Splitter:
         if following == len(text):
             return
         broken = any(c in LINE_BREAKS for c in space)
-        if any(c in JOINED_STOPS for c in text[i:stops]):
-            ends = not broken
+        if joined:
+            ends = not broken and not (end == following and end > stops and _QUOTED.match(text, end))
         elif not space:
             ends = end == stops and (text[i] in STRONG_STOPS or self.ends_glued(i, stops))
         else:
             ends = not broken and self.ends(i, stops, end, following)
         if ends:
             self.border(following, 0)
+
+    def opens(self, i: int) -> bool:
+        """Whether the quotation mark behind a stop that needs no space begins what follows."""
+        quote = self.text[i]
+        return quote == "“" or (quote == '"' and self.text.count('"', self.paragraph_start, i) % 2 == 0)
 
     def past_marks(self, end: int) -> int:
         """Past references, an emoticon and a closing quote between spaces."""
