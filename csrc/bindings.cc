@@ -29,6 +29,11 @@ void bind_text(py::module_& m) {
         return kernels().count_characters(text.data(), static_cast<size_t>(text.size()));
       },
       py::arg("text").noconvert(), "Characters of valid UTF-8.");
+  m.def("unicode_tables", [] {
+    py::dict tables;
+    for (auto& [name, cells] : unicode_tables()) tables[py::str(name)] = py::cast(cells);
+    return tables;
+  });
   m.def("word_lists", [] {
     py::dict lists;
     for (const auto& [name, words] : word_lists()) lists[py::str(name)] = py::str(words);

@@ -104,6 +104,15 @@ Character make(CharacterKind kind, uint32_t value) { return {static_cast<uint32_
 
 void prepare_unicode() { lower_case(), decompositions(); }
 
+std::vector<std::pair<const char*, std::vector<uint32_t>>> unicode_tables() {
+  const auto whole = [](const auto& table) { return std::vector<uint32_t>(std::begin(table), std::end(table)); };
+  return {{"flags", whole(kFlagRuns)},
+          {"classes", whole(kClassRuns)},
+          {"lower", whole(kLowerRuns)},
+          {"lower_long", whole(kLowerLong)},
+          {"decompositions", whole(kDecompositions)}};
+}
+
 CharacterTable::CharacterTable(const NormaliserOptions& options) : options_(options) {
   std::vector<uint32_t> cells(kCodePoints);
   for (size_t i = 0; i < std::size(kFlagRuns); i += 3) {

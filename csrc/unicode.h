@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace pychunk {
@@ -87,6 +88,9 @@ inline int decompose_hangul(uint32_t syllable, uint32_t jamo[3]) {
 
 // Makes the tables of changes, which the first use would do.
 void prepare_unicode();
+
+// The probed tables as they are written, by name: what the reference reads, so that both take a character for the same.
+std::vector<std::pair<const char*, std::vector<uint32_t>>> unicode_tables();
 
 class CharacterTable {
  public:

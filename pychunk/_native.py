@@ -58,6 +58,7 @@ __all__ = [
     "sentence_table",
     "split_sentences",
     "thresholds",
+    "unicode_tables",
     "version",
     "word_lists",
 ]
@@ -68,6 +69,7 @@ read_json_lines = _core.read_json_lines
 json_keys = _core.json_keys
 #: What a JSON value may be, as ``read_json_lines`` numbers it; the last is a string with half a surrogate pair.
 JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
+unicode_tables = _core.unicode_tables
 word_lists = _core.word_lists
 dot = _core.dot
 isa = _core.isa

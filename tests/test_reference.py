@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk import _native
-from pychunk._reference import engine, hashing, vectors
+from pychunk._reference import engine, hashing, vectors, wordpiece
+from pychunk._reference.document import token_ids
 from pychunk.batch import TextBatch
+from pychunk.encoders import static
 
 WORDS = st.sampled_from(
     [
@@ -216,6 +218,35 @@ def batched(items: list[str], size: int) -> list[list[str]]:
 def test_sentences_of_real_text_equal_the_reference(articles: list[str]) -> None:
     for text in articles[:20]:
         check_sentences(text[:20000], True)
+
+
+@pytest.mark.parametrize("last", [0x3100, pytest.param(0x110000, marks=pytest.mark.slow)])
+def test_every_code_point_is_the_same_to_the_reference(last: int) -> None:
+    """Whatever Unicode version Python has: 830,337 code points had other tokens on 3.11."""
+    encoder = static.load()
+    ids, options = token_ids(encoder), encoder.tokenizer_options
+    texts = [f"a{chr(c)}b \u0327{chr(c)}\u0301e" for c in range(last) if not 0xD800 <= c < 0xE000]
+    data = "".join(texts).encode()
+    offsets = np.cumsum([0, *(len(text.encode()) for text in texts)]).astype(np.int64)
+    found, at, _ = _native.encode_words(encoder, np.frombuffer(data, np.uint8), offsets)
+    expected = [wordpiece.encode(text, ids, options) for text in texts]
+    np.testing.assert_array_equal(np.diff(at), [len(row) for row in expected])
+    np.testing.assert_array_equal(found, [each for row in expected for each in row])
+
+
+def test_case_is_the_same_to_the_reference() -> None:
+    for first in range(0, 0x3000, 0x400):
+        marks = [chr(c) for c in range(first, first + 0x400) if not chr(c).isspace()]
+        check_sentences("".join(f"We saw 5 cats purring! {c}x ran. " for c in marks), False)
+
+
+def test_an_encoder_at_the_address_of_another_has_its_own_tokens() -> None:
+    class Encoder:
+        def __init__(self, *vocabulary: str) -> None:
+            self.vocabulary = vocabulary
+
+    for token in ("a", "b", "c", "d"):
+        assert token_ids(Encoder(token)) == {token: 0}  # each made where the one before was
 
 
 @given(st.binary(max_size=70))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -178,9 +179,11 @@ class Document:
         return matrix[offsets[self.row] : offsets[self.row + 1]]
 
 
-_vocabularies: dict[int, dict[str, int]] = {}
-
-
 def token_ids(encoder: Any) -> dict[str, int]:
-    """Ids of an encoder's tokens."""
-    return _vocabularies.setdefault(id(encoder), {token: i for i, token in enumerate(encoder.vocabulary)})
+    """Ids of an encoder's tokens, kept for as long as it lives: another may be made at its address."""
+    if encoder not in _vocabularies:
+        _vocabularies[encoder] = {token: i for i, token in enumerate(encoder.vocabulary)}
+    return _vocabularies[encoder]
+
+
+_vocabularies: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()

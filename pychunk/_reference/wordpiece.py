@@ -1,46 +1,102 @@
-"""BERT's normaliser, pre-tokeniser and WordPiece with `unicodedata`.
+"""BERT's normaliser, pre-tokeniser and WordPiece, one character after the other.
 
-The Unicode version is Python's; Hugging Face's (which the engine follows) differs for a few code points that are
-younger than either.
+What each character is comes from the core's tables, which say what Hugging Face takes it for: Python's `unicodedata` is
+of another Unicode version, with every version of Python.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-CJK = (
-    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
-)  # fmt: skip
+from .. import _native
+
+OTHER, WHITE, CHINESE, MARK, PUNCTUATION = 1, 2, 4, 8, 16
 
 
-def _is_white(c: str) -> bool:
-    """Unicode's White_Space, of which clean_text has removed the control characters."""
-    return c.isspace() and c not in "\x1c\x1d\x1e\x1f"
+@cache
+def _flags() -> bytes:
+    """Of every code point."""
+    return _by_code_point("flags")
+
+
+@cache
+def _classes() -> bytes:
+    """Rank of the combining class of every code point, 0 of those that no mark moves past."""
+    return _by_code_point("classes")
+
+
+def _by_code_point(name: str) -> bytes:
+    cells, runs = bytearray(0x110000), _native.unicode_tables()[name]
+    for first, last, value in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
+        cells[first : last + 1] = bytes([value]) * (last + 1 - first)
+    return bytes(cells)
+
+
+def _rows(cells: list[int]) -> dict[str, str]:
+    """Rows of a code point, a count, and that many code points."""
+    found, at = {}, 0
+    while at < len(cells):
+        end = at + 2 + cells[at + 1]
+        found[chr(cells[at])] = "".join(map(chr, cells[at + 2 : end]))
+        at = end
+    return found
+
+
+@cache
+def _lower() -> dict[str, str]:
+    tables = _native.unicode_tables()
+    runs, found = tables["lower"], _rows(tables["lower_long"])
+    for first, last, step, target in zip(runs[::4], runs[1::4], runs[2::4], runs[3::4], strict=True):
+        found |= {chr(c): chr(c + target - last) for c in range(first, last + 1, step)}
+    return found
+
+
+@cache
+def _decompositions() -> dict[str, str]:
+    return _rows(_native.unicode_tables()["decompositions"])
+
+
+def _decomposed(text: str) -> str:
+    """Canonical decomposition."""
+    found: list[str] = []
+    for c in text:
+        index = ord(c) - 0xAC00
+        if 0 <= index < 11172:
+            found += [chr(0x1100 + index // 588), chr(0x1161 + index % 588 // 28)]
+            found += [chr(0x11A7 + index % 28)] * (index % 28 > 0)
+        else:
+            found += _decompositions().get(c, c)
+    classes, at = _classes(), 0
+    while at < len(found):
+        end = at
+        while end < len(found) and classes[ord(found[end])]:
+            end += 1
+        found[at:end] = sorted(found[at:end], key=lambda c: classes[ord(c)])
+        at = end + 1
+    return "".join(found)
 
 
 def normalize(text: str, options: Mapping[str, Any]) -> str:
-    lowercase = options.get("lowercase", True)
+    lowercase, flags = options.get("lowercase", True), _flags()
     if options.get("clean_text", True):
-        kept = (c for c in text if c in "\t\n\r" or not (c == "\ufffd" or unicodedata.category(c)[0] == "C"))
-        text = "".join(" " if _is_white(c) else c for c in kept)
+        kept = (c for c in text if not flags[ord(c)] & OTHER)
+        text = "".join(" " if flags[ord(c)] & WHITE else c for c in kept)
     if options.get("handle_chinese_chars", True):
-        text = "".join(f" {c} " if any(low <= ord(c) <= high for low, high in CJK) else c for c in text)
+        text = "".join(f" {c} " if flags[ord(c)] & CHINESE else c for c in text)
     if options.get("strip_accents", lowercase):
-        text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
-    return "".join(c.lower() for c in text) if lowercase else text
+        text = "".join(c for c in _decomposed(text) if not flags[ord(c)] & MARK)
+    return "".join(_lower().get(c, c) for c in text) if lowercase else text
 
 
 def words(text: str) -> list[str]:
     """Split at white space; each punctuation character is a word."""
-    found = [""]
+    found, flags = [""], _flags()
     for c in text:
-        ascii_mark = c.isascii() and not c.isalnum() and 0x20 < ord(c) < 0x7F
-        if _is_white(c):
+        if flags[ord(c)] & WHITE:
             found.append("")
-        elif ascii_mark or unicodedata.category(c)[0] == "P":
+        elif flags[ord(c)] & PUNCTUATION:
             found += [c, ""]
         else:
             found[-1] += c
