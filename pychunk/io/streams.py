@@ -1,4 +1,15 @@
-"""Files, compressed or not, to plain blocks of bounded size."""
+"""Files, compressed or not, to plain blocks of bounded size.
+
+What a process takes at most, its start included, to decompress runs of any length with two threads, and to read one
+document just below the length at which it is refused:
+
+.bz2           400 MB
+.gz            300 MB
+.zst           300 MB
+wikiextractor  600 MB
+jsonl          1400 MB
+text           2200 MB
+"""
 
 from __future__ import annotations
 
