@@ -1,0 +1,34 @@
+// Budgets: no chunk holds more than max_tokens, or size, when its text is counted by itself.
+#include "fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pychunk;
+  fuzz::Input input(data, size);
+  Plan plan;
+  constexpr Method kMethods[] = {Method::kSentence, Method::kParagraph, Method::kFixed,    Method::kSemantic,
+                                 Method::kCluster,  Method::kPic,       Method::kRecursive};
+  plan.method = kMethods[input.option(7)];
+  plan.unit = static_cast<Unit>(input.option(3));
+  plan.size = 1 + input.option(60);
+  plan.summary = SummarySource::kMean;
+  plan.max_tokens = plan.has_size() && input.flag() ? 0 : 1 + input.option(40);
+  if (input.flag()) plan.min_tokens = input.option(plan.max_tokens + 1);
+  const int64_t room = plan.has_size() ? plan.size : plan.max_tokens;
+  if (input.flag()) plan.overlap = input.option(room);
+  if (plan.method == Method::kRecursive) plan.min_tokens = 0;
+  const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
+  fuzz::check_table(all, plan, plan.overlap > 0);
+  const Table t = segment(fuzz::inputs(all, plan));
+  for (int64_t i = 0; i < t.document.size; ++i) {
+    const std::string_view piece(t.text.data + t.text_offsets.data[i],
+                                 static_cast<size_t>(t.text_offsets.data[i + 1] - t.text_offsets.data[i]));
+    const bool one = fuzz::characters(piece) == 1;
+    const int64_t tokens = measure(piece, Unit::kTokens, &fuzz::tokenizer());
+    REQUIRE(plan.max_tokens == 0 || tokens <= plan.max_tokens || one, "chunk ", i, " has ", tokens, " tokens of ",
+            plan.max_tokens);
+    if (!plan.has_size()) continue;
+    const int64_t own = measure(piece, plan.unit, &fuzz::tokenizer());
+    REQUIRE(own <= plan.size || one, "chunk ", i, " measures ", own, " of ", plan.size);
+  }
+  return 0;
+}

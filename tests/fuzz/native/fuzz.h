@@ -1,0 +1,216 @@
+// What the fuzz targets share: options read from the head of an input, a small encoder, and checks that end the process
+// with what was expected.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dispatch.h"
+#include "measure.h"
+#include "pipeline.h"
+#include "text.h"
+#include "unicode.h"
+#include "wordpiece.h"
+
+namespace fuzz {
+
+template <typename... Parts>
+[[noreturn]] void fail(const char* file, int line, const Parts&... parts) {
+  std::ostringstream message;
+  (message << ... << parts);
+  std::fprintf(stderr, "%s:%d: %s\n", file, line, message.str().c_str());
+  std::abort();
+}
+
+#define REQUIRE(condition, ...)                                                        \
+  do {                                                                                 \
+    if (!(condition)) ::fuzz::fail(__FILE__, __LINE__, #condition, ": ", __VA_ARGS__); \
+  } while (false)
+
+// The first kHead bytes of an input choose options; the rest is text.
+constexpr size_t kHead = 16;
+
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) {
+    for (size_t i = 0; i < kHead && i < size; ++i) head_[i] = data[i];
+    if (size > kHead) bytes_.assign(reinterpret_cast<const char*>(data) + kHead, size - kHead);
+  }
+  // A number from 0 to below.
+  int64_t option(int64_t below) { return next_ < kHead ? head_[next_++] % below : 0; }
+  bool flag() { return option(2) != 0; }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::array<uint8_t, kHead> head_{};
+  size_t next_ = 0;
+  std::string bytes_;
+};
+
+// Length of the valid UTF-8 character at text[i], 0 where there is none: as the standard's table 3-7 says, byte by
+// byte.
+inline size_t character_at(std::string_view text, size_t i) {
+  const auto at = [&](size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
+  const auto follows = [&](size_t k, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(k) >= low && at(k) <= high;
+  };
+  const unsigned a = at(0);
+  if (a < 0x80) return 1;
+  if (a < 0xC2 || a > 0xF4) return 0;
+  if (a < 0xE0) return follows(1) ? 2 : 0;
+  if (a < 0xF0) return follows(1, a == 0xE0 ? 0xA0 : 0x80, a == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+  return follows(1, a == 0xF0 ? 0x90 : 0x80, a == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4 : 0;
+}
+
+// Any bytes as valid UTF-8: what is not a character becomes a question mark.
+inline std::string valid(const std::string& bytes) {
+  std::string out;
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t length = character_at(bytes, i);
+    if (length == 0) {
+      out += '?', ++i;
+    } else {
+      out.append(bytes, i, length), i += length;
+    }
+  }
+  return out;
+}
+
+inline bool border(std::string_view text, int64_t at) {
+  return at >= 0 && at <= static_cast<int64_t>(text.size()) &&
+         (at == static_cast<int64_t>(text.size()) ||
+          (static_cast<unsigned char>(text[static_cast<size_t>(at)]) & 0xC0) != 0x80);
+}
+
+inline int64_t characters(std::string_view text) {
+  int64_t n = 0;
+  for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return n;
+}
+
+// Letters, pieces and a few words: enough for whole words, pieces and [UNK], and made in no time.
+inline const std::vector<std::string>& vocabulary() {
+  static const std::vector<std::string>& words = *new std::vector<std::string>([] {
+    std::vector<std::string> all{"[PAD]", "[UNK]"};
+    for (char c = '!'; c <= '~'; ++c)
+      if (c < 'A' || c > 'Z') all.emplace_back(1, c), all.push_back(std::string("##") + c);
+    for (const char* word :
+         {"the",           "cat",   "cats",   "dog",    "sun",      "is",           "star",    "near",  "one",
+          "two",           "##ing", "##ed",       "##er",     "un",           "##known", "inter", "##national",
+          "\u00e9t\u00e9", "chaud", "\u4e2d", "\u6587", "##\u6587", "\u0434\u0430", "strasse"})
+      all.emplace_back(word);
+    return all;
+  }());
+  return words;
+}
+
+inline const pychunk::WordPiece& tokenizer() {
+  static const pychunk::WordPiece& made = *new pychunk::WordPiece(vocabulary(), {});
+  return made;
+}
+
+constexpr int64_t kDim = 32;
+
+inline pychunk::Matrix<const int8_t> table() {
+  static const std::vector<int8_t>& values = *new std::vector<int8_t>([] {
+    std::vector<int8_t> all(vocabulary().size() * kDim);
+    uint32_t state = 1;
+    for (int8_t& v : all) state = state * 1664525 + 1013904223, v = static_cast<int8_t>(state >> 24);
+    return all;
+  }());
+  return {values.data(), static_cast<int64_t>(vocabulary().size()), kDim};
+}
+
+// Documents in one buffer.
+struct Documents {
+  std::string text;
+  std::vector<int64_t> offsets{0};
+  void add(std::string_view document) {
+    text += document;
+    offsets.push_back(static_cast<int64_t>(text.size()));
+  }
+  int64_t size() const { return static_cast<int64_t>(offsets.size()) - 1; }
+  pychunk::Texts texts() const { return {text.data(), offsets}; }
+};
+
+// The text as documents: cut at bytes 0x1D, at most four.
+inline Documents documents(const std::string& text) {
+  Documents out;
+  size_t begin = 0;
+  for (int n = 0; n < 3; ++n) {
+    const size_t end = text.find('\x1d', begin);
+    if (end == std::string::npos) break;
+    out.add(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  out.add(std::string_view(text).substr(begin));
+  return out;
+}
+
+inline pychunk::Inputs inputs(const Documents& documents, const pychunk::Plan& plan, int threads = 1) {
+  pychunk::Inputs in;
+  in.texts = documents.texts();
+  in.plan = &plan;
+  in.tokenizer = &tokenizer();
+  in.table = table();
+  in.threads = threads;
+  return in;
+}
+
+// Chunks [from, to) of a table lie in `text` in order, on its borders, hold what they say, and cover all but white
+// space.
+inline void check_chunks(const pychunk::Table& t, int64_t from, int64_t to, std::string_view text, bool overlapping) {
+  const auto white = [&](int64_t begin, int64_t end) { return pychunk::trim(text, begin, end).empty(); };
+  int64_t covered = 0, last_begin = -1, last_end = -1;
+  for (int64_t i = from; i < to; ++i) {
+    const int64_t begin = t.start_byte.data[i], end = t.end_byte.data[i];
+    REQUIRE(begin < end && border(text, begin) && border(text, end), i, " ", begin, " ", end);
+    REQUIRE(begin >= last_begin && end >= last_end && (overlapping || begin >= covered), i, " ", begin, " ", end);
+    REQUIRE(begin <= covered || white(covered, begin), i, " ", covered, " ", begin);
+    const std::string_view piece = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    REQUIRE(piece == std::string_view(t.text.data + t.text_offsets.data[i],
+                                      static_cast<size_t>(t.text_offsets.data[i + 1] - t.text_offsets.data[i])),
+            i);
+    REQUIRE(t.start.data[i] == characters(text.substr(0, static_cast<size_t>(begin))), i, " ", t.start.data[i]);
+    REQUIRE(t.end.data[i] - t.start.data[i] == characters(piece), i, " ", t.end.data[i]);
+    const pychunk::Trimmed inside = pychunk::trim(text, begin, end);
+    REQUIRE(inside.begin == begin && inside.end == end, i, " has white space at its edges");
+    const int64_t before = i > from ? std::max<int64_t>(0, t.end.data[i - 1] - t.start.data[i]) : 0;
+    REQUIRE(t.overlap.data[i] == before, i, " ", t.overlap.data[i], " ", before);
+    covered = std::max(covered, end), last_begin = begin, last_end = end;
+  }
+  REQUIRE(white(covered, static_cast<int64_t>(text.size())), "the end is left out from ", covered);
+}
+
+// The table of all documents holds each document's chunks in turn: as the document alone has them.
+inline void check_table(const Documents& all, const pychunk::Plan& plan, bool overlapping) {
+  const pychunk::Table t = pychunk::segment(inputs(all, plan));
+  int64_t next = 0;
+  for (int64_t d = 0; d < all.size(); ++d) {
+    int64_t end = next;
+    while (end < t.document.size && t.document.data[end] == d) ++end;
+    check_chunks(t, next, end, all.texts()[d], overlapping);
+    if (all.size() > 1) {
+      Documents one;
+      one.add(all.texts()[d]);
+      const pychunk::Table alone = pychunk::segment(inputs(one, plan));
+      REQUIRE(alone.document.size == end - next, "document ", d, " alone has ", alone.document.size, " chunks");
+      for (int64_t i = 0; i < alone.document.size; ++i)
+        REQUIRE(alone.start.data[i] == t.start.data[next + i] && alone.end.data[i] == t.end.data[next + i] &&
+                    alone.kind.data[i] == t.kind.data[next + i] &&
+                    std::equal(alone.chunk_id.data + 32 * i, alone.chunk_id.data + 32 * i + 32,
+                               t.chunk_id.data + 32 * (next + i)),
+                "document ", d, " alone differs at ", i);
+    }
+    next = end;
+  }
+  REQUIRE(next == t.document.size, "chunks of no document");
+}
+
+}  // namespace fuzz
