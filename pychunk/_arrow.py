@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+
+
+def _before_fork() -> None:
+    """Arrow imports pandas at its first array, under a lock that a child forked meanwhile would wait for for ever.
+
+    So a process with threads makes an array before it forks: once 0.5 s where nobody has made one, then 2 us. At the
+    import of pychunk, where everybody would pay for it, the import would take twice as long.
+    """
+    if threading.active_count() > 1:
+        pa.array([0.0])
+
+
+os.register_at_fork(before=_before_fork)
 
 
 def flat_text(array: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

@@ -151,6 +151,101 @@ def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
     )
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_while_a_thread_makes_its_first_table_leaves_a_child_that_works(tmp_path: Path) -> None:
+    """Arrow imports pandas then, and held a lock over it that the child waited for."""
+    (tmp_path / "pandas.py").write_text("import time; time.sleep(2); raise ImportError('not this one')")
+    run(
+        """
+        import os, signal, threading, time, pychunk
+        thread = threading.Thread(target=pychunk.segment, args=("Cats purr. Dogs bark.", "sentence"))
+        thread.start()
+        time.sleep(0.5)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            pychunk.segment("Cats purr. Dogs bark.", "sentence")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        thread.join()
+        assert status == 0, status
+        """,
+        PYTHONPATH=str(tmp_path),
+    )
+
+
+LOCKED = """
+    import os, signal, sys, time
+    from pathlib import Path
+    from pychunk.folder_lock import FolderLock
+    path = Path({path!r})
+    def free():
+        other = FolderLock(path)
+        found = other.take()
+        other.release()
+        return found
+    def forked(work):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            try:
+                work()
+                os._exit(0)
+            except BaseException as error:
+                print(repr(error), file=sys.stderr, flush=True)
+                os._exit(1)
+        return child
+    def ended(child):
+        assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize(
+    "script",
+    [
+        # a child that lives does not keep what its parent has let go of
+        """
+    lock = FolderLock(path); assert lock.take()
+    child = forked(lambda: time.sleep(30))
+    assert not free(); lock.release(); assert free()
+    os.kill(child, signal.SIGKILL)
+        """,
+        # a child does not hold its parent's lock, cannot let go of it, nor take it
+        """
+    lock = FolderLock(path); assert lock.take()
+    def work():
+        assert not lock.held and not free()
+        lock.release()
+        assert not lock.take() and not lock.held
+    ended(forked(work))
+    assert lock.held and not free()
+    lock.release(); assert free()
+        """,
+        # a process that is killed leaves no lock to its child
+        """
+    read, write = os.pipe()
+    def parent():
+        lock = FolderLock(path); assert lock.take()
+        def child():
+            time.sleep(20)
+        os.write(write, forked(child).to_bytes(4, "little"))
+        time.sleep(20)
+    doomed = forked(parent)
+    orphan = int.from_bytes(os.read(read, 4), "little")
+    time.sleep(0.2)  # the child is a moment behind
+    assert not free()
+    os.kill(doomed, signal.SIGKILL); os.waitpid(doomed, 0)
+    assert free()
+    os.kill(orphan, signal.SIGKILL)
+        """,
+    ],
+    ids=["the parent lets go", "the child lets go", "the parent is killed"],
+)
+def test_a_forked_process_has_nothing_to_do_with_its_parents_lock(script: str, tmp_path: Path) -> None:
+    run(textwrap.dedent(LOCKED.format(path=str(tmp_path / "lock"))) + textwrap.dedent(script))
+
+
 def test_a_daemon_thread_inside_a_call_does_not_crash_the_end() -> None:
     run("""
         import threading, time, pychunk

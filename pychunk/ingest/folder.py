@@ -5,14 +5,13 @@ Every file that is not a shard begins with ``_``, so that Spark, DuckDB and pyar
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
 
 from ..durable import flush
+from ..folder_lock import FolderLock
 
 LOCK = "_lock"
 #: Begins the name of a file that is being written.
@@ -53,30 +52,19 @@ def strangers(folder: Path, own: set[str]) -> list[str]:
 class Lock:
     """A context manager that makes this process the only writer of a folder.
 
-    The kernel lets go of the lock when the process ends, however it ends.
-
     Raises:
         ValueError: another process writes there.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / LOCK
-        self._file: BinaryIO | None = None
+        self._lock = FolderLock(folder / LOCK)
 
     def __enter__(self) -> Lock:
-        file = open(self._path, "ab")  # held until the end
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            raise ValueError(
-                f"another process writes to {self._path.parent}: wait for it, or give another folder"
-            ) from error
-        self._file = file
+        if not self._lock.take():
+            raise ValueError(f"another process writes to {self._lock.path.parent}: wait for it, or give another folder")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._lock.release()

@@ -8,7 +8,6 @@ removed lives on as long as it is open or mapped.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..durable import flush, new_file, remove, uninterrupted
+from ..folder_lock import FolderLock
 
 #: 2: BM25's analysis has a version of its own, which a pychunk that reads up to 1 does not know.
 SCHEMA = 2
@@ -47,7 +47,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest: dict[str, Any] = {}
-        self._lock: Any = None
+        self._lock = FolderLock(folder / LOCK)
 
     def exists(self) -> bool:
         return (self.folder / MANIFEST).is_file()
@@ -106,24 +106,15 @@ class Store:
 
     def lock(self) -> None:
         """Become the writer; ValueError where another process is."""
-        if self._lock:
-            return
-        file = open(self.folder / LOCK, "a")  # noqa: SIM115 (held until unlock)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            raise ValueError(f"another process writes to {self.folder}: wait for it, or open for reading") from error
-        self._lock = file
+        if not self.locked and not self._lock.take():
+            raise ValueError(f"another process writes to {self.folder}: wait for it, or open for reading")
 
     def unlock(self) -> None:
-        if self._lock:
-            self._lock.close()
-            self._lock = None
+        self._lock.release()
 
     @property
     def locked(self) -> bool:
-        return self._lock is not None
+        return self._lock.held
 
     def commit(self, manifest: dict[str, Any]) -> None:
         """Make ``manifest``, whose files are on the disk, the state of the index."""
