@@ -13,6 +13,7 @@ import random
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -546,6 +547,7 @@ class Twin:
         self._process = subprocess.Popen(
             [sys.executable, "-c", code],
             env={**os.environ, "PYCHUNK_ISA": isa},
+            cwd=tempfile.gettempdir(),  # in the checkout Python would take its pychunk/ for the installed package
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
