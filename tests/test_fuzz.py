@@ -72,3 +72,32 @@ def test_targets_run(target: str, tmp_path: Path) -> None:
     options = ["--executions", executions, "--minutes", "1", "--seed", "7", "--jobs", "1"]
     out = fuzz("--only", target, *options, "--findings", str(tmp_path))
     assert out.returncode == 0, out.stdout + out.stderr
+
+
+def test_time_that_fast_targets_leave_goes_to_the_slow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from tests.fuzz import schedule
+    from tests.fuzz.runner import Outcome
+
+    clock, rates = [0.0], {"fast": 1_000_000, "slow": 100, "failing": 1000}
+    monkeypatch.setattr(schedule.time, "monotonic", lambda: clock[0])
+    turns = []
+
+    def search(name: str, seconds: float, seed: int, executions: int | None) -> Outcome:
+        spent = seconds if executions is None else min(seconds, executions / rates[name])
+        clock[0] += spent
+        turns.append((name, seed))
+        return Outcome(name, round(spent * rates[name]), spent, ["it"] if name == "failing" else [])
+
+    last = {outcome.target: outcome for outcome in schedule.schedule(list(rates), 100, 1, None, search)}
+    assert last["fast"].executions == 1_000_000  # the others then had all the time there was
+    assert last["slow"].seconds == pytest.approx(49.5)
+    assert last["failing"].findings == ["it"]
+
+    clock[0], rates["slow"], rates["failing"] = 0.0, 1_000_000, 1_000_000
+    turns.clear()
+    last = {outcome.target: outcome for outcome in schedule.schedule(list(rates), 100, 1, None, search)}
+    assert sum(outcome.seconds for outcome in last.values()) == pytest.approx(100)
+    assert turns[:3] == [("fast", 1), ("slow", 1), ("failing", 1)]
+    assert [name for name, _ in turns[3:]] == ["fast", "slow"]  # with other seeds, without what has failed
+    assert all(seed != 1 for _, seed in turns[3:])

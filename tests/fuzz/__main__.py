@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from . import ROOT, runner, worker
+from .schedule import schedule
 from .shrink import Checker
 
-PYTHON_TARGETS = ("segmenting", "files", "writes")
+PYTHON_TARGETS = ("files", "segmenting", "writes")
+NATIVE_ORDER = ("splitting", "recursive", "wordpiece", "methods", "budgets")
 
 
 def main() -> int:
@@ -63,33 +65,37 @@ def main() -> int:
     def say(line: str) -> None:
         print(time.strftime("%H:%M:%S"), line, flush=True)
 
+    if chosen and not programs and not why:
+        parser.error(f"no native target {chosen[0]!r}; there are {', '.join(native.build(arguments.build))}")
+    # Native targets first, the fast ones of them first: what they leave of their time is the slower ones'.
+    order = sorted(programs, key=lambda name: NATIVE_ORDER.index(name) if name in NATIVE_ORDER else -1)
+
+    def search(name: str, seconds: float, seed: int, executions: int | None) -> runner.Outcome:
+        options: dict[str, Any] = {"seconds": seconds, "jobs": arguments.jobs, "seed": seed, "executions": executions}
+        options |= {"findings": arguments.findings, "say": say}
+        return native.run(name, programs[name], **options) if name in programs else runner.run(name, **options)
+
     say(f"seed {seed}, {arguments.jobs} processes")
-    seconds = arguments.minutes * 60
-    names = [*python, *programs]
-    outcomes: list[runner.Outcome] = []
-    for name in names:
-        options: dict[str, Any] = {
-            "seconds": seconds / len(names),
-            "jobs": arguments.jobs,
-            "seed": seed,
-            "findings": arguments.findings,
-            "executions": arguments.executions,
-            "say": say,
-        }
-        outcome = native.run(name, programs[name], **options) if name in programs else runner.run(name, **options)
-        outcomes.append(outcome)
-        say(f"{name}: {outcome.executions:,} inputs in {outcome.seconds:,.0f} s, {len(outcome.findings)} findings")
-    found = sum(len(outcome.findings) for outcome in outcomes)
+    outcomes: dict[str, runner.Outcome] = {}
+    status = 0
+    try:
+        for outcome in schedule([*order, *python], arguments.minutes * 60, seed, arguments.executions, search):
+            outcomes[outcome.target] = outcome
+            say(f"{outcome.target}: {outcome.executions:,} inputs in {outcome.seconds:,.0f} s")
+    except KeyboardInterrupt:
+        say("interrupted")
+        status = 130
+    found = sum(len(outcome.findings) for outcome in outcomes.values())
     print(f"\n{'target':<24}{'inputs':>14}{'a second':>10}{'findings':>10}")
-    for outcome in outcomes:
+    for outcome in outcomes.values():
         print(f"{outcome.target:<24}{outcome.executions:>14,}{outcome.rate:>10,.0f}{len(outcome.findings):>10}")
     if arguments.json:
         rows = [
             {"target": o.target, "inputs": o.executions, "seconds": round(o.seconds, 1), "findings": len(o.findings)}
-            for o in outcomes
+            for o in outcomes.values()
         ]
         arguments.json.write_text(json.dumps({"seed": seed, "targets": rows}, indent=1) + "\n")
-    return 1 if found else 0
+    return 1 if found else status
 
 
 def _one(name: str, seed: int) -> int:
