@@ -7,6 +7,7 @@ and copy of the Segmenter; some of them on every instruction set and in the refe
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import random
@@ -577,20 +578,26 @@ def _receive(source: IO[bytes]) -> Any:
 
 
 def serve() -> None:
-    """What a twin does: cases in, tables out."""
+    """What a twin does: cases in, tables out, until the other side ends."""
+    logging.disable(logging.WARNING)
     while True:
         try:
             case = _receive(sys.stdin.buffer)
         except EOFError:
             return
+        answer: bytes | str
         try:
             table = run(case).table
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, table.schema) as writer:
                 writer.write_table(table)
-            _send(sys.stdout.buffer, sink.getvalue().to_pybytes())
+            answer = sink.getvalue().to_pybytes()
         except Exception as error:
-            _send(sys.stdout.buffer, f"{type(error).__name__}: {error}")
+            answer = f"{type(error).__name__}: {error}"
+        try:
+            _send(sys.stdout.buffer, answer)
+        except BrokenPipeError:
+            os._exit(0)  # an ordinary end would flush the pipe once more
 
 
 _twins: dict[str, Twin] = {}

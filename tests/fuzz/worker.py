@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import pickle
 import random
@@ -54,6 +55,7 @@ def _quiet() -> None:
     # Ctrl-C is the runner's to handle; a worker goes when its pipe closes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("PYCHUNK_THREADS", "2")
+    logging.disable(logging.WARNING)  # random text is no English, as pychunk says every time
 
 
 def search(name: str, first: int, step: int, shared: Any, pipe: Connection) -> None:
