@@ -93,7 +93,7 @@ void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begi
 // Puts words together from normalised characters, each of which stands for bytes [begin, end) of the text.
 class WordBuffer {
  public:
-  WordBuffer(const Rules& rules, Output& out) : rules_(rules), out_(out), bytes_(512), sources_(512) {}
+  WordBuffer(const Rules& rules, Output& out) : rules_(rules), out_(out) {}
 
   void add(Character kind, uint32_t code_point, size_t begin, size_t end) {
     switch (kind.kind()) {
@@ -115,7 +115,7 @@ class WordBuffer {
     end_ = end;
     if (++characters_ > rules_.max_characters) return;
     if (size_ + kKeyBytes > bytes_.size()) {
-      bytes_.resize(2 * bytes_.size());
+      bytes_.resize(std::max<size_t>(64, 2 * bytes_.size()));
       sources_.resize(bytes_.size());
     }
     const uint32_t length = encode_utf8(code_point, bytes_.data() + size_);
@@ -155,6 +155,7 @@ class WordBuffer {
   };
   const Rules& rules_;
   Output& out_;
+  // Empty until a word needs them: most calls are on a few words of plain text.
   std::vector<uint8_t> bytes_;
   std::vector<Source> sources_;  // of each byte
   size_t characters_ = 0, size_ = 0, begin_ = 0, end_ = 0;
