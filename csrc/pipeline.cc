@@ -20,7 +20,11 @@ namespace {
 
 // Text that one turn of a worker takes: enough to hide its cost, small enough to balance two threads on 1 MB.
 constexpr int64_t kBlockBytes = 128 << 10;
-constexpr int64_t kBlockDocuments = 1024;
+// Tests on short inputs are built with less, so that they meet the borders of blocks.
+#ifndef PYCHUNK_BLOCK_DOCUMENTS
+#define PYCHUNK_BLOCK_DOCUMENTS 1024
+#endif
+constexpr int64_t kBlockDocuments = PYCHUNK_BLOCK_DOCUMENTS;
 
 // Borders of blocks of consecutive documents.
 std::vector<int64_t> plan_blocks(const Texts& texts) {

@@ -1,17 +1,21 @@
 // What the fuzz targets share: options read from the head of an input, a small encoder, and checks that end the process
 // with what was expected.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dispatch.h"
+#include "hash.h"
 #include "measure.h"
 #include "pipeline.h"
 #include "text.h"
@@ -41,15 +45,25 @@ class Input {
   Input(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < kHead && i < size; ++i) head_[i] = data[i];
     if (size > kHead) bytes_.assign(reinterpret_cast<const char*>(data) + kHead, size - kHead);
+    hash_ = pychunk::hash128({reinterpret_cast<const char*>(data), size}, 0).low;
   }
   // A number from 0 to below.
   int64_t option(int64_t below) { return next_ < kHead ? head_[next_++] % below : 0; }
   bool flag() { return option(2) != 0; }
+  // True for one input in `n`, by a hash of it, another one at each call: which inputs are asked what would take too
+  // long to ask of all of them. True for all with FUZZ_ALL in the environment, so that an input that is made smaller
+  // goes on being asked.
+  bool one_in(uint64_t n) {
+    static const bool all = std::getenv("FUZZ_ALL") != nullptr;
+    hash_ = hash_ * 6364136223846793005u + 1442695040888963407u;
+    return all || (hash_ >> 33) % n == 0;
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:
   std::array<uint8_t, kHead> head_{};
   size_t next_ = 0;
+  uint64_t hash_ = 0;
   std::string bytes_;
 };
 
@@ -101,9 +115,9 @@ inline const std::vector<std::string>& vocabulary() {
     for (char c = '!'; c <= '~'; ++c)
       if (c < 'A' || c > 'Z') all.emplace_back(1, c), all.push_back(std::string("##") + c);
     for (const char* word :
-         {"the",           "cat",   "cats",   "dog",    "sun",      "is",           "star",    "near",  "one",
-          "two",           "##ing", "##ed",       "##er",     "un",           "##known", "inter", "##national",
-          "\u00e9t\u00e9", "chaud", "\u4e2d", "\u6587", "##\u6587", "\u0434\u0430", "strasse"})
+         {"the",        "cat",           "cats",  "dog",    "sun",    "is",       "star",         "near",
+          "one",        "two",           "##ing", "##ed",   "##er",   "un",       "##known",      "inter",
+          "##national", "\u00e9t\u00e9", "chaud", "\u4e2d", "\u6587", "##\u6587", "\u0434\u0430", "strasse"})
       all.emplace_back(word);
     return all;
   }());
@@ -127,14 +141,10 @@ inline pychunk::Matrix<const int8_t> table() {
   return {values.data(), static_cast<int64_t>(vocabulary().size()), kDim};
 }
 
-// Documents in one buffer.
+// Documents in one buffer that ends where the last one does, so that a read beyond it is seen.
 struct Documents {
-  std::string text;
+  std::vector<char> text;
   std::vector<int64_t> offsets{0};
-  void add(std::string_view document) {
-    text += document;
-    offsets.push_back(static_cast<int64_t>(text.size()));
-  }
   int64_t size() const { return static_cast<int64_t>(offsets.size()) - 1; }
   pychunk::Texts texts() const { return {text.data(), offsets}; }
 };
@@ -142,75 +152,110 @@ struct Documents {
 // The text as documents: cut at bytes 0x1D, at most four.
 inline Documents documents(const std::string& text) {
   Documents out;
+  out.text.reserve(text.size());
   size_t begin = 0;
-  for (int n = 0; n < 3; ++n) {
-    const size_t end = text.find('\x1d', begin);
-    if (end == std::string::npos) break;
-    out.add(std::string_view(text).substr(begin, end - begin));
+  for (int n = 0; begin <= text.size(); ++n) {
+    const size_t end = n < 3 ? std::min(text.find('\x1d', begin), text.size()) : text.size();
+    out.text.insert(out.text.end(), text.data() + begin, text.data() + end);
+    out.offsets.push_back(static_cast<int64_t>(out.text.size()));
     begin = end + 1;
   }
-  out.add(std::string_view(text).substr(begin));
+  out.text.shrink_to_fit();
   return out;
 }
 
-inline pychunk::Inputs inputs(const Documents& documents, const pychunk::Plan& plan, int threads = 1) {
+inline pychunk::Inputs inputs(const Documents& documents, const pychunk::Plan& plan) {
   pychunk::Inputs in;
   in.texts = documents.texts();
   in.plan = &plan;
   in.tokenizer = &tokenizer();
   in.table = table();
-  in.threads = threads;
   return in;
+}
+
+// Document d of the inputs by itself, its text in `text`.
+inline pychunk::Inputs alone(const pychunk::Inputs& in, int64_t d, Documents& text) {
+  const std::string_view own = in.texts[d];
+  text.text.assign(own.begin(), own.end());
+  text.offsets = {0, static_cast<int64_t>(own.size())};
+  pychunk::Inputs out = in;
+  out.texts = text.texts();
+  const auto part = [&](std::span<const int64_t>& offsets) {
+    if (!offsets.empty()) offsets = offsets.subspan(static_cast<size_t>(d), 2);
+  };
+  part(out.vector_offsets), part(out.pair_scores.offsets);
+  return out;
+}
+
+// Rows [from, from + n) of a table are those of another one from `other_from` on, but for the document's number.
+inline bool same_rows(const pychunk::Table& a, int64_t from, const pychunk::Table& b, int64_t other_from, int64_t n) {
+  const auto same = [&](const auto& x, const auto& y, int64_t width = 1) {
+    return n == 0 || std::memcmp(x.data + from * width, y.data + other_from * width,
+                                 static_cast<size_t>(n * width) * sizeof(*x.data)) == 0;
+  };
+  return same(a.chunk, b.chunk) && same(a.start, b.start) && same(a.end, b.end) && same(a.start_byte, b.start_byte) &&
+         same(a.end_byte, b.end_byte) && same(a.chunk_id, b.chunk_id, 32) && same(a.tokens, b.tokens) &&
+         same(a.overlap, b.overlap) && same(a.page, b.page) && same(a.page_end, b.page_end) && same(a.kind, b.kind) &&
+         same(a.score, b.score);
 }
 
 // Chunks [from, to) of a table lie in `text` in order, on its borders, hold what they say, and cover all but white
 // space.
 inline void check_chunks(const pychunk::Table& t, int64_t from, int64_t to, std::string_view text, bool overlapping) {
   const auto white = [&](int64_t begin, int64_t end) { return pychunk::trim(text, begin, end).empty(); };
-  int64_t covered = 0, last_begin = -1, last_end = -1;
+  const auto between = [&](int64_t begin, int64_t end) {
+    return text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  };
+  int64_t covered = 0, last_begin = 0, last_end = 0, last_start = 0;
   for (int64_t i = from; i < to; ++i) {
     const int64_t begin = t.start_byte.data[i], end = t.end_byte.data[i];
     REQUIRE(begin < end && border(text, begin) && border(text, end), i, " ", begin, " ", end);
     REQUIRE(begin >= last_begin && end >= last_end && (overlapping || begin >= covered), i, " ", begin, " ", end);
     REQUIRE(begin <= covered || white(covered, begin), i, " ", covered, " ", begin);
-    const std::string_view piece = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    const std::string_view piece = between(begin, end);
     REQUIRE(piece == std::string_view(t.text.data + t.text_offsets.data[i],
                                       static_cast<size_t>(t.text_offsets.data[i + 1] - t.text_offsets.data[i])),
             i);
-    REQUIRE(t.start.data[i] == characters(text.substr(0, static_cast<size_t>(begin))), i, " ", t.start.data[i]);
+    REQUIRE(t.start.data[i] == last_start + characters(between(last_begin, begin)), i, " ", t.start.data[i]);
     REQUIRE(t.end.data[i] - t.start.data[i] == characters(piece), i, " ", t.end.data[i]);
     const pychunk::Trimmed inside = pychunk::trim(text, begin, end);
     REQUIRE(inside.begin == begin && inside.end == end, i, " has white space at its edges");
     const int64_t before = i > from ? std::max<int64_t>(0, t.end.data[i - 1] - t.start.data[i]) : 0;
     REQUIRE(t.overlap.data[i] == before, i, " ", t.overlap.data[i], " ", before);
-    covered = std::max(covered, end), last_begin = begin, last_end = end;
+    covered = std::max(covered, end), last_begin = begin, last_end = end, last_start = t.start.data[i];
   }
   REQUIRE(white(covered, static_cast<int64_t>(text.size())), "the end is left out from ", covered);
 }
 
-// The table of all documents holds each document's chunks in turn: as the document alone has them.
-inline void check_table(const Documents& all, const pychunk::Plan& plan, bool overlapping) {
-  const pychunk::Table t = pychunk::segment(inputs(all, plan));
+// The table of all documents: it holds each document's chunks in turn, for some inputs the same ones as the document
+// alone has, and the same on two threads.
+inline pychunk::Table checked_table(Input& input, pychunk::Inputs in) {
+  pychunk::Table t = pychunk::segment(in);
+  const bool overlapping = in.plan->overlap > 0;
   int64_t next = 0;
-  for (int64_t d = 0; d < all.size(); ++d) {
+  for (int64_t d = 0; d < in.texts.size(); ++d) {
     int64_t end = next;
     while (end < t.document.size && t.document.data[end] == d) ++end;
-    check_chunks(t, next, end, all.texts()[d], overlapping);
-    if (all.size() > 1) {
-      Documents one;
-      one.add(all.texts()[d]);
-      const pychunk::Table alone = pychunk::segment(inputs(one, plan));
-      REQUIRE(alone.document.size == end - next, "document ", d, " alone has ", alone.document.size, " chunks");
-      for (int64_t i = 0; i < alone.document.size; ++i)
-        REQUIRE(alone.start.data[i] == t.start.data[next + i] && alone.end.data[i] == t.end.data[next + i] &&
-                    alone.kind.data[i] == t.kind.data[next + i] &&
-                    std::equal(alone.chunk_id.data + 32 * i, alone.chunk_id.data + 32 * i + 32,
-                               t.chunk_id.data + 32 * (next + i)),
-                "document ", d, " alone differs at ", i);
+    check_chunks(t, next, end, in.texts[d], overlapping);
+    if (in.texts.size() > 1 && input.one_in(8)) {
+      Documents text;
+      const pychunk::Table own = pychunk::segment(alone(in, d, text));
+      REQUIRE(own.document.size == end - next && same_rows(own, 0, t, next, end - next), "document ", d,
+              " alone differs: ", own.document.size, " chunks, ", end - next);
     }
     next = end;
   }
   REQUIRE(next == t.document.size, "chunks of no document");
+  if (in.texts.size() > 1 && input.one_in(8)) {
+    in.threads = 2;
+    const pychunk::Table two = pychunk::segment(in);
+    REQUIRE(two.document.size == next && same_rows(two, 0, t, 0, next), "on two threads: ", two.document.size,
+            " chunks, on one ", next);
+    REQUIRE(std::equal(t.chunk_vectors.data, t.chunk_vectors.data + t.chunk_vectors.size, two.chunk_vectors.data,
+                       two.chunk_vectors.data + two.chunk_vectors.size),
+            "vectors differ on two threads");
+  }
+  return t;
 }
 
 }  // namespace fuzz

@@ -1,15 +1,43 @@
-// Every method with any options on one to four documents: exact spans, full coverage, the same alone as in a batch.
+// Every method with any options on one to four documents, some with sentence vectors or probabilities from elsewhere:
+// exact spans, full coverage, the same alone as in a batch.
 #include "fuzz.h"
+
+namespace {
+
+// What a caller gives for each sentence: a vector of unit length, and how much it belongs to the one before.
+struct Given {
+  static constexpr int64_t kDim = 4;
+  std::vector<int64_t> vector_offsets{0}, score_offsets{0};
+  std::vector<float> vectors, scores;
+
+  explicit Given(const pychunk::Inputs& in) {
+    const pychunk::SentenceTable sentences = pychunk::split(in);
+    uint32_t state = 1;
+    for (int64_t d = 0; d < in.texts.size(); ++d) {
+      const int64_t begin = sentences.doc_offsets.data[d], end = sentences.doc_offsets.data[d + 1];
+      for (int64_t s = begin; s < end; ++s) {
+        state = (state + static_cast<uint32_t>(sentences.spans.data[2 * s + 1])) * 1664525 + 1013904223;
+        for (int64_t i = 0; i < kDim; ++i) vectors.push_back((state >> (28 + i)) % 2 != 0 ? 0.5f : -0.5f);
+        if (s > begin) scores.push_back(static_cast<float>(state >> 24) / 255);
+      }
+      vector_offsets.push_back(end);
+      score_offsets.push_back(static_cast<int64_t>(scores.size()));
+    }
+  }
+};
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pychunk;
   fuzz::Input input(data, size);
   Plan plan;
-  constexpr Method kMethods[] = {Method::kSentence, Method::kParagraph, Method::kPage, Method::kFixed,
-                                 Method::kSemantic, Method::kCluster,   Method::kPic,  Method::kRecursive};
+  constexpr Method kMethods[] = {Method::kSentence, Method::kParagraph, Method::kPage,
+                                 Method::kFixed,    Method::kSemantic,  Method::kCluster,
+                                 Method::kPic,      Method::kRecursive, Method::kNsp};
   constexpr SummarySource kSources[] = {SummarySource::kMean, SummarySource::kLead, SummarySource::kExtractive,
                                         SummarySource::kRandom, SummarySource::kSentence};
-  plan.method = kMethods[input.option(8)];
+  plan.method = kMethods[input.option(9)];
   plan.wrap = input.flag() ? Wrap::kAuto : Wrap::kOff;
   plan.unit = static_cast<Unit>(input.option(3));
   plan.size = 1 + input.option(60);
@@ -24,6 +52,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plan.chunk_vectors = input.flag();
   plan.sentence_vectors = input.flag();
   if (plan.has_size() && plan.method == Method::kFixed) plan.overlap = input.option(plan.size);
-  fuzz::check_table(fuzz::documents(fuzz::valid(input.bytes())), plan, plan.overlap > 0);
+  const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
+  Inputs in = fuzz::inputs(all, plan);
+  const bool given = input.flag();
+  if (!given && plan.method != Method::kNsp) {
+    fuzz::checked_table(input, in);
+    return 0;
+  }
+  const Given from(in);
+  if (plan.method == Method::kNsp) {
+    plan.window = 1;
+    in.pair_scores = {from.scores, from.score_offsets};
+  }
+  if (given) {
+    in.table = {};
+    in.vectors = {from.vectors.data(), from.vector_offsets.back(), Given::kDim};
+    in.vector_offsets = from.vector_offsets;
+  }
+  fuzz::checked_table(input, in);
   return 0;
 }
