@@ -258,6 +258,30 @@ def test_a_daemon_thread_inside_a_call_does_not_crash_the_end() -> None:
     """)
 
 
+# ---- memory ----
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; glibc keeps what other allocators give back")
+def test_memory_of_a_huge_output_goes_back_when_it_is_dropped() -> None:
+    run(
+        """
+        import os, pychunk
+        def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        segmenter = pychunk.Segmenter("sentence", vectors="sentence", threads=2)
+        texts = ["Cats purr when content. Dogs bark at night. The sun is a star. " * 40] * 9000
+        segmenter(texts[:100])
+        before = resident()
+        out = segmenter(texts)
+        assert out.table.nbytes > 1_000_000_000, out.table.nbytes
+        del out
+        kept = resident() - before  # large blocks of up to 256 MB among them
+        assert kept < 500_000_000, kept  # 1.0 GB where nothing is done about it
+        """,
+        timeout=300,
+    )
+
+
 # ---- interrupts ----
 
 INTERRUPTED = """
