@@ -588,4 +588,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # who asked is gone
+        os._exit(0)
