@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import shutil
 import signal
 import threading
@@ -55,10 +57,15 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 def whole_file(path: Path, aside: Path | None = None) -> Iterator[BinaryIO]:
     """A file to write that takes its name, on the disk, when the block ends; an exception leaves what was there.
 
-    Written ``aside`` until then; the default is a hidden name in the same folder.
+    Written ``aside`` until then; the default is a hidden name in the same folder, from which what killed processes left
+    under such names is removed.
     """
-    aside = aside or path.with_name(f".{path.name}.{os.getpid()}.part")
+    if aside is None:
+        _sweep(path)
+        aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     with new_file(aside) as file:
+        with contextlib.suppress(OSError):  # not every file system locks
+            fcntl.flock(file, fcntl.LOCK_SH)
         yield file
     try:
         os.replace(aside, path)
@@ -67,6 +74,32 @@ def whole_file(path: Path, aside: Path | None = None) -> Iterator[BinaryIO]:
             aside.unlink(missing_ok=True)
         raise
     flush(path.parent)
+
+
+def _sweep(path: Path) -> None:
+    """Removes what was written aside for ``path`` by processes that are gone.
+
+    Of a shared folder another machine's process may be the writer: it is not among this one's, but has the file locked.
+    """
+    own = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.part")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path.parent):
+            found = own.fullmatch(name)
+            if found is None or _runs(int(found[1])):
+                continue
+            with contextlib.suppress(OSError), open(path.with_name(name), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.with_name(name).unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ Each case runs in a process of its own, with the limits that it needs.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import pychunk
+from pychunk.durable import write_text
 
 TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star. ' * 40] * 2000"
 
@@ -280,6 +282,32 @@ def test_memory_of_a_huge_output_goes_back_when_it_is_dropped() -> None:
         """,
         timeout=300,
     )
+
+
+# ---- killed processes ----
+
+
+def test_what_killed_writers_of_an_output_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    script = f"""
+        import os, signal
+        from pathlib import Path
+        from pychunk.durable import whole_file
+        with whole_file(Path({str(tmp_path / "out.parquet")!r})) as file:
+            file.write(b"half"), file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, timeout=60)
+    (left,) = tmp_path.iterdir()
+    gone = left.name.split(".")[-2]
+    others = [f".other.parquet.{gone}.part", f".out.parquet.{os.getppid()}.part", f".out.parquet.{gone}.part.txt"]
+    for name in others:
+        (tmp_path / name).write_bytes(b"another's")
+    write_text(tmp_path / "out.parquet", "whole")
+    assert not left.exists()
+    with left.open("wb") as elsewhere:  # as a process of another machine, with the same number
+        fcntl.flock(elsewhere, fcntl.LOCK_SH)
+        write_text(tmp_path / "out.parquet", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, left.name, "out.parquet"])
 
 
 # ---- interrupts ----
