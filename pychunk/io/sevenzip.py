@@ -9,6 +9,10 @@ from typing import Any, BinaryIO
 
 from .bzip2 import Block
 
+#: Bytes that an archive's dictionary may have: it is allocated as the header says; 7-Zip's strongest takes 256 MB.
+MAX_DICTIONARY = 512 << 20
+_LZMA, _LZMA2, _PPMD = b"\x03\x01\x01", b"\x21", b"\x03\x04\x01"
+
 
 def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
     """The plain bytes of the archive's file in blocks of ``size``, unpacked in a thread as far as they are asked for.
@@ -30,6 +34,13 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
             members = [member for member in archive.list() if not member.is_directory]
             if len(members) != 1:
                 raise OSError(f"the archive holds {len(members)} files, not one: unpack it into a folder")
+            for folder in archive.header.main_streams.unpackinfo.folders if archive.header.main_streams else ():
+                for coder in folder.coders:
+                    if (size_of := _dictionary(coder["method"], coder["properties"] or b"")) > MAX_DICTIONARY:
+                        raise OSError(
+                            f"the archive asks for a dictionary of {size_of:,} bytes; at most {MAX_DICTIONARY:,} are "
+                            "allowed: pipe it in, 7z x -so"
+                        )
             plain, done = max(1, members[0].uncompressed), 0
             for data in _pulled(archive, size):
                 done += len(data)
@@ -38,6 +49,16 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
         raise
     except Exception as error:  # py7zr's own errors, and those of its decompressors
         raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _dictionary(method: bytes, properties: bytes) -> int:
+    """Bytes of memory that a coder's properties ask for; 0 for coders that take little."""
+    if method == _LZMA2 and properties:
+        power = min(properties[0], 40)
+        return (1 << 32) - 1 if power == 40 else (2 | power & 1) << (power // 2 + 11)
+    if method in (_LZMA, _PPMD) and len(properties) >= 5:
+        return int.from_bytes(properties[1:5], "little")
+    return 0
 
 
 def _pulled(archive: Any, size: int) -> Iterator[bytes]:

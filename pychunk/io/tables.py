@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -11,6 +11,8 @@ from .documents import DeadLetter, DeadLetters
 
 #: Text of one table, roughly.
 TABLE_BYTES = 16 << 20
+#: Text of one table at most where a file's rows repeat long values, which it holds once.
+REPEATED_BYTES = 1 << 30
 #: What ends an Arrow stream; streams written before 2019 (Arrow 0.15) have the second half alone.
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -53,12 +55,11 @@ def parquet(
         return
     with opened:
         wanted = _wanted(names, columns, optional)
-        plain = sum(group.total_byte_size for group in groups)
-        rows = max(1, min(8192, TABLE_BYTES * max(1, metadata.num_rows) // max(1, plain)))
         begun = total = 0
         for number, group in enumerate(groups):
             done = begun
             try:
+                rows = _rows_at_once(file, group)
                 # Threads of Arrow's would share two columns, of which one is all the work.
                 found = opened.iter_batches(batch_size=rows, row_groups=[number], columns=wanted, use_threads=False)
                 while (batch := next(found, None)) is not None:
@@ -135,6 +136,27 @@ def _wanted(names: Sequence[str], columns: list[str] | None, optional: Sequence[
     if columns is None or not set(columns) <= set(names):
         return None
     return list(dict.fromkeys([*columns, *(column for column in optional if column in names)]))
+
+
+def _rows_at_once(file: Any, group: Any) -> int:
+    """Rows of a batch: ``TABLE_BYTES`` of average rows, and no more than are bounded if each repeats one long value."""
+    rows = min(8192, TABLE_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size))
+    for chunk in (group.column(i) for i in range(group.num_columns)):
+        if chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page:
+            file.seek(chunk.dictionary_page_offset)
+            rows = min(rows, REPEATED_BYTES // max(1, _page_bytes(file.read(16))))
+    return int(max(1, rows))
+
+
+def _page_bytes(head: bytes) -> int:
+    """The uncompressed size that a page's header names: the second varint in Thrift's compact encoding, a zigzag."""
+    value = shift = 0
+    for byte in head[3:]:  # 0x15, the kind of page, 0x15
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return value >> 1
 
 
 class _Batches:

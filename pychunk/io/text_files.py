@@ -31,7 +31,7 @@ _OTHERS = (
 )
 
 
-def not_text(data: bytes) -> str:
+def not_text(data: bytes | bytearray) -> str:
     """What bytes are that are no text: "a PDF, not text: ..."; "" where nothing speaks against text."""
     for magic, meaning in _OTHERS:
         if data.startswith(magic):
@@ -42,7 +42,7 @@ def not_text(data: bytes) -> str:
     return ""
 
 
-def decoded(data: bytes) -> tuple[str, str, int]:
+def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
     """(text without a byte order mark, "", 0), or ("", why it is none, the byte at fault)."""
     if reason := not_text(data):
         return "", reason, 0
@@ -54,19 +54,19 @@ def decoded(data: bytes) -> tuple[str, str, int]:
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
     """A file as one document, named by its path; None where it cannot be decoded. A byte order mark is left out."""
-    held: list[bytes] = []
-    size = read = 0
+    held = bytearray()  # not a list of blocks: they and what they are joined to would be in memory at once
+    read = 0
     for block in blocks:
-        size, read = size + len(block.data), block.bytes_read
+        read = block.bytes_read
         if block.gap:
             return None
-        if size > MAX_BYTES:
-            dead_letters(DeadLetter(file, "whole file", f"longer than {MAX_BYTES:,} bytes", held[0][:EXCERPT_BYTES]))
+        held += block.data
+        if len(held) > MAX_BYTES:
+            excerpt = bytes(held[:EXCERPT_BYTES])
+            dead_letters(DeadLetter(file, "whole file", f"longer than {MAX_BYTES:,} bytes", excerpt))
             return None
-        held.append(block.data)
-    data = b"".join(held)
-    text, reason, at = decoded(data)
+    text, reason, at = decoded(held)
     if reason:
-        dead_letters(DeadLetter(file, "whole file", reason, data[at:][:EXCERPT_BYTES]))
+        dead_letters(DeadLetter(file, "whole file", reason, bytes(held[at : at + EXCERPT_BYTES])))
         return None
-    return Document(file, text, file, (), len(data), read)
+    return Document(file, text, file, (), len(held), read)

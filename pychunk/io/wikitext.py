@@ -8,7 +8,7 @@ its length. What is not balanced loses its marks and keeps its text, and nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html.entities import html5
 
 from .wiki_templates import Arguments, render
@@ -90,6 +90,9 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
 _TEX_MARKS = re.compile(r"([{}\[|])(?=[{}\[|])|(\])(?=\])")
+
+#: Lines, and letters of them, that are objects at once: a page of two-letter lines would take 50 times its bytes.
+_HELD_LINES, _HELD_LETTERS = 4096, 1 << 16
 
 #: A template's arguments to its text; see ``wiki_templates``.
 Template = Callable[[Arguments], str]
@@ -393,9 +396,13 @@ def _entity(match: re.Match[str]) -> str:
 
 def _lines(text: str) -> str:
     """Headings, paragraphs and list items on lines of their own; entities decoded."""
+    done: list[str] = []
     out: list[str] = []
     last = ""  # what the line before was: "" blank, "=" heading, "-" list item, "p" paragraph
-    for raw in text.split("\n"):
+    for raw in _split(text):
+        if len(out) > _HELD_LINES:
+            done.append("\n".join(out[:-1]))
+            del out[:-1]
         line = raw.strip(" \t\xa0")
         if "''" in line:
             line = _unquoted(line).strip(" \t\xa0")
@@ -432,12 +439,22 @@ def _lines(text: str) -> str:
                 out.append("")
             out.append(line)
         last = "p"
-    joined = "\n".join(out).replace("\n" + _GOES_ON, " ")
+    joined = "\n".join([*done, *out]).replace("\n" + _GOES_ON, " ")
+    done.clear()
     joined = _entities(joined).replace("\xa0", " ").replace("\t", " ")
     joined = _SPACES.sub(" ", joined)
     if _BREAK in joined:
         joined = _BREAKS.sub("\n", joined)
     return _BLANK_LINES.sub("\n\n", joined).strip()
+
+
+def _split(text: str) -> Iterator[str]:
+    """The lines of a text, a part of them at a time: each is an object, of some 60 bytes more than its letters."""
+    begin = 0
+    while (end := text.find("\n", begin + _HELD_LETTERS)) >= 0:
+        yield from text[begin:end].split("\n")
+        begin = end + 1
+    yield from text[begin:].split("\n")
 
 
 def _unquoted(line: str) -> str:
