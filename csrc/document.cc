@@ -212,15 +212,15 @@ void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::sp
   }
   int64_t words = 0;
   for (size_t p = 0; p < starts.size(); ++p) {
-    const Trimmed inside = trim(text_, starts[p], p + 1 < starts.size() ? starts[p + 1] : size);
+    const int64_t begin = starts[p], end = p + 1 < starts.size() ? starts[p + 1] : size;
     if (unit == Unit::kCharacters) {
+      const Trimmed inside = trim(text_, begin, end);
       out.low.push_back(characters_before(inside.begin));
       out.high.push_back(characters_before(inside.end));
       continue;
     }
     out.low.push_back(words);
-    words +=
-        count_words(text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
+    words += count_words(text_.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
     out.high.push_back(words);
   }
 }

@@ -93,7 +93,17 @@ void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begi
 // Puts words together from normalised characters, each of which stands for bytes [begin, end) of the text.
 class WordBuffer {
  public:
-  WordBuffer(const Rules& rules, Output& out) : rules_(rules), out_(out) {}
+  struct Source {
+    size_t begin, end;
+  };
+  // Where the word is put together; kept from one use to the next.
+  struct Memory {
+    std::vector<uint8_t> bytes;
+    std::vector<Source> sources;  // of each byte
+  };
+
+  WordBuffer(const Rules& rules, Output& out, Memory& memory)
+      : rules_(rules), out_(out), bytes_(memory.bytes), sources_(memory.sources) {}
 
   void add(Character kind, uint32_t code_point, size_t begin, size_t end) {
     switch (kind.kind()) {
@@ -115,8 +125,8 @@ class WordBuffer {
     end_ = end;
     if (++characters_ > rules_.max_characters) return;
     if (size_ + kKeyBytes > bytes_.size()) {
-      bytes_.resize(std::max<size_t>(64, 2 * bytes_.size()));
-      sources_.resize(bytes_.size());
+      sources_.resize(std::max<size_t>(64, 2 * bytes_.size()));
+      bytes_.resize(sources_.size());
     }
     const uint32_t length = encode_utf8(code_point, bytes_.data() + size_);
     for (uint32_t i = 0; i < length; ++i) sources_[size_ + i] = {begin, end};
@@ -150,14 +160,10 @@ class WordBuffer {
     return rules_.words.find(rules_.words.home(key), key);
   }
 
-  struct Source {
-    size_t begin, end;
-  };
   const Rules& rules_;
   Output& out_;
-  // Empty until a word needs them: most calls are on a few words of plain text.
-  std::vector<uint8_t> bytes_;
-  std::vector<Source> sources_;  // of each byte
+  std::vector<uint8_t>& bytes_;
+  std::vector<Source>& sources_;
   size_t characters_ = 0, size_ = 0, begin_ = 0, end_ = 0;
   bool has_nul_ = false;
 };
@@ -199,6 +205,48 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
   }
   word.finish();
 }
+
+// What encode() works with. A thread keeps it: to count the tokens of a chunk, new memory took longer than its text.
+struct Scratch {
+  std::vector<uint64_t> breaks;
+  std::vector<uint8_t> copy;
+  std::vector<uint32_t> starts, ends;
+  std::vector<int32_t> tile_ids;
+  std::vector<int64_t> tile_spans;
+  WordBuffer::Memory word;
+
+  void fit(size_t size, bool spans) {
+    if (copy.size() < size + 64) {
+      starts.resize(size + 64);
+      ends.resize(size + 64);
+      tile_ids.resize(size + 64);
+      copy.resize(size + 64);  // last, as it tells how long the others are, also where memory ran out
+    }
+    if (spans && tile_spans.size() < 2 * size) tile_spans.resize(2 * size);
+  }
+};
+
+// A function of its own, as the compiler would ask for the address of a thread's variable wherever it is used.
+[[gnu::noinline]] Scratch& thread_scratch() {
+  thread_local Scratch scratch;
+  return scratch;
+}
+
+// The thread's, for a scope; what a tile without white space took is given back at its end.
+class Borrowed {
+ public:
+  ~Borrowed() {
+    if (scratch_.starts.size() > kMost || scratch_.word.sources.size() > kMost) scratch_ = {};
+  }
+  Borrowed() = default;
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Scratch& get() const { return scratch_; }
+
+ private:
+  static constexpr size_t kMost = size_t{1} << 20;
+  Scratch& scratch_ = thread_scratch();
+};
 
 bool needs_normalising(const uint8_t* copy, size_t size) {
   return std::any_of(copy, copy + size, [](uint8_t c) { return c >= 0x80; });
@@ -242,25 +290,16 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
   const size_t text_end = static_cast<size_t>(bounds[n]);
   const size_t longest_key = std::min(kKeyBytes, rules.max_characters);
 
-  std::vector<uint64_t> breaks;
-  std::vector<uint8_t> copy;
-  std::vector<uint32_t> starts, ends;
-  std::vector<int32_t> tile_ids;
-  std::vector<int64_t> tile_spans;
+  const Borrowed borrowed;
+  auto& [breaks, copy, starts, ends, tile_ids, tile_spans, word_memory] = borrowed.get();
   Output out{nullptr, nullptr, 0, long_words, 0};
-  WordBuffer word(rules, out);
+  WordBuffer word(rules, out, word_memory);
 
   size_t next_break = 0, next_span = 0;
   for (size_t tile = static_cast<size_t>(bounds[0]); tile < text_end;) {
     checkpoint();
     const size_t tile_stop = tile_end(data, tile, text_end), size = tile_stop - tile;
-    if (copy.size() < size + 64) {
-      copy.resize(size + 64);
-      starts.resize(size + 64);
-      ends.resize(size + 64);
-      tile_ids.resize(size);
-      if (byte_spans != nullptr) tile_spans.resize(2 * size);
-    }
+    borrowed.get().fit(size, byte_spans != nullptr);
     out = {tile_ids.data(), byte_spans != nullptr ? tile_spans.data() : nullptr, 0, long_words, ids.size()};
     breaks.assign(size / 64 + 1, 0);
     for (; next_break <= n && static_cast<size_t>(bounds[next_break]) < tile_stop; ++next_break) {

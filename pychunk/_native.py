@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import weakref
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,7 +141,7 @@ def _arguments(request: Request) -> _core.Arguments:
     return _core.Arguments(
         request.text,
         request.offsets,
-        asdict(request.plan),
+        vars(request.plan),
         fallback=_fallback(request.encoder),
         first_row=request.first_row,
         # A foreign tokenizer is called under the GIL, and uses the cores itself.
@@ -197,7 +196,7 @@ def thresholds(
 
     NaN for a document without scores, and for thresholds that are not for scores (gradient).
     """
-    return _core.thresholds(asdict(plan), _contiguous(scores, np.float32), _contiguous(offsets, np.int64), threads)
+    return _core.thresholds(vars(plan), _contiguous(scores, np.float32), _contiguous(offsets, np.int64), threads)
 
 
 def sentence_table(

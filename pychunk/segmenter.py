@@ -320,15 +320,15 @@ class Segmenter:
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
         models = tuple(self.models.metadata(own_vectors).items())
         # The engine knows no titles: to it they are given summaries.
-        plan = self.plan.with_(summary=getattr(self.method, "summary", self.plan.summary))
-        return _metadata(plan, models, os.environ.get("PYCHUNK_BACKEND", "native"))
+        summary = getattr(self.method, "summary", self.plan.summary)
+        return _metadata(self.plan, summary, models, os.environ.get("PYCHUNK_BACKEND", "native"))
 
 
 @functools.lru_cache(maxsize=64)
-def _metadata(plan: Plan, models: tuple[tuple[str, str], ...], backend: str) -> dict[bytes, bytes]:
+def _metadata(plan: Plan, summary: str, models: tuple[tuple[str, str], ...], backend: str) -> dict[bytes, bytes]:
     facts = {
         "method": plan.method,
-        "options": {key: value for key, value in vars(plan).items() if key != "method"},
+        "options": {key: value for key, value in vars(plan.with_(summary=summary)).items() if key != "method"},
         **dict(models),
         "backend": backend,
         "pychunk": _native.version,

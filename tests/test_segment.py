@@ -133,7 +133,8 @@ def test_an_impossible_instruction_set_raises() -> None:
 
 def test_articles_are_exact(articles: list[str]) -> None:
     for method in PLAIN:
-        check_exact(articles[:50], pychunk.segment(articles[:50], method))
+        some = articles[: 2 if method == "nsp" else 50]  # a transformer reads pairs for minutes
+        check_exact(some, pychunk.segment(some, method))
 
 
 TEXT = "Cats purr. Dogs bark at night. The sun is a star. Stars burn hydrogen. Both sleep a lot."
