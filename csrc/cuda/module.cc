@@ -377,7 +377,7 @@ PYBIND11_MODULE(_cuda, m) {
   m.def(
       "synchronize",
       [](uint64_t stream, int device) {
-        const Unlocked unlocked;
+        const pychunk::Unlocked unlocked;
         const OnDevice scope(device);
         PYCHUNK_CUDA(cudaStreamSynchronize(stream_of(stream)));
       },
