@@ -10,7 +10,6 @@ rounds in which the sizes take turns, so that others on the machine do not count
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import math
 import os
@@ -127,19 +126,10 @@ def entries(folder: str) -> list[Entry]:
 
 
 def seconds(entry: Entry, given: Any) -> float:
-    """Of the process itself: what the system takes for new pages depends on who else wants memory.
-
-    Without Python's garbage collector, which looks at all objects each time their number has grown: 50,000 letters of
-    an unclosed <doc> took 2.07 to 2.31 times as long at twice the size with it, and 1.66 to 1.96 without.
-    """
-    gc.collect()
-    gc.disable()
-    try:
-        begun = os.times().user
-        entry.run(given)
-        return os.times().user - begun
-    finally:
-        gc.enable()
+    """Of the process itself: what the system takes for new pages depends on who else wants memory."""
+    begun = os.times().user
+    entry.run(given)
+    return os.times().user - begun
 
 
 def measured(entry: Entry, rounds: int) -> tuple[int, float, float]:
