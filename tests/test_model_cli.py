@@ -87,7 +87,7 @@ def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pyt
 
     monkeypatch.setattr(hub, "hf_hub_download", nothing)
     monkeypatch.setattr(catalogue.socket, "create_connection", unreachable)
-    monkeypatch.setattr(catalogue.urllib.request, "getproxies", dict)
+    monkeypatch.setattr("urllib.request.getproxies", dict)
     out = RUN.invoke(app, ["model", "get", "minilm"])
     assert out.exit_code == 2
     assert asked == [True]  # the hub's own package tries again for half a minute

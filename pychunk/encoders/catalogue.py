@@ -6,8 +6,6 @@ import base64
 import functools
 import json
 import socket
-import urllib.parse
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,6 +97,9 @@ def decode_vector(text: str) -> npt.NDArray[np.float32]:
 
 def _check_connection() -> None:
     """OSError within seconds where the hub cannot be reached: its own package tries again for half a minute."""
+    import urllib.parse
+    import urllib.request  # here, for it loads ssl, http and email: a tenth of the import of pychunk
+
     from huggingface_hub import constants
 
     if urllib.request.getproxies():
