@@ -312,6 +312,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
     const Vocabulary::Slot* slots[kAhead];
     WordKey keys[kAhead];
     for (size_t first = 0; first < words; first += kAhead) {
+      checkpoint_each(static_cast<int64_t>(first / kAhead), 4096);  // a tile without white space is as long as the text
       const size_t count = std::min(kAhead, words - first);
       for (size_t i = 0; i < count; ++i) {
         const uint32_t start = starts[first + i];

@@ -346,7 +346,7 @@ INTERRUPTED = """
         ("cluster", {"max_tokens": 10_000}, "sentence * 100_000", "__call__"),
         ("semantic", {"window": 1_000_000}, "sentence * 200_000", "__call__"),
         ("semantic", {"window": 1000}, "[sentence * 100_000] * 2", "fit"),
-        ("recursive", {"size": 100}, "'中文没有空格' * 10_000_000", "__call__"),
+        ("recursive", {"size": 100}, "('中文没有空格' * 10 + ' ') * 1_000_000", "__call__"),
         ("sentence", {"vectors": "sentence"}, "sentence * 300_000", "__call__"),
     ],
 )
