@@ -29,7 +29,7 @@ class FolderLock:
     def take(self) -> bool:
         """Whether the lock is this process's now; False where another process, or another lock here, has it."""
         with _forks:
-            self._file = open(self.path, "ab")  # noqa: SIM115 (held until it is released)
+            self._file = self.path.open("ab")
             _all.add(self)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

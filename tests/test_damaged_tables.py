@@ -21,7 +21,7 @@ N = 40
 
 def read(path: Path, **options: object) -> tuple[list[dict], list[DeadLetter]]:
     letters: list[DeadLetter] = []
-    source = open_source(path, dead_letters=letters.append, **options)  # type: ignore[arg-type]
+    source = open_source(path, dead_letters=letters.append, **options)
     return [row for batch in source for row in batch.table.to_pylist()], letters
 
 

@@ -224,8 +224,14 @@ def test_flat_search_of_real_text_is_brute_force(
         few = {"where": {"number": [3, 4], "parity": "odd"}}
         assert_equal_to(reference, index, questions, 10, **few, keep=lambda row: row["number"] == 3)
         expression = (pc.field("number") > 6) & pc.starts_with(pc.field("id"), "a1")
-        kept = lambda row: row["number"] > 6 and row["id"].startswith("a1")  # noqa: E731
-        assert_equal_to(reference, index, questions, 10, where=expression, keep=kept)
+        assert_equal_to(
+            reference,
+            index,
+            questions,
+            10,
+            where=expression,
+            keep=lambda row: row["number"] > 6 and row["id"].startswith("a1"),
+        )
         assert_equal_to(
             reference, index, questions, 50, ids=["a7", "a9", "?"], keep=lambda row: row["id"] in ("a7", "a9")
         )
@@ -683,9 +689,9 @@ def test_relevance_is_the_logit_or_the_second_class_over_the_first(classes: int)
 
     if classes == 3:
         with pytest.raises(ValueError, match="here sorts pairs into 3 classes"):
-            rerank.scores(Model(), ["q"], [["a", "b"]])  # type: ignore[arg-type]
+            rerank.scores(Model(), ["q"], [["a", "b"]])
     else:
-        found = rerank.scores(Model(), ["q"], [["a", "b"]])  # type: ignore[arg-type]
+        found = rerank.scores(Model(), ["q"], [["a", "b"]])
         assert [each.tolist() for each in found] == [[0, 1] if classes == 1 else [1, 5]]
 
 

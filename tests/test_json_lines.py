@@ -69,7 +69,7 @@ def reference_row(line: str, wanted: list[str]) -> list[tuple[str, str] | None]:
     if deepest > 512 or line.strip(" \t")[:1] != "{":
         raise ValueError
     options = {"parse_constant": refuse, "parse_float": Number, "parse_int": Number, "object_pairs_hook": list}
-    pairs = json.loads(line, **options)  # type: ignore[arg-type]
+    pairs = json.loads(line, **options)
     kept: list[tuple[str, str] | None] = []
     for key in wanted:
         values = [value for name, value in pairs if name == key]
@@ -182,7 +182,7 @@ def fine(value: tuple[str, str] | None) -> bool:
 
 def read(path: Path, **options: object) -> tuple[list[dict], list[DeadLetter]]:
     letters: list[DeadLetter] = []
-    source = open_source(path, dead_letters=letters.append, **options)  # type: ignore[arg-type]
+    source = open_source(path, dead_letters=letters.append, **options)
     return [row for batch in source for row in batch.table.to_pylist()], letters
 
 

@@ -54,7 +54,7 @@ def write(folder: Path, data: bytes, name: str = "dump.xml.bz2") -> str:
 
 def read(path: str, **options: object) -> tuple[list[dict], list[DeadLetter]]:
     letters: list[DeadLetter] = []
-    source = open_source(path, dead_letters=letters.append, **options)  # type: ignore[arg-type]
+    source = open_source(path, dead_letters=letters.append, **options)
     return rows(source), letters
 
 
@@ -401,7 +401,7 @@ def test_huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _limited(original: object, size: int) -> object:
-    return lambda self, file, dead_letters, _: original(self, file, dead_letters, size)  # type: ignore[operator]
+    return lambda self, file, dead_letters, _: original(self, file, dead_letters, size)
 
 
 @settings(max_examples=60, deadline=None)

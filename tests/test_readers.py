@@ -43,7 +43,7 @@ Only text.
 
 def read(path: str | Path, **options: object) -> tuple[list[dict], list[DeadLetter]]:
     letters: list[DeadLetter] = []
-    source = open_source(path, dead_letters=letters.append, **options)  # type: ignore[arg-type]
+    source = open_source(path, dead_letters=letters.append, **options)
     return [row for batch in source for row in batch.table.to_pylist()], letters
 
 
@@ -123,7 +123,7 @@ LINES = [
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_broken_line_ends_nothing(tmp_path: Path, pack: object, end: bytes) -> None:
     path = tmp_path / "in.jsonl.x"
-    path.write_bytes(pack(end.join(LINES)))  # type: ignore[operator]
+    path.write_bytes(pack(end.join(LINES)))
     found, letters = read(path, column="text", kind="jsonl")
     assert [(row["id"].rpartition("#")[2], row["text"]) for row in found] == [
         ("1", "a"), ("6", "b"), ("10", "f"), ("12", "g")
@@ -263,7 +263,7 @@ def test_folders_of_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, pack: object) -> None:
     def given_(data: bytes) -> None:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(data))))  # type: ignore[operator]
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(data))))
 
     given_(b'{"text": "a"}\n')
     assert texts(read("-")[0]) == ['{"text": "a"}\n']
@@ -342,7 +342,7 @@ def test_errors_name_the_kinds(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     for path, options in ((tmp_path / "a.bin", {}), (tmp_path, {}), (tmp_path, {"kind": "pdf"})):
         with pytest.raises(ValueError, match=".*".join(list(KINDS)[:3])):
-            open_source(path, **options)  # type: ignore[arg-type]
+            open_source(path, **options)
     (tmp_path / "a.txt").touch()
     (tmp_path / "a.jsonl").touch()
     with pytest.raises(ValueError, match=r"several kinds \(jsonl, text\)"):

@@ -116,7 +116,7 @@ def test_threads_beyond_the_cpus_end_when_they_are_idle() -> None:
 @pytest.mark.parametrize("threads", [0, -1, 1025, 2**31, 2**70, True, 1.0, "2"])
 def test_threads_are_a_number_from_1_to_1024(threads: object) -> None:
     with pytest.raises(ValueError, match=r"threads must be a whole number of at (least 1|most 1024); got"):
-        pychunk.Segmenter("sentence", threads=threads)  # type: ignore[arg-type]
+        pychunk.Segmenter("sentence", threads=threads)
 
 
 # ---- forks ----

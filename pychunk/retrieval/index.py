@@ -187,6 +187,9 @@ class Index:
 
     @property
     def _contents(self) -> Contents:
+        return self._require_open()
+
+    def _require_open(self) -> Contents:
         if self._open is None:
             raise ValueError(f"the index {str(self.path)!r} is closed: pychunk.Index.open opens it again")
         return self._open
@@ -295,7 +298,7 @@ class Index:
             )
 
     def __enter__(self) -> Index:
-        self._contents  # noqa: B018 - a closed index raises
+        self._require_open()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import json
 import os
 import pickle
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -124,7 +126,7 @@ def differing(wanted: dict[str, bytes], found: dict[str, bytes]) -> str:
     return ", ".join(name for name in sorted({*wanted, *found}) if wanted.get(name) != found.get(name))
 
 
-class Work:
+class Work(ABC):
     """What is done under a fault: from ``state`` 0, steps that each end with a state that is on the disk.
 
     Attributes:
@@ -138,12 +140,13 @@ class Work:
     def __init__(self, folder: Path, options: dict[str, Any]) -> None:
         self.folder, self.options = folder, options
 
+    @abstractmethod
     def prepare(self) -> None:
-        """State 0."""
+        """Writes state 0."""
 
+    @abstractmethod
     def run(self, tell: Callable[[int], None], begun: int = 0) -> None:
         """All steps after state ``begun``; tells the number of each state that is reached."""
-        raise NotImplementedError
 
     def survive(self) -> None:
         """All steps, where the disk may fail once: what fails is done again once the disk is mended."""
@@ -153,9 +156,9 @@ class Work:
             DISK.mend()
             self.run(lambda state: None, self.check(None))
 
+    @abstractmethod
     def check(self, possible: set[int] | None) -> int:
         """The state that is on the disk, which is whole, and one of those possible."""
-        raise NotImplementedError
 
     def found(self) -> dict[str, bytes]:
         return contents(self.folder)
@@ -557,11 +560,12 @@ def tried(scratch: Path, unbroken: Unbroken, case: dict[str, Any]) -> dict[str, 
 
 def _warm(scratch: Path) -> None:
     import pychunk
-    from pychunk.encoders import model_dir  # noqa: F401
-    from pychunk.ingest import ingest, run, shards  # noqa: F401
-    from pychunk.io import open_source, readers, writers  # noqa: F401
+    from pychunk.ingest import run, shards
+    from pychunk.io import open_source
     from pychunk.retrieval import contents as contents_
 
+    for late in ("pychunk.encoders.model_dir", "pychunk.io.readers", "pychunk.io.writers"):
+        importlib.import_module(late)  # a case would import it under its fault, and each fork anew
     for kind in ("flat", "hnsw"):  # what is loaded once is loaded before the forks
         work = Indexing(scratch / kind, {"kind": kind, "vectors": "sentence", "script": [["save"]]})
         work.folder.mkdir()
