@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
     from pychunk._device import Device
 
 
@@ -39,6 +43,52 @@ def articles(data: Path) -> list[str]:
     pq = pytest.importorskip("pyarrow.parquet")
     file = pq.ParquetFile(data / "wiki" / "articles.parquet")
     return next(file.iter_batches(batch_size=300, columns=["text"])).column("text").to_pylist()
+
+
+@pytest.fixture(scope="session")
+def article_chunks(articles: list[str]) -> pa.Table:
+    """Chunks of 200 articles with both vectors and two columns of metadata, for an index."""
+    import pyarrow as pa
+    from index_reference import chunks_of
+
+    texts = [text[:2000] for text in articles[:200]]
+    table = chunks_of(texts, "both", [f"a{i}" for i in range(200)], "fixed", size=60, unit="words")
+    document = table["document"].to_numpy()
+    table = table.append_column("number", pa.array(document % 10))
+    return table.append_column("parity", pa.array(np.array(["even", "odd"])[document % 2]))
+
+
+@pytest.fixture(scope="session")
+def questions(articles: list[str]) -> list[str]:
+    """Sentences of articles, among the article chunks and not."""
+    import pychunk
+
+    return [text[a:b].strip() for text in articles[150:250:12] for a, b in pychunk.sentences(text)[0][3:4]] + ["the of"]
+
+
+@pytest.fixture
+def saved_index(tmp_path: Path) -> Path:
+    """The folder of a small index, from which a document has been removed."""
+    from index_reference import PETS, chunks_of
+
+    from pychunk.retrieval.index import Index
+
+    with Index.create(tmp_path / "saved", kind="hnsw") as index:
+        index.add(chunks_of(PETS, ids=["a", "b", "c"]))
+        index.remove(["c"])
+        index.save()
+    return tmp_path / "saved"
+
+
+@pytest.fixture(scope="module")
+def one_faiss_thread() -> Iterator[None]:
+    """So small tasks take longer on several threads of a busy machine."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    yield
+    faiss.omp_set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,133 @@
+"""What an index refuses, it names, with what was expected and what came."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+pytest.importorskip("faiss")
+
+from index_reference import PETS, chunks_of
+
+import pychunk
+from pychunk.retrieval.index import Index
+
+pytestmark = pytest.mark.usefixtures("one_faiss_thread")
+
+
+def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Path, tiny_encoder: Path) -> None:
+    with Index.open(saved_index) as index:
+        with pytest.raises(ValueError, match=r"vectors are of encoder.*segment with the index's encoder"):
+            index.add(pychunk.segment(PETS, "sentence", vectors="sentence", encoder=tiny_encoder))
+        with pytest.raises(ValueError, match=r"no sentence vectors.*segment with vectors='sentence'.*encode_chunks"):
+            index.add(pychunk.segment(PETS, "sentence", vectors="chunk"))
+        with pytest.raises(ValueError, match="vectors are of encoder"):
+            index.add(pychunk.segment("A.", "sentence", vectors="sentence", sentence_vectors=np.ones((1, 256))))
+        with pytest.raises(ValueError, match="missing: chunk_id"):
+            index.add(chunks_of(PETS).table.drop_columns(["chunk_id"]))
+        with pytest.raises(TypeError, match="takes chunks as segment"):
+            index.add(["A text."])
+        table = chunks_of(PETS, ids=["a", "b", "c"]).table
+        for name in ("text", "id"):
+            nulls = pa.array([None, *table[name].to_pylist()[1:]])
+            with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; 1"):
+                index.add(table.set_column(table.column_names.index(name), name, nulls))
+        with pytest.raises(ValueError, match=r"do not go with those in the index.*cast"):
+            index.add(chunks_of(PETS, ids=[1, 2, 3]))
+        with pytest.raises(ValueError, match="metadata 'text': the chunks have a column of that name"):
+            index.add(table, metadata={"text": ["a", "b", "c"]})
+        with pytest.raises(ValueError, match="metadata 'n' has 1 values, and there are at least 3 documents"):
+            index.add(table, metadata={"n": [1]})
+        assert len(index) == 4
+        index.add(table)
+        assert len(index) == 5
+    with pytest.raises(ValueError, match=r"holds vectors of encoder 'static'.*open with the encoder that made them"):
+        Index.open(saved_index, encoder=tiny_encoder)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "fuzzy"}, "mode must be 'dense', 'sparse' or 'hybrid'"),
+        ({"fusion": "sum"}, "fusion must be 'score' or 'rrf'"),
+        ({"k": 0}, "k must be a whole number of at least 1; got 0"),
+        ({"k": True}, "k must be a whole number"),
+        ({"where": {"colour": "red"}}, "where names the column 'colour'; the index has document, id"),
+        (
+            {"where": pc.field("colour") == 1},
+            r"where cannot be applied.*colour.*the index has the columns document, id",
+        ),
+        ({"where": {"chunk": "first"}}, "where: the column 'chunk' is int64, and got 'first'"),
+        ({"where": {"chunk": 2**70}}, "where: the column 'chunk' is int64, and got 1180591620717411303424"),
+        ({"where": {"chunk": {"$gte": 1}}}, r"'chunk' must be .* where=pyarrow\.compute\.field\('chunk'\) >= 2015"),
+        ({"query_vectors": [1.0, 2.0]}, r"query_vectors must be float\[1, 256\]"),
+        ({"query_vectors": np.ones((1, 1, 256))}, r"query_vectors must be float\[1, 256\]; got \(1, 1, 256\)"),
+        ({"query_vectors": np.full((1, 256), np.nan)}, "query_vectors must be finite; row 0 has NaN"),
+        ({"query_vectors": np.full((1, 256), np.inf)}, "query_vectors must be finite; row 0 has NaN or infinity"),
+        ({"k": 2**64}, "k must be a whole number"),
+        ({"weight": float("nan")}, "weight must be a finite number of at least 0; got nan"),
+        ({"weight": -1}, "weight must be a finite number of at least 0; got -1"),
+        ({"blend": 2}, "blend must be a finite number from 0 to 1; got 2"),
+        ({"depth": -5}, "depth must be a whole number of at least 1; got -5"),
+        ({"expand": -1}, "expand must be a whole number of at least 0; got -1"),
+        ({"threads": 0}, "threads must be a whole number of at least 1; got 0"),
+    ],
+)
+def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], message: str, saved_index: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        Index.open(saved_index).search("cats", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "tree"}, "kind must be one of 'auto', 'flat', 'hnsw', 'ivfpq'; got 'tree'"),
+        ({"vectors": "word"}, "vectors must be one of 'sentence', 'chunk', 'both'"),
+        ({"dtype": "int8"}, "dtype must be one of"),
+        ({"terms": "letters"}, "terms must be one of"),
+        ({"stemmer": "klingon"}, "stemmer must be one of .*english"),
+        ({"encoder": None}, "with encoder=None the width of the vectors must be given: dim="),
+    ],
+)
+def test_options_of_an_index_out_of_range_are_named(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        Index.create(tmp_path / "x", **options)
+    assert not (tmp_path / "x").exists()
+
+
+def test_remove_takes_a_list_of_one_kind(saved_index: Path) -> None:
+    with Index.open(saved_index) as index:
+        uses: list[Callable[..., Any]] = [index.remove, lambda ids: index.search("cats", ids=ids)]
+        for use in uses:
+            with pytest.raises(TypeError, match="ids must be a list of ids; got the single 'a'"):
+                use("a")
+            with pytest.raises(TypeError, match="ids must be a list of ids; got the single 25"):
+                use(25)
+            for missing in (None, float("nan")):
+                with pytest.raises(TypeError, match="ids must not be null; row 1 is"):
+                    use(["a", missing])
+        with pytest.raises(ValueError, match="ids or chunk_ids"):
+            index.remove()
+        with pytest.raises(TypeError, match="chunk_ids must not be null; row 0 is None"):
+            index.remove(chunk_ids=[None])
+        assert len(index) == 4
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (5, "queries must be a list of texts, or one text; got the single 5"),
+        (b"cats", "queries must be a list of texts, or one text; got the single b'cats'"),
+        ([None], "queries must be texts; row 0 is None"),
+        (["cats", 1.5], "queries must be texts; row 1 is 1.5"),
+    ],
+)
+def test_queries_that_are_no_texts_are_named(queries: Any, message: str, saved_index: Path) -> None:
+    with pytest.raises(TypeError, match=message):
+        Index.open(saved_index).search(queries)
+    with pytest.raises(TypeError, match=message):
+        Index.open(saved_index).rank(queries)

@@ -1,0 +1,183 @@
+"""An index's folder: damage is noticed and named, one writer at a time, readers see whole states."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("faiss")
+
+from index_reference import chunks_of
+
+from pychunk.retrieval import store as store_module
+from pychunk.retrieval.index import Index
+from pychunk.retrieval.store import Store
+
+pytestmark = pytest.mark.usefixtures("one_faiss_thread")
+
+
+def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_index: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"holds an index already: Index\.open"):
+        Index.create(saved_index)
+    with pytest.raises(ValueError, match=r"holds no index.*Index\.create"):
+        Index.open(tmp_path / "nowhere")
+    manifest = json.loads((saved_index / "manifest.json").read_text())
+    (saved_index / "manifest.json").write_text(json.dumps({**manifest, "schema": 99, "pychunk": "9.9"}))
+    with pytest.raises(ValueError, match=r"written by pychunk 9\.9.*index version 99.*pip install -U pychunk"):
+        Index.open(saved_index)
+
+
+def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -> None:
+    files = [
+        path for path in sorted(saved_index.rglob("*")) if path.is_file() and path.name not in ("lock", "manifest.json")
+    ]
+    assert {path.suffix for path in files} == {".arrow", ".bin", ".npy", ".faiss"}
+    assert len(files) == len(Store.files(json.loads((saved_index / "manifest.json").read_text()))) > 9
+    for path in files:
+        whole = path.read_bytes()
+        place = len(whole) // 2
+        for damaged, word in (
+            (whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :], "damaged"),
+            (whole[:-1], "damaged"),
+            (None, "missing"),
+        ):
+            path.unlink()
+            if damaged is not None:
+                path.write_bytes(damaged)
+            with pytest.raises(ValueError, match=f"{path} is {word}: restore it from a copy, or build the index again"):
+                Index.open(saved_index)
+        path.write_bytes(whole)
+    assert len(Index.open(saved_index)) == 4
+
+
+def test_any_changed_byte_of_the_manifest_is_noticed(saved_index: Path) -> None:
+    path = saved_index / "manifest.json"
+    whole = path.read_bytes()
+    for place in range(0, len(whole) - 1, 5):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(ValueError, match=r"manifest\.json is damaged: restore it|upgrade with pip"):
+            Store(saved_index).read(verify=False)
+    for damaged in (b"", b"{}", b"[]", whole[:100]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"manifest\.json is damaged"):
+            Index.open(saved_index)
+
+
+@pytest.mark.parametrize("place", ["parts", "stored", "files"])
+def test_a_manifest_that_names_anything_outside_the_folder_is_refused(place: str, saved_index: Path) -> None:
+    store = Store(saved_index)
+    manifest = store.read()
+    shutil.copytree(saved_index, saved_index.parent / "other")
+    outside = "../other/part-000001"
+    if place == "parts":
+        manifest["parts"][0].update(name=outside, files={})
+    elif place == "stored":
+        manifest["stored"]["sentences"]["file"] = outside + "/../sentences-000001.faiss"
+    else:
+        manifest["files"][outside + "/chunks.arrow"] = [1, 1]
+    manifest["checksum"] = store_module._digest(manifest)
+    (saved_index / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged: it names '\.\./other/"):
+        Index.open(saved_index)
+
+
+def test_a_manifest_of_nested_brackets_is_damaged(saved_index: Path) -> None:
+    (saved_index / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged: restore it"):
+        Index.open(saved_index)
+
+
+# Readers beside a writer
+
+
+def test_a_second_writer_waits_and_readers_do_not(saved_index: Path) -> None:
+    with Index.open(saved_index) as first, Index.open(saved_index) as second:
+        first.remove(["a"])
+        with pytest.raises(ValueError, match=r"another process writes to .*wait for it, or open for reading"):
+            second.add(chunks_of(["x"], ids=["x"]))
+        assert len(second) == 4
+        first.save()
+        first.close()
+        second.add(chunks_of(["x"], ids=["x"]))  # takes up what the first saved
+        assert len(second) == 3
+
+
+READER = """
+import sys
+from pychunk.retrieval.index import Index
+index = Index.open(sys.argv[1])
+print("open", flush=True)
+for line in sys.stdin:
+    if line.strip() == "refresh":
+        print(index.refresh(), index.refresh(), flush=True)
+    else:
+        print([hit.text for hit in index.search("Which animals are there?", k=9)[0]], flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+def test_a_reader_answers_as_when_it_opened_until_it_refreshes(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    writer = Index.create(folder, kind=kind)
+    writer.add(chunks_of(["Cats.", "Dogs."], ids=["a", "b"]))
+    writer.save()
+    before = str([hit.text for hit in writer.search("Which animals are there?", k=9)[0]])
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", READER, str(folder)], cwd=tmp_path, **pipes) as reader:
+
+        def ask(line: str) -> str:
+            print(line, file=reader.stdin, flush=True)
+            return str(reader.stdout.readline()).strip()
+
+        assert reader.stdout.readline() == "open\n"  # and has read nothing but the manifest and names
+        writer.remove(["a", "b"])
+        writer.add(chunks_of(["Birds.", "Fish."], ids=["c", "d"]))
+        writer.save()  # removes what the reader has open
+        writer.remove(["c"])
+        writer.save()
+        assert not (folder / "part-000001").exists()
+        assert ask("search") == before
+        assert ask("refresh") == "True False"
+        assert ask("search") == "['Fish.']"
+        reader.stdin.close()
+        assert reader.wait(20) == 0
+
+
+WRITER = """
+import sys
+import pychunk
+from pychunk.retrieval.index import Index
+with Index.open(sys.argv[1]) as index:
+    for number in range(1, 31):
+        text = " ".join(f"State {number} sentence {i}." for i in range(3))
+        index.add(pychunk.segment([text], "sentence", vectors="sentence", ids=[str(number)]))
+        index.remove([str(number - 3)])
+        index.save()
+"""
+
+
+def test_whoever_opens_while_another_saves_sees_a_whole_state(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    Index.create(folder, kind="hnsw").close()
+    seen_states = set()
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], cwd=tmp_path) as writer:
+        running = True
+        follower = Index.open(folder)
+        while running:
+            running = writer.poll() is None
+            opened = Index.open(folder)
+            follower.refresh()
+            for index in (opened, follower):
+                found = Counter(hit.id for hit in index.search("state", k=99, mode="dense")[0])
+                last = max(map(int, found), default=0)
+                assert found == {str(number): 3 for number in range(max(1, last - 2), last + 1)}
+                assert len(index) == sum(found.values())
+                seen_states.add(last)
+        assert writer.returncode == 0
+    assert max(seen_states) == 30
+    assert len(seen_states) > 2

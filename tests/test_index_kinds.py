@@ -1,0 +1,150 @@
+"""HNSW and IVF-PQ find nearly what brute force finds, and the kind follows the number of vectors."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("faiss")
+
+from index_reference import chunks_of, seen
+
+import pychunk
+from pychunk.retrieval import vectors as vectors_module
+from pychunk.retrieval.index import Index
+
+pytestmark = pytest.mark.usefixtures("one_faiss_thread")
+
+
+@pytest.fixture(scope="module")
+def many(articles: list[str]) -> Iterator[tuple[Path, pa.Table, list[str]]]:
+    """A flat index of a few thousand sentences of real articles, its chunks, and held-out queries."""
+    table = chunks_of([text[:4000] for text in articles[:100]], ids=[f"a{i}" for i in range(100)]).table
+    queries = [text[a:b].strip() for text in articles[200:300] for a, b in pychunk.sentences(text)[0][2:3]]
+    folder = Path(tempfile.mkdtemp())
+    with Index.create(folder / "flat", terms=None, kind="flat") as index:
+        index.add(table)
+        index.save()
+    yield folder / "flat", table, queries
+    shutil.rmtree(folder)
+
+
+def recall(index: Index, flat: Index, queries: list[str], **options: Any) -> float:
+    shares = []
+    for own, exact in zip(*(each.search(queries, k=10, mode="dense", **options) for each in (index, flat))):
+        assert len(own) == len(exact)
+        shares.append(len({hit.chunk_id for hit in own} & {hit.chunk_id for hit in exact}) / len(exact))
+    return float(np.mean(shares))
+
+
+def test_hnsw_finds_nearly_all_and_honours_filters_and_removal(many: Any, tmp_path: Path) -> None:
+    flat_folder, table, queries = many
+    assert table.num_rows > 3000
+    shutil.copytree(flat_folder, tmp_path / "flat")
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:
+        for begin in range(0, table.num_rows, 1500):  # grows by what each save finds new
+            index.add(table.slice(begin, 1500).drop_columns(["id"]))
+            index.save()
+        assert recall(index, flat, queries) > 0.9
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "y", kind="hnsw", terms=None) as index:
+        index.add(table)
+        index.save()
+        gone = [f"a{i}" for i in range(0, 100, 2)]
+        for each in (flat, index):
+            each.remove(gone)
+        assert recall(index, flat, queries) > 0.9
+        assert not {hit.id for own in index.search(queries, k=10, mode="dense") for hit in own} & set(gone)
+        chosen = [f"a{i}" for i in range(40)]
+        assert recall(index, flat, queries, ids=chosen) == 1  # so few are scored one by one
+        index.save()
+        again = Index.open(tmp_path / "y")
+        assert recall(again, flat, queries) > 0.9
+        assert [seen(hits) for hits in again.search(queries, mode="dense")] == [
+            seen(hits) for hits in index.search(queries, mode="dense")
+        ]
+
+
+def test_hnsw_goes_on_until_k_chunks_are_found(tmp_path: Path) -> None:
+    long = " ".join(f"Cats purr {i} times a day." for i in range(300))
+    texts = [long, *(f"The cat number {i} purrs." for i in range(30))]
+    found = []
+    for kind in ("flat", "hnsw"):
+        with Index.create(tmp_path / kind, kind=kind) as index:
+            index.add(chunks_of(texts, method="fixed", size=1 << 20))
+            found.append(
+                [len(index.search("Cats purr 7 times a day.", k=10, mode=mode)[0]) for mode in ("dense", "hybrid")]
+            )
+    assert found == [[10, 10], [10, 10]]
+
+
+def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, tmp_path: Path) -> None:
+    _, table, queries = many
+    with Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:
+        for begin in range(0, 1600, 200):
+            index.add(table.slice(begin, 200))
+            index.search("x", mode="dense")  # ends the part
+        index.save()
+        assert len(list((tmp_path / "x").glob("part-*"))) == 1
+        expected = [seen(hits) for hits in index.search(queries, mode="dense")]
+        assert [seen(hits) for hits in Index.open(tmp_path / "x").search(queries, mode="dense")] == expected
+        name = next((tmp_path / "x").glob("*.faiss")).name
+        held = list(dict.fromkeys(index.table["id"].to_pylist()))
+        index.remove(held[:1])
+        index.save()
+        assert next((tmp_path / "x").glob("*.faiss")).name == name  # no new rows: the same file
+        while len(index) >= 800:
+            index.remove([held.pop()])
+        index.save()
+        assert 5 < index.info["chunks"] == len(index) < 800
+        assert [path.name for path in (tmp_path / "x").glob("*.faiss")] != [name]
+        assert len(index.search("x", mode="dense", k=5)[0]) == 5
+
+
+def test_ivfpq_is_small_and_flat_where_there_is_too_little_to_learn_from(many: Any, tmp_path: Path) -> None:
+    table, queries = many[1].slice(0, 2000), many[2]
+    with Index.create(tmp_path / "x", kind="ivfpq", terms=None) as index:
+        assert index.search("x", mode="dense") == [[]]
+        index.add(table.slice(0, 3))
+        index.save()
+        assert len(index.search("x", mode="dense")[0]) == 3
+        assert not list((tmp_path / "x").glob("*.faiss"))
+        index.add(table)
+        index.save()
+        assert next((tmp_path / "x").glob("*.faiss")).stat().st_size < 0.5 * 512 * table.num_rows
+        flat = Index.create(tmp_path / "flat", kind="flat", terms=None)
+        flat.add(table)
+        texts = [[hit.text for hit in own] for own in index.search(queries, k=10, mode="dense")]
+        exact = [[hit.text for hit in own] for own in flat.search(queries, k=10, mode="dense")]
+        flat.close(discard=True)
+        assert np.mean([len({*a} & {*b}) / len({*b}) for a, b in zip(texts, exact)]) > 0.6
+        again = Index.open(tmp_path / "x").search(queries, k=10, mode="dense")
+        assert [[hit.text for hit in own] for own in again] == texts
+        index.remove([f"a{i}" for i in range(20)])
+        gone = {f"a{i}" for i in range(20)}
+        assert not {hit.id for own in index.search(queries, k=10, mode="dense") for hit in own} & gone
+
+
+def test_auto_takes_the_kind_by_the_number_of_vectors(
+    monkeypatch: pytest.MonkeyPatch, many: Any, tmp_path: Path
+) -> None:
+    assert [vectors_module.choose("auto", n) for n in (0, 199_999, 200_000, 5_000_000)] == [
+        "flat",
+        "flat",
+        "hnsw",
+        "ivfpq",
+    ]
+    monkeypatch.setattr(vectors_module, "HNSW_FROM", 100)
+    _, table, _ = many
+    with Index.create(tmp_path / "x", terms=None) as index:
+        index.add(table.slice(0, 60))
+        index.save()
+        assert not list((tmp_path / "x").glob("*.faiss"))
+        index.add(table.slice(60, 200))
+        index.save()
+        assert list((tmp_path / "x").glob("*.faiss"))
+        assert len(index.search("x", mode="dense", k=9)[0]) == 9
