@@ -27,10 +27,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import record
 
 #: English Wikipedia's articles as plain text, roughly.
 WIKIPEDIA_BYTES, WIKIPEDIA_ARTICLES = 15e9, 6.7e6
 WARM = 500
+ABOUT = "Parquet in, shards out, with reading, hashing and writing to the disk; articles repeated under other ids."
 
 
 def repeated(articles: Path, path: Path, gigabytes: float) -> int:
@@ -90,7 +92,7 @@ def run(kind: str, path: Path, out: Path, compression: str) -> dict[str, Any]:
     return dict(json.loads(printed.stdout))
 
 
-def compare(path: Path, folder: Path, rounds: int, compression: str) -> None:
+def compare(path: Path, folder: Path, rounds: int, compression: str) -> dict[str, float]:
     """In memory and ingested, in turns; prints medians."""
     memory, whole = [], []
     for _ in range(rounds):
@@ -106,11 +108,14 @@ def compare(path: Path, folder: Path, rounds: int, compression: str) -> None:
         print(f"{name:>16}: {size / wall / 1e6:6.1f} MB/s, {wall:.2f} s, {cpu:.2f} s of CPU")
     (memory_wall, memory_cpu), (wall, cpu) = seconds.values()
     print(f"ratio to in memory: {memory_wall / wall:.2f} of the rate, {memory_cpu / cpu:.2f} by CPU seconds")
+    rates = {"segment() in memory, MB/s": size / memory_wall / 1e6, "ingest, MB/s": size / wall / 1e6}
+    return {"MB of text": size / 1e6, **rates, "ratio": memory_wall / wall, "ratio by CPU": memory_cpu / cpu}
 
 
-def grow(data: Path, folder: Path, gigabytes: float, compression: str) -> None:
+def grow(data: Path, folder: Path, gigabytes: float, compression: str) -> dict[str, Any]:
     """A growing corpus: rate, peak memory, cost of each stage; then what Wikipedia would take."""
     found: dict[str, Any] = {}
+    rows = []
     for share in (0.25, 0.5, 1.0):
         path = folder / "corpus.parquet"
         repeated(data / "wiki" / "articles.parquet", path, gigabytes * share)
@@ -121,6 +126,8 @@ def grow(data: Path, folder: Path, gigabytes: float, compression: str) -> None:
             f"{size / 1e9:5.2f} GB: {size / wall / 1e6:6.1f} MB/s, peak memory {found['peak'] / 1e6:,.0f} MB, "
             f"{found['shards']} shards, {found['written'] / size:.2f} bytes written a byte of text"
         )
+        cells = {"GB": size / 1e9, "MB/s": size / wall / 1e6, "peak MB": found["peak"] / 1e6, "shards": found["shards"]}
+        rows.append({**cells, "written a byte": found["written"] / size})
     for name, taken in found["stages"].items():
         print(f"{name:>8}: at work {taken:6.1f} s of {wall:.1f} s ({taken / wall:4.0%}), beside the others")
     minutes = WIKIPEDIA_BYTES / (size / wall) / 60
@@ -128,6 +135,8 @@ def grow(data: Path, folder: Path, gigabytes: float, compression: str) -> None:
         f"extrapolated: English Wikipedia ({WIKIPEDIA_BYTES / 1e9:.0f} GB of text, {WIKIPEDIA_ARTICLES / 1e6} million "
         f"articles), {minutes:.1f} minutes and {WIKIPEDIA_BYTES * found['written'] / size / 1e9:.0f} GB of shards"
     )
+    written = WIKIPEDIA_BYTES * found["written"] / size / 1e9
+    return {"rows": rows, "English Wikipedia, extrapolated": {"minutes": minutes, "GB of shards": written}}
 
 
 def main() -> None:
@@ -137,6 +146,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--compression", default="none")
     parser.add_argument("--folder", type=Path, help="where temporary files go; default: the system's place")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
@@ -146,9 +156,12 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         articles = arguments.data / "wiki" / "articles.parquet"
-        compare(articles, Path(folder), arguments.rounds, arguments.compression)
+        figures: dict[str, Any] = {"compression": arguments.compression}
+        figures["beside segment()"] = compare(articles, Path(folder), arguments.rounds, arguments.compression)
         if arguments.gigabytes > 0:
-            grow(arguments.data, Path(folder), arguments.gigabytes, arguments.compression)
+            figures |= grow(arguments.data, Path(folder), arguments.gigabytes, arguments.compression)
+    if arguments.save:
+        record.save(arguments.save, "Whole corpora", figures, about=ABOUT)
 
 
 if __name__ == "__main__":

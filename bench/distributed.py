@@ -5,8 +5,8 @@ away). Seconds are of jobs on a small and on a large part, the framework running
 medians of rounds that take all in turn. `MB/s` is the rate at which the large part takes longer than the small one, so
 that the start of workers is not in it.
 
-    pip install "pychunk[ray]" && python bench/distributed.py articles.parquet ray
-    pip install "pychunk[spark]" && python bench/distributed.py articles.parquet spark
+    pip install "pychunk-native[ray]" && python bench/distributed.py articles.parquet ray
+    pip install "pychunk-native[spark]" && python bench/distributed.py articles.parquet spark
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+import record
 
 import pychunk
 
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=2000, help="articles")
     parser.add_argument("--large", type=int, default=8000, help="articles")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         sizes = parts(options.file, scratch, options.small, options.large)
@@ -124,10 +126,18 @@ def main() -> None:
                 if jobs[name](folder) != count:
                     raise SystemExit(f"{name} gave another number of chunks than before")
                 taken.setdefault((name, folder), []).append(time.perf_counter() - begun)
+        rows = []
         for name in jobs:
             short, long = (statistics.median(taken[name, folder]) for folder in (small, large))
             rate = (large_bytes - small_bytes) / 1e6 / (long - short)
             print(f"{name:22}{short:10.2f} s{long:10.2f} s{rate:9.1f}    {counts[name, large]:,} chunks")
+            cells = {"small part, s": short, "large part, s": long, "MB/s": rate, "chunks": counts[name, large]}
+            rows.append({"row": name, **cells})
+    if options.save:
+        title = f"{options.framework.title()} beside one process"
+        about = "MB/s: the rate at which the large part takes longer than the small one."
+        figures = {"small part, MB": small_bytes / 1e6, "large part, MB": large_bytes / 1e6, "rows": rows}
+        record.save(options.save, title, figures, about=about, packages=["ray", "pyspark"])
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import record
 from gpu_checks import checks
 from gpu_rates import Clock, Rate, ceilings, encoder_rates, kernel_rates
 
@@ -37,7 +38,9 @@ def main() -> int:
     parser.add_argument("--model", default="minilm", help="an exported encoder: a name or a directory")
     parser.add_argument("--megabytes", type=float, default=40.0, help="text of the pipeline")
     parser.add_argument("--documents", type=int, default=2000, help="documents whose cuts are compared with the CPU's")
-    parser.add_argument("--output", type=Path, help="file of the results; default: bench/results/gpu_<device>.json")
+    parser.add_argument(
+        "--output", "--save", type=Path, help="of the results; default: bench/results/gpu_<device>.json"
+    )
     options = parser.parse_args()
     found = pychunk.backend()["cuda"]
     print(json.dumps(found))
@@ -58,10 +61,10 @@ def main() -> int:
         return 0
     name = found["devices"][0]
     output = options.output or RESULTS / f"gpu_{name.lower().replace(' ', '_')}.json"
-    output.parent.mkdir(exist_ok=True)
-    facts = {"device": name, "seed": options.seed, "backend": pychunk.backend(), "cores": os.cpu_count()}
-    output.write_text(json.dumps({**facts, "rates": [row._asdict() for row in rows]}, indent=1) + "\n")
-    print(f"written: {output.name}")
+    figures = {"device": name, "seed": options.seed, "rates": [row._asdict() for row in rows]}
+    about = "Kernels and pipeline on a GPU; shares are of the memory or matrix rate measured in the same run."
+    packages = ("torch", "onnxruntime-gpu", "sentence-transformers")
+    record.save(output, f"GPU: {name}", figures, about=about, packages=packages)
     return 0
 
 

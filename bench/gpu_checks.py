@@ -100,13 +100,13 @@ def check_bags(device: Device, rng: np.random.Generator, dim: int) -> None:
     squares = (sums * sums).sum(axis=1).astype(np.float64)
     scale = np.where(squares > 0, 1.0 / np.sqrt(np.maximum(squares, 1.0)), 0.0).astype(np.float32)
     out = _device.to_device(np.full(sums.shape, np.nan, np.float32), device)
-    _device.bags(*(_device.to_device(each, device) for each in (table, ids, offsets)), out, device)
+    _device.embedding_bags(*(_device.to_device(each, device) for each in (table, ids, offsets)), out, device)
     assert np.array_equal(_device.to_host(out, device), sums.astype(np.float32) * scale[:, None]), f"bags of dim {dim}"
 
 
 def check_adjacent(device: Device, rng: np.random.Generator, dim: int) -> None:
     vectors = _native.normalized_rows(rng.normal(size=(int(rng.integers(2, 3000)), dim)).astype(np.float32))[0]
-    found = _device.to_host(_device.adjacent(_device.to_device(vectors, device), device), device)
+    found = _device.to_host(_device.adjacent_cosines(_device.to_device(vectors, device), device), device)
     assert np.array_equal(found, dots(vectors[:-1], vectors[1:])), f"adjacent cosines of dim {dim}"
 
 

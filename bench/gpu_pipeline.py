@@ -39,8 +39,8 @@ def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
         seconds = timed(lambda segmenter=segmenter: segmenter(texts))
         yield Rate(f"text to chunks: {name}", sentences / seconds, "sentences/s")
         yield Rate(f"text to chunks: {name}", size / seconds / 1e6, "MB/s")
-        if segmenter.busy is not None:
-            stages, wall = segmenter.busy
+        *stages, wall = segmenter(texts).busy or [0.0]
+        if stages:
             for stage, busy in zip(("requests", "sentences and tokens", "device", "cutting"), stages):
                 yield Rate(f"  share of the time at work: {stage}", 100 * busy / wall, "%")
 
@@ -58,13 +58,13 @@ def peer_rates(texts: list[str], model: str, torch: Any) -> Iterator[Rate | str]
 def torch_random_batches(sentences: list[str], model: str, torch: Any, batch: int = 512) -> Iterator[Rate]:
     """The transformer in eager torch, fp16, padded batches of 512 sentences in random order, tokenised beforehand."""
     from pychunk.encoders import registry
-    from pychunk.encoders.bert_torch import BertTorch
+    from pychunk.encoders.running.bert_torch import BertTorch
 
     encoder = registry.vector_encoder(model)
     bert = BertTorch(encoder.path / "model.onnx", "cuda", "fp16", compiled=False)
     flat = [each.encode() for each in sentences]
     bounds = np.cumsum([0, *map(len, flat)]).astype(np.int64)
-    ids, offsets = encoder.tokens_of(np.frombuffer(b"".join(flat), np.uint8), bounds, None)
+    ids, offsets, _ = encoder.tokens_of(np.frombuffer(b"".join(flat), np.uint8), bounds)
     rows = [[101, *ids[a:b][:254], 102] for a, b in pairwise(offsets)]
 
     def run() -> None:

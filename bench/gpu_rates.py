@@ -76,7 +76,7 @@ def kernel_rates(clock: Clock, copy: float, rows: int = 1_000_000, dim: int = 38
         seconds = clock.seconds(work)
         return Rate(name, size / seconds / GIGA, "GB/s", size / seconds / copy)
 
-    yield rate("adjacent cosines", 4 * rows * dim + 4 * rows, partial(_device.adjacent, given, device))
+    yield rate("adjacent cosines", 4 * rows * dim + 4 * rows, partial(_device.adjacent_cosines, given, device))
     for summary in ("given", "mean", "extractive"):
         own = summaries if summary == "given" else None
         yield rate(
@@ -116,7 +116,9 @@ def kernel_rates(clock: Clock, copy: float, rows: int = 1_000_000, dim: int = 38
     yield rate(
         "embedding bag, int8 table in cache",
         size,
-        lambda: _device.bags(table, _device.view(ids, device), _device.view(id_offsets, device), bag_out, device),
+        lambda: _device.embedding_bags(
+            table, _device.view(ids, device), _device.view(id_offsets, device), bag_out, device
+        ),
     )
 
 
@@ -144,7 +146,7 @@ def loop_ratio(clock: Clock, vectors: Any, offsets: Any, documents: int = 2000) 
 def encoder_rates(clock: Clock, product: float, model: str, rows: int = 2621, width: int = 25) -> Iterator[Rate]:
     """Sentences of 25 tokens a second in one exact-length batch, by each way to run torch."""
     from pychunk.encoders import registry
-    from pychunk.encoders.bert_torch import BertTorch
+    from pychunk.encoders.running.bert_torch import BertTorch
 
     torch = clock.torch
     path = registry.vector_encoder(model).path / "model.onnx"

@@ -24,14 +24,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+import record
 import torch
 from torch.nn import functional
 
 import pychunk
 from pychunk import _native
 from pychunk._arrow import flat_text
-from pychunk.encoders import batches, model_dir, tokens
-from pychunk.encoders.bert_torch import BertTorch
+from pychunk.encoders import tokens
+from pychunk.encoders.files import model_dir
+from pychunk.encoders.running import batches
+from pychunk.encoders.running.bert_torch import BertTorch
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -145,7 +148,7 @@ class Sentences:
         self.counts = np.array([len(each) for each in spans])
         found = [text[a:b] for text, each in zip(texts, spans) for a, b in each]
         tokenizer = tokens.load(path / self.facts.tokenizer)
-        self.ids = tokenizer.encode(*flat_text(pa.array(found, pa.large_string())))
+        self.ids = tokenizer.tokens_of(*flat_text(pa.array(found, pa.large_string())))
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -269,17 +272,21 @@ class Sample:
         return out
 
 
-def report_nearness(sample: Sample) -> None:
+def report_nearness(sample: Sample) -> list[dict[str, Any]]:
     """How small an error must be: the share of documents with a float32 score so near to its threshold."""
     limits = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
     print(f"\n{'documents with a score within':32}" + "".join(f"{limit:>10.0e}" for limit in limits))
+    rows = []
     for method in METHODS:
         found = np.array([nearest(method, vectors) for vectors in sample.exact])
         shares = [100 * float(np.mean(found < limit)) for limit in limits]
         print(f"{method:32}" + "".join(f"{share:>9.1f}%" for share in shares))
+        rows.append({"method": method, **{f"{limit:.0e}": share for limit, share in zip(limits, shares)}})
+    return rows
 
 
-def report(name: str, sample: Sample, cheap: list[F32]) -> None:
+def report(name: str, sample: Sample, cheap: list[F32]) -> list[dict[str, Any]]:
+    rows = []
     for method in METHODS:
         expected = sample.cuts(method, sample.exact)
         found = sample.cuts(method, cheap)
@@ -304,6 +311,12 @@ def report(name: str, sample: Sample, cheap: list[F32]) -> None:
             repaired = equal(sample.cuts(method, [vectors for vectors, _ in again]), expected)
             cells.append(f"{repaired:8.1f} ({share:4.1f})")
         print(f"{name:18}{method:16}" + "".join(cells), flush=True)
+        errors = {"median": float(np.median(off)), "largest": float(off.max()), "threshold": float(shift)}
+        near = float(100 * np.mean(np.array(distances) < NEAR)) if distances else None
+        again = {f"{margin:g}, {whole:g}": cell.strip() for (margin, whole), cell in zip(AGAIN, cells[3:])}
+        first = {"scheme": name, "method": method, "equal": equal(found, expected)}
+        rows.append({**first, **errors, "cuts": len(distances), "near": near, **again})
+    return rows
 
 
 def main() -> None:
@@ -314,6 +327,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--model", type=Path, default=model_dir.cached("minilm"))
     parser.add_argument("--schemes", nargs="*", help="names of schemes; default: all")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     given = parser.parse_args()
     path = given.model / "model.onnx"
     texts = articles(given.data, given.documents, given.seed)
@@ -328,14 +342,17 @@ def main() -> None:
         print(f"{name:18}{len(sentences) / (time.perf_counter() - start):10.0f} sentences/s", flush=True)
     starts = [np.array([a for a, _ in spans], np.int64) for spans in pychunk.sentences(texts)]
     sample = Sample(texts, starts, encoded.pop("fp32"))
-    report_nearness(sample)
+    near = report_nearness(sample)
     print(LEGEND)
     columns = "".join(f"{f'{margin:g}, {whole:g}':>15}" for margin, whole in AGAIN)
     print(
         f"{'scheme':18}{'method':16}{'equal':>8}{'median':>9}{'largest':>9}{'threshold':>10}{'cuts':>6}{'near':>6}{columns}"
     )
-    for name, vectors in encoded.items():
-        report(name, sample, vectors)
+    rows = [row for name, vectors in encoded.items() for row in report(name, sample, vectors)]
+    if given.save:
+        figures = {"documents": len(texts), "sentences": len(sentences), "device": given.device}
+        figures |= {"per cent of documents with a score within": near, "rows": rows}
+        record.save(given.save, "Cuts in half precision", figures, about=" ".join(LEGEND.split()), packages=["torch"])
 
 
 if __name__ == "__main__":

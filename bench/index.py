@@ -25,6 +25,7 @@ import faiss
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import record
 
 from pychunk.retrieval import vectors as settings
 from pychunk.retrieval.index import Index
@@ -32,6 +33,10 @@ from pychunk.retrieval.vectors import VectorIndex
 from pychunk.segmenter import Segmenter
 
 K = 10
+COMPARED = (
+    "Sentence vectors of Wikipedia; latency of single queries on one thread, flat and HNSW in turn. index: with texts."
+)
+MILLION = "The same chunks added again and again under other ids, exact index on the static encoder's vectors."
 
 
 def chunk_tables(file: Path, articles: int = 250) -> Iterator[pa.Table]:
@@ -80,7 +85,7 @@ def recall(found: list[set[int]], exact: list[set[int]]) -> float:
     return float(np.mean([len(a & b) / len(b) for a, b in zip(found, exact)]))
 
 
-def compare(options: argparse.Namespace, file: Path) -> None:
+def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     tables, matrix, queries = corpus(file, options.vectors, options.queries)
     few = queries[: options.timed]
     matrix = matrix.astype(np.float16)
@@ -102,12 +107,16 @@ def compare(options: argparse.Namespace, file: Path) -> None:
 
     print(f"{'':18}{'accuracy':>9}{'build s':>9}{'MB':>7}{'ms/query':>10}{'flat ms':>9}{'ratio':>7}{'recall@10':>11}")
 
+    table: list[dict[str, Any]] = []
+
     def row(name: str, accuracy: object, build: float, size: float, times: list[float], share: float) -> None:
         print(
             f"{name:18}{accuracy!s:>9}{build:9.1f}{size / 1e6:7.0f}{1e3 * times[1]:10.3f}{1e3 * times[0]:9.3f}"
             f"{times[0] / times[1]:7.1f}{share:11.4f}",
             flush=True,
         )
+        cells = {"build s": build, "MB": size / 1e6, "ms a query": 1e3 * times[1], "flat ms": 1e3 * times[0]}
+        table.append({"row": name, "accuracy": accuracy, **cells, "ratio": times[0] / times[1], "recall@10": share})
 
     built: dict[str, tuple[VectorIndex, float, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -131,8 +140,9 @@ def compare(options: argparse.Namespace, file: Path) -> None:
         row("vectors hnsw", accuracy, *built["hnsw"][1:], in_turn(few, flat_search, through_vectors(hnsw)), share)
     del flat, hnsw, built
     assert best >= 0.9, "HNSW finds too little"
+    figures = {"vectors": len(matrix), "width": matrix.shape[1], "rows": table}
     if options.no_index:
-        return
+        return figures
 
     with tempfile.TemporaryDirectory() as folder:
         seconds = {}
@@ -154,6 +164,7 @@ def compare(options: argparse.Namespace, file: Path) -> None:
             best = max(best, share)
             times = in_turn(few, flat_search, through_index(index))
             row("index hnsw", accuracy, seconds["hnsw"], index.info["bytes"], times, share)
+    return figures
 
 
 def peak() -> float:
@@ -161,7 +172,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def million(options: argparse.Namespace, file: Path) -> None:
+def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """Add the same chunks again and again under other ids, and print the peak of memory at four points.
 
     What is held is the words of one part (65,536 chunks) and a byte a chunk; everything else is in files.
@@ -195,6 +206,7 @@ def million(options: argparse.Namespace, file: Path) -> None:
     (before, chunks, first), (after, more, last) = curve[1], curve[-1]  # the first part is full by the second point
     print(f"growth from the second point to the last: {(last - first) * 2**20 / (more - chunks):.0f} bytes a chunk")
     assert last - first < 0.1 * (after - before) * 512 / 1e6, "memory grows with what is added"
+    return {"rows": [dict(zip(("vectors", "chunks", "peak MB"), point)) for point in curve]}
 
 
 def main() -> None:
@@ -213,12 +225,17 @@ def main() -> None:
     )
     parser.add_argument("--no-index", action="store_true", help="the FAISS index alone, not through pychunk.Index")
     parser.add_argument("--million", action="store_true", help="memory while adding instead of search")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
     settings._LINKS, settings._CONSTRUCTION = options.links, options.construction
     file = options.data / "wiki" / "articles.parquet"
     if not file.is_file():
         raise SystemExit(f"no {file}: pass --data or set PYCHUNK_DATA")
-    (million if options.million else compare)(options, file)
+    figures = (million if options.million else compare)(options, file)
+    if options.save:
+        title = "Memory while an index grows" if options.million else "HNSW beside exact search"
+        about = MILLION if options.million else COMPARED
+        record.save(options.save, title, figures, about=about, packages=["faiss-cpu"])
 
 
 if __name__ == "__main__":

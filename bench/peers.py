@@ -21,7 +21,26 @@ import sys
 import time
 from pathlib import Path
 
+import record
 from peer_rows import COLD, ROWS
+
+ABOUT = "Wikipedia text; medians of runs in turns, each in a process of its own that ran before on other articles."
+PACKAGES = (
+    "chonkie",
+    "model2vec",
+    "langchain-experimental",
+    "langchain-text-splitters",
+    "llama-index-core",
+    "semchunk",
+    "semantic-text-splitter",
+    "sentencex",
+    "blingfire",
+    "nltk",
+    "pysbd",
+    "tokenizers",
+    "nanotoken",
+    "tokie",
+)
 
 
 def load(data: Path, megabytes: float) -> tuple[list[str], list[str]]:
@@ -67,6 +86,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds wiki/articles.parquet")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each row, interleaved (default: 3)")
     parser.add_argument("--group", choices=list(ROWS), help="only this group")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--child", nargs=2, metavar=("GROUP", "NAME"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -74,6 +94,7 @@ def main() -> None:
         return
     import tempfile
 
+    figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as models:
         environment = {**os.environ, "PYCHUNK_BENCH_MODELS": os.environ.get("PYCHUNK_BENCH_MODELS", models)}
         for group, rows in ROWS.items():
@@ -92,11 +113,24 @@ def main() -> None:
             first = None
             for name, runs in found.items():
                 if "rate" not in runs[0]:
-                    print(f"{name:34}  not run: {str(runs[0].get('missing', '?')).strip().splitlines()[-1][:80]}")
+                    why = str(runs[0].get("missing", "?")).strip().splitlines()[-1][:80]
+                    print(f"{name:34}  not run: {why}")
                     continue
                 rate = statistics.median(run["rate"] for run in runs)
                 first = first or rate
                 print(f"{name:34}{rate:>10.2f}{first / rate:>13.1f}x{runs[0]['peak']:>10.0f}{runs[0]['MB']:>8.0f}")
+                figures.append(
+                    {
+                        "group": group,
+                        "row": name,
+                        "MB/s": rate,
+                        "first row is times": first / rate,
+                        "peak MB": runs[0]["peak"],
+                        "of MB": runs[0]["MB"],
+                    }
+                )
+    if options.save:
+        record.save(options.save, "Speed beside other packages", {"rows": figures}, about=ABOUT, packages=PACKAGES)
 
 
 if __name__ == "__main__":

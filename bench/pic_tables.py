@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 from pathlib import Path
 
 import numpy as np
+import record
 
 import pychunk
 from pychunk.evaluation import contenders, datasets, intervals, metrics, runner
@@ -42,6 +42,10 @@ SUMMARIES = {
 THRESHOLDS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 MODES = ("recipe", "hybrid")
 SHOWN = ("hits@5", "hits@20", "strict hits in 500 words")
+ABOUT = (
+    "SQuAD v2 dev, all articles as one corpus. recipe: one vector a chunk; hybrid: best sentence and BM25. "
+    "Hits@k: an answer occurs in one of the top k chunks."
+)
 
 
 def titles(file: Path) -> list[str]:
@@ -134,7 +138,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="minilm", help="of chunks and questions (default: minilm)")
     parser.add_argument("--limit", type=int, help="only the first N questions")
     parser.add_argument("--ric", type=int, default=500, metavar="N", help="questions of the RIC table (default: 500)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures as JSON")
+    parser.add_argument("-o", "--output", "--save", type=Path, metavar="FILE", help="write all figures as JSON")
     options = parser.parse_args()
     file = options.data / "squad" / "dev-v2.0.json"
     data = datasets.squad(file, options.limit)
@@ -171,11 +175,9 @@ def main() -> None:
         if name != "questions":
             print(f"  {name:16}{value['mean']:+.3f} ({value['low']:+.3f} to {value['high']:+.3f})")
     if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        about = {"encoder": options.encoder, "questions": len(data.questions), "pychunk": pychunk.__version__}
-        about["machine"] = f"{platform.machine()}, {pychunk.backend()['threads']} threads"
-        options.output.write_text(json.dumps({**about, **tables, "RIC": ric}, indent=1) + "\n", encoding="utf-8")
-        print(f"wrote {options.output}")
+        figures = {"encoder": options.encoder, "questions": len(data.questions), **tables, "RIC": ric}
+        packages = ("onnxruntime", "faiss-cpu")
+        record.save(options.output, "The tables of the PIC paper on SQuAD", figures, about=ABOUT, packages=packages)
 
 
 if __name__ == "__main__":

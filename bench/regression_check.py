@@ -12,13 +12,14 @@ installation in place of a saved base, --figures with a base whose copy cannot r
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+
+import record
 
 from pychunk.benchmark import report
 from pychunk.benchmark.compare import Verdict
@@ -28,6 +29,10 @@ from pychunk.benchmark.workloads import WORKLOADS
 
 #: The quickest and the noisiest kinds: tables that outgrow a cache, small calls, plain scanning.
 QUICK = ["pic", "cluster", "recursive-tokens", "tiny-documents", "latency"]
+ABOUT = (
+    "A trial compares the same code, then code with one workload slowed, with a saved base; cells are CPU time over "
+    "the base's. beside: trials with an alarm on a workload that was not slowed."
+)
 SLOWED = Path(__file__).resolve().parent / "slowed_child.py"
 
 
@@ -66,7 +71,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--limit", type=float, default=0.10)
     parser.add_argument("--slowdown", type=float, default=0.15)
-    parser.add_argument("--json", type=Path, help="write every ratio")
+    parser.add_argument("--json", "--save", type=Path, metavar="FILE", help="write every ratio")
     options = parser.parse_args()
     names = QUICK if options.quick else list(WORKLOADS)
     false_alarms, found, bystanders, rows = 0, 0, 0, []
@@ -81,8 +86,9 @@ def main() -> None:
             false_alarms += bool(alarms)
             found += bool(hit)
             bystanders += bool(others)
-            rows.append({"slowed": slowed, "same": same, "planted": planted})
             target = next(each for each in planted if each.name == slowed)
+            ratios = {each.name: each.ratio.value for each in same}
+            rows.append({"slowed": slowed, "by": target.ratio.value, "found": bool(hit), "same code": ratios})
             load = os.getloadavg()[0]
             taken = f"{time.monotonic() - begun:.0f} s, load {load:.1f}"
             print(f"trial {number + 1} ({taken}; {found} found, {false_alarms} false so far): {described(target)}")
@@ -91,7 +97,7 @@ def main() -> None:
             for each in others:
                 print(f"  false alarm beside the planted one: {described(each)}")
             print(end="", flush=True)
-    noise = [each.ratio.value for row in rows for each in row["same"]]
+    noise = [ratio for row in rows for ratio in row["same code"].values()]
     print(
         f"\nsame code: {false_alarms} of {options.trials} comparisons raised an alarm "
         f"(ratios {report.percent(min(noise))} to {report.percent(max(noise))}, deviation "
@@ -100,15 +106,9 @@ def main() -> None:
         f"{bystanders} with an alarm on another workload"
     )
     if options.json:
-        plain = [
-            {
-                "slowed": row["slowed"],
-                "same": [report.verdict_json(each) for each in row["same"]],
-                "planted": [report.verdict_json(each) for each in row["planted"]],
-            }
-            for row in rows
-        ]
-        options.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+        counts = {"trials": options.trials, "false alarms": false_alarms, "found": found, "beside": bystanders}
+        figures = {"slowdown": options.slowdown, "limit": options.limit, **counts, "rows": rows}
+        record.save(options.json, "Does pychunk bench find slowdowns", figures, about=ABOUT)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ articles as one corpus; the chunking-evaluation questions). ``chosen`` marks wha
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 
 import numpy as np
+import record
 
 from pychunk.evaluation import contenders, datasets, intervals, runner
 
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(default), help="folder with squad/ and chunking_evaluation/")
     parser.add_argument("--encoder", action="append", help="may be repeated (default: static)")
     parser.add_argument("--limit", type=int, help="only the first N questions of each set")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures as JSON")
+    parser.add_argument("-o", "--output", "--save", type=Path, metavar="FILE", help="write all figures as JSON")
     options = parser.parse_args()
     sets = [
         datasets.squad(options.data / "squad" / "dev-v2.0.json", options.limit),
@@ -86,9 +86,10 @@ def main() -> None:
                 print(f"{label:26}{cells}  {found[0]['words in top 5']:.0f}", flush=True)
                 results.append({"encoder": name, "varied": label, "SQuAD": found[0], "chunking evaluation": found[1]})
     if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps({"chosen": CHOSEN, "rows": results}, indent=1) + "\n", encoding="utf-8")
-        print(f"wrote {options.output}")
+        about = "One option varied at a time around the chosen ones, on two sets of questions."
+        figures = {"chosen": CHOSEN, "rows": results}
+        packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
+        record.save(options.output, "How the options of retrieval were chosen", figures, about=about, packages=packages)
 
 
 if __name__ == "__main__":

@@ -9,22 +9,23 @@ import numpy as np
 import pytest
 
 from pychunk import _native
-from pychunk.plan import Template
+from pychunk.data.models import Template
+from pychunk.data.tokens import Tokens
 
 BERT = Template((101,), (102,), (102,), 0, 256)
 
 
 @pytest.fixture(scope="module")
-def sentences() -> tuple[np.ndarray, np.ndarray]:
+def sentences() -> Tokens:
     """Token ids of 50,000 sentences of 1 to 120 tokens, most of them short, end to end."""
     random = np.random.default_rng(0)
     lengths = np.clip(random.lognormal(3.1, 0.5, 50_000).astype(int), 1, 120)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return random.integers(1000, 30_000, offsets[-1]).astype(np.int32), offsets
+    return Tokens(random.integers(1000, 30_000, offsets[-1]).astype(np.int32), offsets, np.diff(offsets))
 
 
 def all_batches(sentences, pairs: bool):
-    count = len(sentences[1]) - 1
+    count = len(sentences.counts)
     first = np.arange(count - 1)
     rows = _native.pair_rows(sentences, first, first + 1 if pairs else None, BERT)
     lengths = rows.lengths()
@@ -42,7 +43,7 @@ def all_batches(sentences, pairs: bool):
 @pytest.mark.benchmark(group="batches of 50,000 sentences")
 @pytest.mark.parametrize("pairs", [False, True])
 def test_batches(benchmark, sentences, pairs: bool) -> None:
-    tokens = np.diff(sentences[1])
+    tokens = sentences.counts
     expected = tokens[:-1].sum() + (tokens[1:].sum() + 3 * (len(tokens) - 1) if pairs else 2 * (len(tokens) - 1))
     assert benchmark.pedantic(lambda: all_batches(sentences, pairs), rounds=5, warmup_rounds=1) == expected
 
@@ -50,7 +51,7 @@ def test_batches(benchmark, sentences, pairs: bool) -> None:
 @pytest.mark.benchmark(group="batches of 50,000 sentences")
 def test_batches_by_numpy(benchmark, sentences) -> None:
     """What scripts do: sort, then pad lists in batches of 64."""
-    ids, offsets = sentences
+    ids, offsets, _ = sentences
     tokens = np.diff(offsets)[:-1]
 
     def run() -> int:

@@ -5,7 +5,7 @@
 
 namespace pychunk {
 
-Kept kept(const Rows& rows, int64_t row, const Template& shape) {
+Kept kept(const ModelRows& rows, int64_t row, const Template& shape) {
   const auto at = static_cast<size_t>(row);
   const bool pair = !rows.second.empty();
   const auto a = static_cast<int64_t>(rows.sentences[rows.first[at]].size());
@@ -18,7 +18,7 @@ Kept kept(const Rows& rows, int64_t row, const Template& shape) {
   return a > b ? Kept{high, low} : Kept{low, high};
 }
 
-void row_lengths(const Rows& rows, const Template& shape, int64_t* out) {
+void row_lengths(const ModelRows& rows, const Template& shape, int64_t* out) {
   const int64_t special = shape.special(!rows.second.empty());
   for (int64_t i = 0; i < rows.size(); ++i) {
     const Kept tokens = kept(rows, i, shape);
@@ -49,8 +49,8 @@ Batches plan_batches(std::span<const int64_t> lengths, int64_t budget, int64_t l
 }
 
 template <typename Id>
-void fill(const Rows& rows, std::span<const int64_t> chosen, const Template& shape, int64_t width, Id* ids, Id* mask,
-          Id* types) {
+void fill(const ModelRows& rows, std::span<const int64_t> chosen, const Template& shape, int64_t width, Id* ids,
+          Id* mask, Id* types) {
   const bool pair = !rows.second.empty();
   for (size_t i = 0; i < chosen.size(); ++i) {
     const auto row = static_cast<size_t>(chosen[i]);
@@ -82,9 +82,9 @@ void fill(const Rows& rows, std::span<const int64_t> chosen, const Template& sha
   }
 }
 
-template void fill<int32_t>(const Rows&, std::span<const int64_t>, const Template&, int64_t, int32_t*, int32_t*,
+template void fill<int32_t>(const ModelRows&, std::span<const int64_t>, const Template&, int64_t, int32_t*, int32_t*,
                             int32_t*);
-template void fill<int64_t>(const Rows&, std::span<const int64_t>, const Template&, int64_t, int64_t*, int64_t*,
+template void fill<int64_t>(const ModelRows&, std::span<const int64_t>, const Template&, int64_t, int64_t*, int64_t*,
                             int64_t*);
 
 }  // namespace pychunk

@@ -10,7 +10,7 @@
 namespace pychunk {
 
 // Rows of a model's input: sentence first[i], followed by sentence second[i] where `second` is not empty.
-struct Rows {
+struct ModelRows {
   Ragged<int32_t> sentences;  // token ids of each sentence
   std::span<const int64_t> first, second;
   int64_t size() const { return static_cast<int64_t>(first.size()); }
@@ -32,10 +32,10 @@ struct Kept {
 };
 // Cut to what max_length leaves, from the end: the longer one first; where both are too long, to halves, of which the
 // longer one (of equal ones the second) keeps the odd token. That is "longest_first" of Hugging Face's tokenizers.
-Kept kept(const Rows& rows, int64_t row, const Template& shape);
+Kept kept(const ModelRows& rows, int64_t row, const Template& shape);
 
 // Length of every row with its special tokens.
-void row_lengths(const Rows& rows, const Template& shape, int64_t* out);
+void row_lengths(const ModelRows& rows, const Template& shape, int64_t* out);
 
 // Row numbers batch by batch: order[borders[b]] .. order[borders[b + 1]] have batch b, whose longest row comes first.
 struct Batches {
@@ -49,7 +49,7 @@ Batches plan_batches(std::span<const int64_t> lengths, int64_t budget, int64_t l
 // Tensors [rows, width] of one batch: ids, then where they are not null a mask (1 on real tokens) and token types
 // (0: prefix, first sentence, middle; 1: second sentence, suffix). What is not a token is `pad`, 0 and 0.
 template <typename Id>
-void fill(const Rows& rows, std::span<const int64_t> chosen, const Template& shape, int64_t width, Id* ids, Id* mask,
-          Id* types);
+void fill(const ModelRows& rows, std::span<const int64_t> chosen, const Template& shape, int64_t width, Id* ids,
+          Id* mask, Id* types);
 
 }  // namespace pychunk

@@ -79,7 +79,8 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
   });
   const int64_t count = tokens.ids.size;
   return py::make_tuple(array(std::move(tokens.ids)), array(std::move(tokens.offsets)),
-                        byte_spans ? py::object(array(std::move(tokens.byte_spans), {count, 2})) : py::none());
+                        byte_spans ? py::object(array(std::move(tokens.byte_spans), {count, 2})) : py::none(),
+                        array(std::move(tokens.counts)));
 }
 
 // Calls a Python function, one call at a time: the GIL is taken for it.
@@ -113,8 +114,9 @@ void bind_wordpiece(py::module_& m) {
       .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents, bool clean_text,
                        bool handle_chinese_chars, const std::string& unknown, const std::string& prefix,
                        int max_word_characters) {
-             return WordPiece(vocabulary, {lowercase, strip_accents, clean_text, handle_chinese_chars, unknown, prefix,
-                                           max_word_characters});
+             return WordPiece(
+                 vocabulary,
+                 {{lowercase, strip_accents, clean_text, handle_chinese_chars}, unknown, prefix, max_word_characters});
            }),
            py::arg("vocabulary"), py::arg("lowercase") = true, py::arg("strip_accents") = true,
            py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
@@ -127,7 +129,8 @@ void bind_wordpiece(py::module_& m) {
            py::arg("byte_spans") = false, py::arg("threads") = 1,
            "Tokens of the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself: ids "
            "int32[t], "
-           "offsets int64[n + 1] into them, and byte spans int64[t, 2] or None.")
+           "offsets int64[n + 1] into them, byte spans int64[t, 2] or None, and what budgets count of each span, "
+           "int64[n].")
       .def_property_readonly("vocabulary_size", &WordPiece::vocabulary_size)
       .def_property_readonly("unknown_id", &WordPiece::unknown_id);
 }

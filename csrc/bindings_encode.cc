@@ -15,7 +15,7 @@ struct KeptRows {
   int32_t pad;
   int64_t max_length;
 
-  Rows rows() const {
+  ModelRows rows() const {
     return {{view(ids), view(offsets)}, view(first), second ? view(*second) : std::span<const int64_t>{}};
   }
   Template shape() const { return {view(prefix), view(middle), view(suffix), pad, max_length}; }
@@ -59,7 +59,7 @@ void fill_tensors(const KeptRows& kept, const Array<int64_t>& chosen, int64_t wi
   Id* to_types = tensor(types, chosen, width, "types");
   PYCHUNK_CHECK(to_ids != nullptr, "ids must be given");
   const Unlocked unlocked;
-  const Rows rows = kept.rows();
+  const ModelRows rows = kept.rows();
   const Template shape = kept.shape();
   const int64_t special = shape.special(!rows.second.empty());
   for (const int64_t row : view(chosen)) {
@@ -107,7 +107,7 @@ void probabilities(const Array<T>& logits, const Array<int64_t>& chosen, int64_t
 }  // namespace
 
 void bind_encode(py::module_& m) {
-  py::class_<KeptRows>(m, "Rows", "Sentences, or pairs of them, as a transformer reads them; see csrc/batch.h.")
+  py::class_<KeptRows>(m, "ModelRows", "Sentences, or pairs of them, as a transformer reads them; see csrc/batch.h.")
       .def(py::init([](Array<int32_t> ids, Array<int64_t> offsets, Array<int64_t> first, Optional<int64_t> second,
                        Array<int32_t> prefix, Array<int32_t> middle, Array<int32_t> suffix, int32_t pad,
                        int64_t max_length) {

@@ -1,58 +1,58 @@
-// The chunk pipeline for Python: arguments checked and viewed, the GIL released, one call, columns back.
+// The chunk pipeline for Python: a Request read attribute by attribute, the GIL released, one call, columns back.
+#include <algorithm>
 #include <map>
 
 #include "bindings.h"
+#include "encode_static.h"
+#include "methods.h"
 #include "pipeline.h"
+#include "sentence_table.h"
+#include "threshold.h"
+#include "work.h"
 
 namespace pychunk {
 namespace {
 
 template <typename T>
-T named(const std::map<std::string, T>& names, const py::dict& options, const char* key) {
-  const auto value = options[key].cast<std::string>();
+T named(const std::map<std::string, T>& names, const py::object& plan, const char* key) {
+  const auto value = plan.attr(key).cast<std::string>();
   const auto found = names.find(value);
   PYCHUNK_CHECK(found != names.end(), "unknown ", key, " '", value, "'");
   return found->second;
 }
 
-// From the fields of pychunk.plan.Plan.
-Plan plan_from(const py::dict& options) {
+// From pychunk.data.plan.Plan. A method that is not native has its cuts given.
+Plan plan_from(const py::object& from, bool cuts_given = false) {
   Plan plan;
-  plan.method = named<Method>({{"sentence", Method::kSentence},
-                               {"paragraph", Method::kParagraph},
-                               {"page", Method::kPage},
-                               {"fixed", Method::kFixed},
-                               {"recursive", Method::kRecursive},
-                               {"semantic", Method::kSemantic},
-                               {"cluster", Method::kCluster},
-                               {"pic", Method::kPic},
-                               {"nsp", Method::kNsp}},
-                              options, "method");
-  plan.wrap = options["wrap"].cast<bool>() ? Wrap::kAuto : Wrap::kOff;
-  plan.unit = unit_from(options["unit"].cast<std::string>());
-  plan.size = options["size"].cast<int64_t>();
-  plan.separators = options["separators"].cast<std::vector<std::string>>();
+  const auto name = from.attr("method").cast<std::string>();
+  const auto native = [&](const Method& method) { return method.name == name; };
+  const bool foreign = cuts_given && std::none_of(methods().begin(), methods().end(), native);
+  plan.method = method_named(foreign ? "given" : name);
+  plan.wrap = from.attr("wrap").cast<bool>() ? Wrap::kAuto : Wrap::kOff;
+  plan.unit = unit_from(from.attr("unit").cast<std::string>());
+  plan.size = from.attr("size").cast<int64_t>();
+  plan.separators = from.attr("separators").cast<std::vector<std::string>>();
   plan.threshold = named<ThresholdKind>({{"value", ThresholdKind::kValue},
                                          {"percentile", ThresholdKind::kPercentile},
                                          {"std", ThresholdKind::kStd},
                                          {"iqr", ThresholdKind::kIqr},
                                          {"gradient", ThresholdKind::kGradient}},
-                                        options, "threshold");
-  plan.threshold_value = options["threshold_value"].cast<double>();
-  plan.window = options["window"].cast<int64_t>();
+                                        from, "threshold");
+  plan.threshold_value = from.attr("threshold_value").cast<double>();
+  plan.window = from.attr("window").cast<int64_t>();
   plan.summary = named<SummarySource>({{"given", SummarySource::kGiven},
                                        {"mean", SummarySource::kMean},
                                        {"lead", SummarySource::kLead},
                                        {"extractive", SummarySource::kExtractive},
                                        {"random", SummarySource::kRandom},
                                        {"sentence", SummarySource::kSentence}},
-                                      options, "summary");
-  plan.k = options["k"].cast<double>();
-  plan.max_tokens = options["max_tokens"].cast<int64_t>();
-  plan.min_tokens = options["min_tokens"].cast<int64_t>();
-  plan.overlap = options["overlap"].cast<int64_t>();
-  plan.chunk_vectors = options["chunk_vectors"].cast<bool>();
-  plan.sentence_vectors = options["sentence_vectors"].cast<bool>();
+                                      from, "summary");
+  plan.k = from.attr("k").cast<double>();
+  plan.max_tokens = from.attr("max_tokens").cast<int64_t>();
+  plan.min_tokens = from.attr("min_tokens").cast<int64_t>();
+  plan.overlap = from.attr("overlap").cast<int64_t>();
+  plan.chunk_vectors = from.attr("chunk_vectors").cast<bool>();
+  plan.sentence_vectors = from.attr("sentence_vectors").cast<bool>();
   return plan;
 }
 
@@ -78,145 +78,188 @@ struct KeptHead {
   }
 };
 
-// What Python hands over, kept alive for the call.
-struct Arguments {
-  Array<uint8_t> text;
-  Array<int64_t> offsets;
-  Plan plan;
-  const WordPiece* tokenizer;
-  Optional<int8_t> table;
-  Optional<uint8_t> id_text;
-  Optional<int64_t> id_offsets, sentence_starts, sentence_offsets;
-  Optional<float> vectors;
-  Optional<int64_t> vector_offsets;
-  Optional<float> table_vectors;
-  Optional<int64_t> table_vector_offsets;
-  Optional<float> pair_scores;
-  Optional<int64_t> pair_offsets;
-  const KeptHead* pair_head;
-  Optional<uint8_t> summary_text;
-  Optional<int64_t> summary_offsets;
-  Optional<float> summary_vectors, summary_scores;
-  Optional<int8_t> summary_labels;
-  Optional<int64_t> score_offsets, page_starts, page_offsets;
-  Optional<uint8_t> fallback;
-  int64_t first_row;
-  int threads;
+// What Python hands over, viewed; every array that a view is of is kept for as long.
+class Arguments {
+ public:
+  Arguments(const py::object& request, const py::object& tokenizer, const py::object& head,
+            const Optional<uint8_t>& flags)
+      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, head} {
+    plan_ = plan_from(request.attr("plan"), !cuts_.is_none());
+    in_.tokenizer = tokenizer.cast<const WordPiece*>();  // null for None
+    in_.first_row = request.attr("first_row").cast<int64_t>();
+    in_.threads = request.attr("threads").cast<int>();
+    in_.texts = texts(array<uint8_t>(features_, "text"), array<int64_t>(features_, "offsets"));
+    take_models(request, head.cast<const KeptHead*>(), flags);
+    take_features(request);
+    take_cuts();
+    check();
+  }
 
   Inputs inputs() const {
-    Inputs in;
-    in.texts = texts(text, offsets);
-    in.plan = &plan;
-    in.tokenizer = tokenizer;
-    in.first_row = first_row;
-    in.threads = threads;
-    const int64_t k = in.texts.size();
-    const auto one_each = [&](int64_t got, const char* name) {
-      PYCHUNK_CHECK(got == k, name, " must hold one entry for each of ", k, " documents, got ", got);
-    };
-    if (table) {
-      in.table = matrix(*table, "table");
-      PYCHUNK_CHECK(tokenizer != nullptr, "a table needs a tokenizer");
-      PYCHUNK_CHECK(in.table.rows >= tokenizer->vocabulary_size(), "the table must have a row for each of ",
-                    tokenizer->vocabulary_size(), " tokens, got ", in.table.rows);
-    }
-    if (fallback) {
-      PYCHUNK_CHECK(tokenizer != nullptr && fallback->size() >= tokenizer->vocabulary_size(),
-                    "fallback must hold a flag for each token, got ", fallback->size());
-      in.fallback = view(*fallback);
-    }
-    if (id_text) {
-      in.ids = texts(*id_text, *id_offsets);
-      one_each(in.ids.size(), "ids");
-    }
-    if (sentence_starts) {
-      check_offsets(view(*sentence_offsets), sentence_starts->size(), "sentence_spans");
-      in.sentence_starts = {view(*sentence_starts), view(*sentence_offsets)};
-      one_each(in.sentence_starts.size(), "sentence_spans");
-    }
-    const auto rows_of = [&](const Optional<float>& given, const Optional<int64_t>& offsets, const char* name,
-                             Matrix<const float>& rows, std::span<const int64_t>& where) {
-      if (!given) return;
-      PYCHUNK_CHECK(offsets.has_value(), name, " need their offsets");
-      rows = matrix(*given, name), where = view(*offsets);
-      check_offsets(where, rows.rows, name);
-      one_each(static_cast<int64_t>(where.size()) - 1, name);
-    };
-    rows_of(vectors, vector_offsets, "sentence_vectors", in.vectors, in.vector_offsets);
-    rows_of(table_vectors, table_vector_offsets, "table_vectors", in.table_vectors, in.table_vector_offsets);
-    if (pair_scores) {
-      check_offsets(view(*pair_offsets), pair_scores->size(), "pair_scores");
-      in.pair_scores = {view(*pair_scores), view(*pair_offsets)};
-      one_each(in.pair_scores.size(), "pair_scores");
-    }
-    if (pair_head != nullptr) {
-      PYCHUNK_CHECK(pair_head->head.first.cols == in.table.cols, "the pair head is for vectors of ",
-                    pair_head->head.first.cols, " dimensions, the table has ", in.table.cols);
-      in.pair_head = &pair_head->head;
-    }
-    PYCHUNK_CHECK(plan.method != Method::kNsp || pair_scores || (pair_head != nullptr && table),
-                  "nsp needs pair_scores, or a pair head with a table");
-    if (summary_text) {
-      in.summaries = texts(*summary_text, *summary_offsets);
-      one_each(in.summaries.size(), "summaries");
-    }
-    if (summary_vectors) {
-      in.summary_vectors = matrix(*summary_vectors, "summaries");
-      one_each(in.summary_vectors.rows, "summaries");
-      const int64_t dim = vectors ? in.vectors.cols : in.table.cols;
-      PYCHUNK_CHECK(in.summary_vectors.cols == dim, "summaries must have ", dim,
-                    " columns, as the sentence vectors, got ", in.summary_vectors.cols);
-    }
-    if (summary_scores) {
-      check_offsets(view(*score_offsets), summary_scores->size(), "summary_scores");
-      PYCHUNK_CHECK(summary_labels && summary_labels->size() == summary_scores->size(), "summary_labels must hold ",
-                    summary_scores->size(), " entries");
-      in.summary_scores = {view(*summary_scores), view(*score_offsets)};
-      in.summary_labels = {view(*summary_labels), view(*score_offsets)};
-      one_each(in.summary_scores.size(), "summary_scores");
-    }
-    if (page_starts) {
-      check_offsets(view(*page_offsets), page_starts->size(), "page_starts");
-      in.page_starts = {view(*page_starts), view(*page_offsets)};
-      one_each(in.page_starts.size(), "page_starts");
-    }
-    const bool scored = plan.cuts_by_scores() && pair_scores && (plan.method != Method::kPic || summary_scores);
-    const bool no_vectors = scored && !plan.chunk_vectors && !plan.sentence_vectors;
-    PYCHUNK_CHECK(!plan.needs_vectors() || no_vectors || vectors || table || table_vectors,
-                  "the plan needs sentence vectors or a table");
-    PYCHUNK_CHECK(!tokens_are_counted(in) || tokenizer != nullptr, "the plan needs a tokenizer");
+    Inputs in = in_;
+    in.plan = &plan_;
     return in;
   }
+
+ private:
+  // An array that an attribute holds, kept alive.
+  template <typename T>
+  Array<T> array(const py::object& owner, const char* name) {
+    py::object value = owner.attr(name);
+    if (!py::isinstance<Array<T>>(value))
+      throw py::type_error(std::string(name) + " must be a C-contiguous array of " +
+                           std::string(py::str(py::dtype::of<T>())));
+    kept_.push_back(value);
+    return py::reinterpret_borrow<Array<T>>(value);
+  }
+
+  void one_each(int64_t got, const char* name) const {
+    PYCHUNK_CHECK(got == in_.texts.size(), name, " must hold one entry for each of ", in_.texts.size(),
+                  " documents, got ", got);
+  }
+
+  template <typename T>
+  void ragged(const py::object& owner, const char* attribute, const char* name, Ragged<T>& out) {
+    const py::object value = owner.attr(attribute);
+    if (value.is_none()) return;
+    const auto values = array<T>(value, "values");
+    out = {view(values), view(array<int64_t>(value, "offsets"))};
+    check_offsets(out.offsets, values.size(), name);
+    one_each(out.size(), name);
+  }
+
+  void rows(const py::object& owner, const char* attribute, const char* name, RaggedRows& out) {
+    const py::object value = owner.attr(attribute);
+    if (value.is_none()) return;
+    out = {matrix(array<float>(value, "values"), name), view(array<int64_t>(value, "offsets"))};
+    check_offsets(out.offsets, out.rows.rows, name);
+    one_each(static_cast<int64_t>(out.offsets.size()) - 1, name);
+  }
+
+  void text(const py::object& value, const char* name, Texts& out) {
+    if (value.is_none()) return;
+    out = texts(array<uint8_t>(value, "values"), array<int64_t>(value, "offsets"));
+    one_each(out.size(), name);
+  }
+
+  void take_models(const py::object& request, const KeptHead* head, const Optional<uint8_t>& flags) {
+    if (!request.attr("table").is_none()) {
+      in_.table = matrix(array<int8_t>(request, "table"), "table");
+      PYCHUNK_CHECK(in_.tokenizer != nullptr, "a table needs a tokenizer");
+      PYCHUNK_CHECK(in_.table.rows >= in_.tokenizer->vocabulary_size(), "the table must have a row for each of ",
+                    in_.tokenizer->vocabulary_size(), " tokens, got ", in_.table.rows);
+    }
+    if (flags) {
+      PYCHUNK_CHECK(in_.tokenizer != nullptr && flags->size() >= in_.tokenizer->vocabulary_size(),
+                    "fallback must hold a flag for each token, got ", flags->size());
+      kept_.push_back(*flags);
+      in_.fallback = view(*flags);
+    }
+    if (head != nullptr) {
+      PYCHUNK_CHECK(head->head.first.cols == in_.table.cols, "the pair head is for vectors of ", head->head.first.cols,
+                    " dimensions, the table has ", in_.table.cols);
+      in_.pair_head = &head->head;
+    }
+  }
+
+  void take_features(const py::object& request) {
+    text(request.attr("ids"), "ids", in_.ids);
+    ragged(features_, "sentences", "sentence_spans", in_.sentences);
+    ragged(features_, "flags", "flags", in_.flags);
+    ragged(features_, "token_counts", "token_counts", in_.token_counts);
+    ragged(features_, "pair_scores", "pair_scores", in_.pair_scores);
+    ragged(features_, "page_starts", "page_starts", in_.page_starts);
+    take_token_ids();
+    rows(features_, "vectors", "sentence_vectors", in_.vectors);
+    rows(features_, "table_vectors", "table_vectors", in_.table_vectors);
+    const py::object summaries = features_.attr("summaries");
+    if (summaries.is_none()) return;
+    if (py::hasattr(summaries, "offsets")) return text(summaries, "summaries", in_.summaries);
+    in_.summary_vectors = matrix(array<float>(features_, "summaries"), "summaries");
+    one_each(in_.summary_vectors.rows, "summaries");
+    const int64_t dim = in_.vectors.given() ? in_.vectors.rows.cols : in_.table.cols;
+    PYCHUNK_CHECK(in_.summary_vectors.cols == dim, "summaries must have ", dim,
+                  " columns, as the sentence vectors, got ", in_.summary_vectors.cols);
+  }
+
+  void take_token_ids() {
+    const py::object value = features_.attr("token_ids");
+    if (value.is_none()) return;
+    const auto ids = array<int32_t>(value, "values");
+    in_.token_ids = view(ids), in_.token_offsets = view(array<int64_t>(value, "offsets"));
+    check_offsets(in_.token_offsets, ids.size(), "token_ids");
+    PYCHUNK_CHECK(in_.token_offsets.size() == in_.token_counts.values.size() + 1,
+                  "token_ids must hold the ids of each of ", in_.token_counts.values.size(), " sentences, got ",
+                  in_.token_offsets.size() - 1);
+    const auto known = in_.tokenizer == nullptr ? 0 : in_.tokenizer->vocabulary_size();
+    for (const int32_t id : in_.token_ids)
+      PYCHUNK_CHECK(id >= 0 && id < known, "token_ids must be less than ", known, ", got ", id);
+  }
+
+  // Small numbers, one a cut.
+  std::span<const int8_t> labels(const char* name, int low, int high, int64_t wanted) {
+    if (cuts_.attr(name).is_none()) return {};
+    const auto found = view(array<int8_t>(cuts_, name));
+    PYCHUNK_CHECK(static_cast<int64_t>(found.size()) == wanted, "cuts need a ", name, " for each of ", wanted,
+                  " chunks, got ", found.size());
+    for (const int8_t value : found)
+      PYCHUNK_CHECK(value >= low && value <= high, "the ", name, " of a cut must be from ", low, " to ", high, ", got ",
+                    static_cast<int>(value));
+    return found;
+  }
+
+  void take_cuts() {
+    if (cuts_.is_none()) return;
+    GivenCuts& cuts = in_.cuts;
+    const auto first = array<int32_t>(cuts_, "first");
+    cuts.first = {view(first), view(array<int64_t>(cuts_, "offsets"))};
+    check_offsets(cuts.first.offsets, first.size(), "cuts");
+    one_each(cuts.first.size(), "cuts");
+    cuts.kind = labels("kind", -1, 1, first.size());
+    cuts.reason = labels("reason", 1, static_cast<int>(CutReason::kGiven), first.size());
+    cuts.pairs = cuts_.attr("pairs").cast<bool>();
+    ragged(cuts_, "score", "scores of cuts", cuts.score);
+  }
+
+  void check() const {
+    PYCHUNK_CHECK(!plan_.method->pairs || in_.cuts.given() || in_.pair_scores.size() > 0 ||
+                      (in_.pair_head != nullptr && in_.table.data != nullptr),
+                  plan_.method->name, " needs pair_scores, or a pair head with a table");
+    const Inputs in = inputs();
+    PYCHUNK_CHECK(!in.needs_vectors() || in.vectors.given() || in.table.data != nullptr || in.table_vectors.given(),
+                  "the plan needs sentence vectors or a table");
+  }
+
+  py::object features_, cuts_;
+  std::vector<py::object> kept_;
+  Plan plan_;
+  Inputs in_;
 };
 
 py::dict segment_batch(const Arguments& arguments) {
-  const Inputs inputs = arguments.inputs();
-  Table table = without_gil([&] { return segment(inputs); });
-  const Matrix<const float>& shown = inputs.table_vectors.data != nullptr ? inputs.table_vectors : inputs.vectors;
-  const int64_t dim = shown.data != nullptr ? shown.cols : inputs.table.cols;
+  const Inputs in = arguments.inputs();
+  PYCHUNK_CHECK(!in.counts_tokens() || in.tokenizer != nullptr, "the plan needs a tokenizer");
+  Table table = without_gil([&] { return segment(in); });
+  const RaggedRows& given = in.table_vectors.given() ? in.table_vectors : in.vectors;
+  const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
   py::dict out;
   out["document"] = array(std::move(table.document));
   out["chunk"] = array(std::move(table.chunk));
   out["chunk_id"] = array(std::move(table.chunk_id));
-  out["start"] = array(std::move(table.start));
-  out["end"] = array(std::move(table.end));
-  out["start_byte"] = array(std::move(table.start_byte));
-  out["end_byte"] = array(std::move(table.end_byte));
+#define PYCHUNK_COLUMN(name, there, value) \
+  if (there) out[#name] = array(std::move(table.name));
+  PYCHUNK_WHOLE_COLUMNS(PYCHUNK_COLUMN)
+#undef PYCHUNK_COLUMN
   out["text"] = array(std::move(table.text));
   out["text_offsets"] = array(std::move(table.text_offsets));
-  if (tokens_are_counted(inputs)) out["tokens"] = array(std::move(table.tokens));
-  out["overlap"] = array(std::move(table.overlap));
-  if (pages_are_counted(inputs)) {
-    out["page"] = array(std::move(table.page));
-    out["page_end"] = array(std::move(table.page_end));
-  }
   out["kind"] = array(std::move(table.kind));
+  out["cut"] = array(std::move(table.cut));
   out["score"] = array(std::move(table.score));
-  if (inputs.plan->chunk_vectors) {
+  if (in.plan->chunk_vectors) {
     const int64_t rows = dim == 0 ? 0 : table.chunk_vectors.size / dim;
     out["vector"] = array(std::move(table.chunk_vectors), {rows, dim});
   }
-  if (inputs.plan->sentence_vectors) {
+  if (in.plan->sentence_vectors) {
     const int64_t rows = table.sentence_start.size;
     out["sentence_offsets"] = array(std::move(table.sentence_offsets));
     out["sentence_start"] = array(std::move(table.sentence_start));
@@ -228,67 +271,63 @@ py::dict segment_batch(const Arguments& arguments) {
   return out;
 }
 
-Arguments gather(Array<uint8_t> text, Array<int64_t> offsets, const py::dict& plan, const WordPiece* tokenizer,
-                 Optional<int8_t> table, Optional<uint8_t> id_text, Optional<int64_t> id_offsets,
-                 Optional<int64_t> sentence_starts, Optional<int64_t> sentence_offsets, Optional<float> vectors,
-                 Optional<int64_t> vector_offsets, Optional<float> table_vectors,
-                 Optional<int64_t> table_vector_offsets, Optional<float> pair_scores, Optional<int64_t> pair_offsets,
-                 const KeptHead* pair_head, Optional<uint8_t> summary_text, Optional<int64_t> summary_offsets,
-                 Optional<float> summary_vectors, Optional<float> summary_scores, Optional<int8_t> summary_labels,
-                 Optional<int64_t> score_offsets, Optional<int64_t> page_starts, Optional<int64_t> page_offsets,
-                 Optional<uint8_t> fallback, int64_t first_row, int threads) {
-  return {std::move(text),
-          std::move(offsets),
-          plan_from(plan),
-          tokenizer,
-          std::move(table),
-          std::move(id_text),
-          std::move(id_offsets),
-          std::move(sentence_starts),
-          std::move(sentence_offsets),
-          std::move(vectors),
-          std::move(vector_offsets),
-          std::move(table_vectors),
-          std::move(table_vector_offsets),
-          std::move(pair_scores),
-          std::move(pair_offsets),
-          pair_head,
-          std::move(summary_text),
-          std::move(summary_offsets),
-          std::move(summary_vectors),
-          std::move(summary_scores),
-          std::move(summary_labels),
-          std::move(score_offsets),
-          std::move(page_starts),
-          std::move(page_offsets),
-          std::move(fallback),
-          first_row,
-          threads};
+py::dict cuts_of_batch(const Arguments& arguments) {
+  const Inputs inputs = arguments.inputs();
+  const Method& method = *inputs.plan->method;
+  const bool counts = method.tokens && inputs.token_counts.size() == 0;
+  PYCHUNK_CHECK(inputs.tokenizer != nullptr || !(counts || (method.sized && inputs.plan->unit == Unit::kTokens)),
+                "the plan needs a tokenizer");
+  CutTable table = without_gil([&] { return cuts(inputs); });
+  py::dict out;
+  if (!table.kind.empty()) out["kind"] = array(std::move(table.kind));
+  const Scores of = inputs.scores();
+  if (of != Scores::kNone) {
+    out["score"] = array(std::move(table.score));
+    out["score_offsets"] = array(std::move(table.score_offsets));
+  }
+  out["pairs"] = of == Scores::kPairs;
+  out["reason"] = array(std::move(table.reason));
+  out["first"] = array(std::move(table.first));
+  out["offsets"] = array(std::move(table.offsets));
+  return out;
+}
+
+// What pychunk.data.plan.Traits must say of each native method, too.
+py::dict traits() {
+  py::dict out;
+  for (const Method& method : methods()) {
+    py::set needs;
+    if (method.tokens) needs.add("tokens");
+    if (method.vectors) needs.add("vectors");
+    if (method.pairs) needs.add("pairs");
+    if (method.summaries) needs.add("summaries");
+    if (method.cuts) needs.add("cuts");
+    const char* const scores[] = {"", "sentences", "pairs"};
+    const char* const reasons[] = {"end", "score", "sentence", "paragraph", "page", "size", "budget", "given"};
+    out[py::str(std::string(method.name))] =
+        py::make_tuple(py::frozenset(needs), scores[static_cast<int>(method.scores)],
+                       reasons[static_cast<int>(method.reason)], method.sized, method.cuts_text(), method.pages);
+  }
+  return out;
 }
 
 }  // namespace
 
 void bind_segment(py::module_& m) {
-  py::class_<Arguments>(m, "Arguments", "Everything a call of segment() works on; see csrc/pipeline.h.")
-      .def(py::init(&gather), py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("plan"),
-           py::kw_only(), py::arg("tokenizer") = nullptr, py::arg("table").noconvert() = py::none(),
-           py::arg("id_text").noconvert() = py::none(), py::arg("id_offsets").noconvert() = py::none(),
-           py::arg("sentence_starts").noconvert() = py::none(), py::arg("sentence_offsets").noconvert() = py::none(),
-           py::arg("vectors").noconvert() = py::none(), py::arg("vector_offsets").noconvert() = py::none(),
-           py::arg("table_vectors").noconvert() = py::none(), py::arg("table_vector_offsets").noconvert() = py::none(),
-           py::arg("pair_scores").noconvert() = py::none(), py::arg("pair_offsets").noconvert() = py::none(),
-           py::arg("pair_head") = nullptr, py::arg("summary_text").noconvert() = py::none(),
-           py::arg("summary_offsets").noconvert() = py::none(), py::arg("summary_vectors").noconvert() = py::none(),
-           py::arg("summary_scores").noconvert() = py::none(), py::arg("summary_labels").noconvert() = py::none(),
-           py::arg("score_offsets").noconvert() = py::none(), py::arg("page_starts").noconvert() = py::none(),
-           py::arg("page_offsets").noconvert() = py::none(), py::arg("fallback").noconvert() = py::none(),
-           py::arg("first_row") = 0, py::arg("threads") = 1, py::keep_alive<1, 5>(), py::keep_alive<1, 17>());
   py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/pair_head.h.")
       .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
            py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
+  py::class_<Arguments>(m, "Arguments", "A Request, checked, and what it stands on; see csrc/inputs.h.")
+      .def(py::init<const py::object&, const py::object&, const py::object&, const Optional<uint8_t>&>(),
+           py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("fallback").none(true).noconvert());
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
+  m.def("cuts", &cuts_of_batch, py::arg("arguments"), "Arrays of pychunk.data.cuts.Cuts by name.");
+  m.def("method_traits", &traits, "What native methods say of themselves, by name.");
+  m.def(
+      "work", [] { return py::make_tuple(work().split.load(), work().tokenized.load()); },
+      "Bytes that were split into sentences, and tokenised, since the module was loaded.");
   m.def(
       "adjacent_sums",
       [](const Arguments& arguments) {
@@ -299,7 +338,7 @@ void bind_segment(py::module_& m) {
       py::arg("arguments"), "(sum, count) of the scores between neighbours of a batch, the sum in units of 2^-32.");
   m.def(
       "thresholds",
-      [](const py::dict& plan, const Array<float>& scores, const Array<int64_t>& offsets, int threads) {
+      [](const py::object& plan, const Array<float>& scores, const Array<int64_t>& offsets, int threads) {
         check_offsets(view(offsets), scores.size(), "offsets");
         const Plan made = plan_from(plan);
         return array(without_gil([&] { return thresholds(made, {view(scores), view(offsets)}, threads); }));
@@ -311,13 +350,27 @@ void bind_segment(py::module_& m) {
       [](const Arguments& arguments) {
         const Inputs inputs = arguments.inputs();
         SentenceTable table = without_gil([&] { return split(inputs); });
-        const int64_t n = table.flags.size;
-        return py::make_tuple(array(std::move(table.spans), {n, 2}), array(std::move(table.doc_offsets)),
+        return py::make_tuple(array(std::move(table.starts)), array(std::move(table.doc_offsets)),
                               array(std::move(table.flags)));
       },
       py::arg("arguments"),
-      "(spans int64[n, 2] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be valid "
+      "(starts int64[n] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be valid "
       "UTF-8.");
+  m.def(
+      "bytes_of_characters",
+      [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const Array<int64_t>& values,
+         const Array<int64_t>& value_offsets, const std::string& what, int64_t first_row, int threads) {
+        const Texts documents = texts(text, offsets);
+        const Ragged<int64_t> characters{view(values), view(value_offsets)};
+        check_offsets(characters.offsets, values.size(), what);
+        PYCHUNK_CHECK(characters.size() == documents.size(), what, " must hold one entry for each of ",
+                      documents.size(), " documents, got ", characters.size());
+        return array(
+            without_gil([&] { return bytes_of_characters(documents, characters, what.c_str(), first_row, threads); }));
+      },
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("values").noconvert(),
+      py::arg("value_offsets").noconvert(), py::arg("what"), py::arg("first_row"), py::arg("threads"),
+      "Positions in characters of documents as bytes of them.");
   m.def(
       "encode_static",
       [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const WordPiece& tokenizer,

@@ -43,10 +43,6 @@ inline Case case_of(char32_t c) {
   return Case::kNone;
 }
 
-inline bool is_line_break(char32_t c) {
-  return (c >= '\n' && c <= '\r') || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
-}
-
 inline bool is_ascii_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char32_t c) { return case_of(c) != Case::kNone || (c >= 0x5D0 && c < 0x2000) || c >= 0x2C00; }
@@ -133,7 +129,5 @@ inline bool is_opener_mark(char32_t c) {
       return false;
   }
 }
-
-inline bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace pychunk

@@ -1,4 +1,4 @@
-// Which instruction set (and, later, device) runs the hot loops: chosen once, overridable by PYCHUNK_ISA.
+// Which instruction set runs the hot loops: chosen once, overridable by PYCHUNK_ISA.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace pychunk {
 
-// The kernels of the chosen instruction set. The first call reads PYCHUNK_ISA (baseline | avx2 | avx512)
-// and throws std::runtime_error where this CPU cannot run what was asked for.
+// The kernels of the chosen instruction set. The first call reads PYCHUNK_ISA (baseline | avx2 | avx512) and throws
+// std::invalid_argument where this CPU cannot run what was asked for.
 const Kernels& kernels();
 
 // Instruction sets that this build holds and this CPU can run, slowest first.

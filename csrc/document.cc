@@ -6,61 +6,46 @@
 #include "dispatch.h"
 #include "interrupt.h"
 #include "similarity.h"
+#include "work.h"
 
 namespace pychunk {
-namespace {
-
-int64_t count(std::string_view text, int64_t begin, int64_t end) {
-  return kernels().count_characters(reinterpret_cast<const uint8_t*>(text.data()) + begin,
-                                    static_cast<size_t>(end - begin));
-}
-
-// What the white space before a sentence says of it (SentenceFlag).
-uint8_t flags_of_gap(std::string_view gap) {
-  int breaks = 0;
-  bool page = false;
-  for (size_t i = 0; i < gap.size();) {
-    int length = 0;
-    const char32_t c = decode(gap, i, length);
-    if (c == '\r' && i + 1 < gap.size() && gap[i + 1] == '\n') ++length;
-    breaks += (c >= '\n' && c <= '\r') || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
-    page |= c == '\f';
-    i += static_cast<size_t>(length);
-  }
-  uint8_t flags = 0;
-  if (breaks > 0) flags |= kParagraphStart;
-  if (breaks > 1 || page) flags |= kBlankLineBefore;
-  if (page) flags |= kPageStart;
-  return flags;
-}
-
-}  // namespace
-
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = false;
-  counted_byte_ = counted_characters_ = 0;
+  counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   ids_.clear();
-  if (inputs.sentence_starts.size() > 0) {
-    take_sentences(inputs.sentence_starts[i]);
+  if (inputs.sentences.size() > 0) {
+    take_sentences();
   } else {
     split_sentences(text_, inputs.plan->wrap, sentences_);
+    work().split += text_.size();
   }
   if (inputs.page_starts.size() > 0) cut_at_pages();
   vectors_.begin(sentences(), inputs.table.cols);
-  const auto fits = [&](int64_t rows, const char* what) {
-    PYCHUNK_CHECK(rows == sentences(), "document ", name(), " has ", sentences(), " sentences",
-                  cut_by_page_ ? " (a page begins inside one)" : "", " but ", rows, what,
+  check_given();
+}
+
+// One for each sentence, or for each two neighbours.
+void Document::check_given() const {
+  const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
+    PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
+                  cut_by_page_ ? " (a page begins inside one)" : "", " but ", found, what,
                   "; pass sentence_spans= to say which sentences they belong to");
   };
-  for (const auto offsets : {inputs.vector_offsets, inputs.table_vector_offsets}) {
-    const auto row = static_cast<size_t>(i);
-    if (!offsets.empty()) fits(offsets[row + 1] - offsets[row], " sentence vectors");
-  }
-  if (inputs.summary_scores.size() > 0) fits(static_cast<int64_t>(inputs.summary_scores[i].size()), " scores");
-  if (inputs.pair_scores.size() > 0 && sentences() > 0)
-    fits(static_cast<int64_t>(inputs.pair_scores[i].size()) + 1, " scored ones");
+  const Inputs& in = *inputs_;
+  const int64_t n = sentences(), pairs = std::max<int64_t>(0, n - 1);
+  for (const RaggedRows* rows : {&in.vectors, &in.table_vectors})
+    if (rows->given()) fits(rows->count(row_), n, " sentence vectors");
+  if (in.token_counts.size() > 0) fits(static_cast<int64_t>(in.token_counts[row_].size()), n, " token counts");
+  if (in.pair_scores.size() > 0) fits(static_cast<int64_t>(in.pair_scores[row_].size()), pairs, " scores of pairs");
+  if (!in.cuts.given()) return;
+  if (in.cuts.score.size() > 0)
+    fits(static_cast<int64_t>(in.cuts.score[row_].size()), in.cuts.pairs ? pairs : n, " scores");
+  const std::span<const int32_t> first = in.cuts.first[row_];
+  bool good = first.empty() == (n == 0) && (first.empty() || (first.front() == 0 && first.back() < n));
+  for (size_t g = 1; g < first.size(); ++g) good &= first[g] > first[g - 1];
+  PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, rise, and be less than its ", n, " sentences");
 }
 
 void Document::close() {
@@ -68,44 +53,31 @@ void Document::close() {
   forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_);
 }
 
-std::vector<int64_t> Document::bytes_of(std::span<const int64_t> characters, const char* what) const {
-  std::vector<int64_t> bytes;
-  int64_t byte = 0, character = 0;
-  for (const int64_t wanted : characters) {
-    PYCHUNK_CHECK(wanted >= character && (bytes.empty() || wanted > character), what, " of document ", name(),
-                  " must increase and not be negative, got ", wanted, " after ", character);
-    for (; character < wanted && byte < static_cast<int64_t>(text_.size()); ++character) {
-      int length = 0;
-      decode(text_, static_cast<size_t>(byte), length);
-      byte += length;
-    }
-    PYCHUNK_CHECK(character == wanted, what, " of document ", name(), " must lie in its ", character,
-                  " characters, got ", wanted);
-    bytes.push_back(byte);
-  }
-  return bytes;
-}
-
-void Document::take_sentences(std::span<const int64_t> first_characters) {
+void Document::take_sentences() {
   sentences_.clear();
-  sentences_.starts = bytes_of(first_characters, "sentence_spans");
-  if (sentences_.starts.empty()) {
-    PYCHUNK_CHECK(trim(text_, 0, static_cast<int64_t>(text_.size())).empty(), "document ", name(),
-                  " has text but no sentence in sentence_spans");
+  const std::span<const int64_t> starts = inputs_->sentences[row_];
+  const auto size = static_cast<int64_t>(text_.size());
+  if (starts.empty()) {
+    PYCHUNK_CHECK(trim(text_, 0, size).empty(), "document ", name(), " has text but no sentence in sentence_spans");
     return;
   }
-  sentences_.starts.front() = 0;
+  sentences_.starts.assign(starts.begin(), starts.end());
+  sentences_.starts.front() = 0;  // what is before the first one belongs to it
+  for (size_t s = 0; s < starts.size(); ++s)
+    PYCHUNK_CHECK(
+        (s == 0 ? starts[s] >= 0 : starts[s] > sentences_.starts[s - 1]) && starts[s] <= size &&
+            (starts[s] == size || !continues_character(static_cast<uint8_t>(text_[static_cast<size_t>(starts[s])]))),
+        "sentences of document ", name(), " must begin with a character and rise, got ", starts[s]);
+  if (inputs_->flags.size() > 0) {
+    const std::span<const uint8_t> flags = inputs_->flags[row_];
+    PYCHUNK_CHECK(flags.size() == starts.size(), "document ", name(), " has ", starts.size(), " sentences but ",
+                  flags.size(), " flags");
+    sentences_.flags.assign(flags.begin(), flags.end());
+    return;
+  }
   for (const int64_t start : sentences_.starts) {
-    int64_t gap = start;
-    while (gap > 0) {
-      int64_t last = gap - 1;
-      while (last > 0 && (static_cast<unsigned char>(text_[static_cast<size_t>(last)]) & 0xC0) == 0x80) --last;
-      if (space_length(text_, static_cast<size_t>(last)) == 0) break;
-      gap = last;
-    }
-    sentences_.flags.push_back(
-        start == 0 ? static_cast<uint8_t>(kParagraphStart)
-                   : flags_of_gap(text_.substr(static_cast<size_t>(gap), static_cast<size_t>(start - gap))));
+    const std::string_view gap = slice(text_, trim_end(text_, 0, start), start);
+    sentences_.flags.push_back(start == 0 ? static_cast<uint8_t>(kParagraphStart) : flags_of_gap(gap));
   }
 }
 
@@ -113,7 +85,8 @@ const std::vector<int64_t>& Document::page_starts() {
   if (has_pages_) return page_starts_;
   has_pages_ = true;
   if (inputs_->page_starts.size() > 0) {
-    page_starts_ = bytes_of(inputs_->page_starts[row_], "page_starts");
+    const std::span<const int64_t> given = inputs_->page_starts[row_];
+    page_starts_.assign(given.begin(), given.end());
     if (page_starts_.empty() || page_starts_.front() > 0) page_starts_.insert(page_starts_.begin(), 0);
     return page_starts_;
   }
@@ -155,24 +128,46 @@ int64_t Document::characters_before(int64_t byte) {
   if (is_ascii()) return byte;
   if (byte < counted_byte_ / 2) counted_byte_ = counted_characters_ = 0;
   if (byte >= counted_byte_) {
-    counted_characters_ += count(text_, counted_byte_, byte);
+    counted_characters_ += count_characters(slice(text_, counted_byte_, byte));
   } else {
-    counted_characters_ -= count(text_, byte, counted_byte_);
+    counted_characters_ -= count_characters(slice(text_, byte, counted_byte_));
   }
   counted_byte_ = byte;
   return counted_characters_;
 }
 
+int64_t Document::line_at(int64_t at) {
+  const auto breaks = [&](int64_t begin, int64_t end) {
+    return kernels().count_line_feeds(as_bytes(text_) + begin, static_cast<size_t>(end - begin));
+  };
+  lines_ += at >= line_byte_ ? breaks(line_byte_, at) : -breaks(at, line_byte_);
+  line_byte_ = at;
+  return lines_ + 1;
+}
+
 void Document::tokenize() {
   if (has_tokens_) return;
   has_tokens_ = true;
+  if (!inputs_->token_offsets.empty()) return take_tokens();
   const size_t n = sentences_.starts.size();
   sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
   encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_, token_counts_);
   sentences_.starts.pop_back();
+  work().tokenized += text_.size();
 }
 
-const std::vector<int64_t>& Document::token_counts() {
+void Document::take_tokens() {
+  const auto first = static_cast<size_t>(inputs_->token_counts.offsets[row_]);
+  const std::span<const int64_t> offsets = inputs_->token_offsets.subspan(first, starts().size() + 1);
+  const std::span<const int32_t> own = inputs_->token_ids.subspan(
+      static_cast<size_t>(offsets.front()), static_cast<size_t>(offsets.back() - offsets.front()));
+  ids_.assign(own.begin(), own.end());
+  token_offsets_.clear();
+  for (const int64_t offset : offsets) token_offsets_.push_back(offset - offsets.front());
+}
+
+std::span<const int64_t> Document::token_counts() {
+  if (inputs_->token_counts.size() > 0) return inputs_->token_counts[row_];
   tokenize();
   return token_counts_;
 }
@@ -225,40 +220,33 @@ void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::sp
   }
 }
 
-Matrix<const float> Document::given_rows(const Matrix<const float>& vectors, std::span<const int64_t> offsets) const {
-  const auto row = static_cast<size_t>(row_);
-  return vectors.slice(offsets[row], offsets[row + 1]);
-}
-
 Rows Document::table_vectors() {
-  if (inputs_->table_vectors.data == nullptr) return vectors();
-  return given_rows(inputs_->table_vectors, inputs_->table_vector_offsets);
+  if (!inputs_->table_vectors.given()) return vectors();
+  return inputs_->table_vectors[row_];
 }
 
 Rows Document::vectors() {
-  if (inputs_->vectors.data != nullptr) return given_rows(inputs_->vectors, inputs_->vector_offsets);
+  if (inputs_->vectors.given()) return inputs_->vectors[row_];
   tokenize();
   return {sentences(), inputs_->table.cols, vectors_, *this};
 }
 
 void Document::make_rows(int64_t begin, int64_t end, float* out) {
-  const auto dim = static_cast<size_t>(inputs_->table.cols);
-  const Kernels& run = kernels();
-  sums_.resize(dim);
-  for (int64_t s = begin; s < end; ++s, out += dim) {
-    checkpoint_each(s - begin, 1024);
-    const auto from = static_cast<size_t>(token_offsets_[static_cast<size_t>(s)]);
-    const auto to = static_cast<size_t>(token_offsets_[static_cast<size_t>(s) + 1]);
-    run.embedding_bag(inputs_->table.data, dim, ids_.data() + from, to - from, ids_.size() - from, sums_.data());
-    run.unit_from_sums(sums_.data(), dim, out);
-  }
+  const std::span<const int64_t> offsets(token_offsets_);
+  embedding_bags(inputs_->table, ids_,
+                 offsets.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin) + 1), out);
 }
 
-std::span<const float> Document::given_scores() const {
-  return inputs_->summary_scores.size() > 0 ? inputs_->summary_scores[row_] : std::span<const float>{};
+const float* Document::given_summary() {
+  if (inputs_->summary_vectors.data != nullptr) return inputs_->summary_vectors.row(row_);
+  if (inputs_->summaries.size() == 0) return nullptr;
+  summary_.resize(static_cast<size_t>(inputs_->table.cols));
+  encode(inputs_->summaries[row_], summary_.data());
+  return summary_.data();
 }
 
 std::span<const float> Document::affinities() {
+  if (inputs_->cuts.scored_pairs()) return inputs_->cuts.score[row_];
   if (inputs_->pair_scores.size() > 0) return inputs_->pair_scores[row_];
   if (!has_vectors()) return {};
   if (!has_affinities_) {
@@ -272,18 +260,6 @@ std::span<const float> Document::affinities() {
   return affinities_;
 }
 
-void Document::encode(std::string_view piece, float* out) const {
-  thread_local Values<int32_t> ids;
-  thread_local std::vector<int32_t> sums;
-  thread_local std::vector<int64_t> offsets;
-  const int64_t bounds[] = {0, static_cast<int64_t>(piece.size())};
-  const auto dim = static_cast<size_t>(inputs_->table.cols);
-  ids.clear(), offsets.clear(), sums.resize(dim);
-  inputs_->tokenizer->encode(piece, bounds, 1, ids, offsets, nullptr);
-  kernels().embedding_bag(inputs_->table.data, dim, ids.data(), ids.size(), ids.size(), sums.data());
-  kernels().unit_from_sums(sums.data(), dim, out);
-}
-
 int64_t Document::fallback_tokens() {
   if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not of another script
   int64_t found = 0;
@@ -293,8 +269,7 @@ int64_t Document::fallback_tokens() {
 
 bool Document::is_ascii() {
   if (!knows_ascii_) {
-    const auto size = static_cast<int64_t>(text_.size());
-    knows_ascii_ = true, ascii_ = count(text_, 0, size) == size;
+    knows_ascii_ = true, ascii_ = count_characters(text_) == static_cast<int64_t>(text_.size());
   }
   return ascii_;
 }

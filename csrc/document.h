@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "budget.h"
+#include "encode_static.h"
+#include "inputs.h"
 #include "measure.h"
-#include "pipeline.h"
 #include "rows.h"
-#include "segment.h"
+#include "text.h"
 
 namespace pychunk {
 
@@ -20,6 +22,7 @@ class Document : private RowMaker {
   // Gives back what a huge document took, which would stay with the thread for good.
   void close();
 
+  int64_t row() const { return row_; }
   std::string_view text() const { return text_; }
   int64_t sentences() const { return static_cast<int64_t>(sentences_.starts.size()); }
   int64_t begin(int64_t s) const { return sentences_.starts[static_cast<size_t>(s)]; }
@@ -31,6 +34,8 @@ class Document : private RowMaker {
   int64_t sentence_at(int64_t at) const;
 
   // First bytes of its pages: the given ones, else after each form feed.
+  // Line that byte `at` lies on, from 1, by the line feeds before it; like characters_before() linear in the text.
+  int64_t line_at(int64_t at);
   const std::vector<int64_t>& page_starts();
   int64_t page_at(int64_t byte);  // counted from 1
 
@@ -38,7 +43,7 @@ class Document : private RowMaker {
   // those of chunks do, take time linear in the text however long its sentences are.
   int64_t characters_before(int64_t byte);
 
-  const std::vector<int64_t>& token_counts();  // of each sentence, as budgets count them
+  std::span<const int64_t> token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
   // The same of parts [starts[i], starts[i + 1]), the last one to the text's end, of `counts` tokens each (which only
   // tokens read); `shared` is kept where the lengths need it.
@@ -49,15 +54,16 @@ class Document : private RowMaker {
   // How much sentence s + 1 belongs to sentence s: probabilities (nsp), else adjacent cosines; empty where the inputs
   // give no vectors.
   std::span<const float> affinities();
-  // pic, computed elsewhere: cosines to the summary and their labels; empty where they are computed here.
-  std::span<const float> given_scores() const;
-  std::span<const int8_t> given_labels() const { return inputs_->summary_labels[row_]; }
-  bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.data != nullptr; }
-  bool table_encodes_text() const { return inputs_->table_vectors.data == nullptr && inputs_->table.data != nullptr; }
+  // pic: the vector of the given summary; null where it is made here.
+  const float* given_summary();
+  bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.given(); }
+  bool table_encodes_text() const { return !inputs_->table_vectors.given() && inputs_->table.data != nullptr; }
 
   // Tokens and vector of any piece of text, by the static encoder.
   int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
-  void encode(std::string_view piece, float* out) const;
+  void encode(std::string_view piece, float* out) const {
+    encode_static(piece, *inputs_->tokenizer, inputs_->table, out);
+  }
 
   int64_t tokens_met() const { return static_cast<int64_t>(ids_.size()); }
   int64_t fallback_tokens();  // those flagged in the inputs, unless the document is all ASCII
@@ -66,11 +72,11 @@ class Document : private RowMaker {
   int64_t name() const { return inputs_->first_row + row_; }  // as errors call it
   bool is_ascii();
   void tokenize();
+  void take_tokens();
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
-  void take_sentences(std::span<const int64_t> first_characters);
-  Matrix<const float> given_rows(const Matrix<const float>& vectors, std::span<const int64_t> offsets) const;
+  void take_sentences();
+  void check_given() const;
   void cut_at_pages();
-  std::vector<int64_t> bytes_of(std::span<const int64_t> characters, const char* what) const;
 
   const Inputs* inputs_ = nullptr;
   int64_t row_ = 0;
@@ -80,11 +86,11 @@ class Document : private RowMaker {
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
   int64_t counted_byte_ = 0, counted_characters_ = 0;  // characters before a byte, the last that was asked for
+  int64_t line_byte_ = 0, lines_ = 0;                  // the same of line feeds
   Lengths lengths_[3];
   SharedWords shared_words_;
   RowWindow vectors_;
-  std::vector<float> affinities_;
-  std::vector<int32_t> sums_;
+  std::vector<float> affinities_, summary_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false;
   bool has_lengths_[3] = {};

@@ -11,14 +11,6 @@
 namespace pychunk {
 namespace {
 
-#if defined(__AVX512BW__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
 typedef int16_t I16 __attribute__((vector_size(kVectorBytes), may_alias));
 typedef int8_t I8 __attribute__((vector_size(kVectorBytes / 2), may_alias));
 

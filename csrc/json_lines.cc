@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "dispatch.h"
+#include "utf8.h"
 
 namespace pychunk {
 namespace {
@@ -192,11 +193,9 @@ class Line {
   }
 
   static void append(uint32_t code, Values<uint8_t>& out) {
-    const auto put = [&](uint32_t byte) { out.push_back(static_cast<uint8_t>(byte)); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) return put(0xC0 | code >> 6), put(0x80 | (code & 0x3F));
-    if (code < 0x10000) return put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
-    put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
+    uint8_t bytes[4];
+    const int length = encode_utf8(code, bytes);
+    out.insert(out.end(), bytes, bytes + length);
   }
 
   // Past a value that is no string, arrays and objects with all they hold: their kinds are on a stack of bits.

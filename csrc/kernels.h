@@ -1,5 +1,6 @@
 // The hot loops that are built once per instruction set, as a table of function pointers.
-// Every build of a loop returns the same bits; tests/test_isa.py runs them against each other.
+// Every build of a loop returns the same bits; tests/test_segment.py and tests/test_recursive.py run them against each
+// other, and so does tests/fuzz/native/splitting.cc.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@ struct Kernels {
   int64_t (*find_invalid_utf8)(const uint8_t* text, size_t size);
   // Number of characters: bytes that do not continue one.
   int64_t (*count_characters)(const uint8_t* text, size_t size);
+  int64_t (*count_line_feeds)(const uint8_t* text, size_t size);
   // Bytes at which a sentence may end, one bit a byte; bits has room for (size + 63) / 64 words.
   void (*mark_stops)(const uint8_t* text, size_t size, uint64_t* bits);
 
@@ -32,8 +34,8 @@ struct Kernels {
                            int64_t* out, size_t room);
   // Characters in [begin, end) that are no white space and follow white space inside [begin, end).
   size_t (*find_word_starts)(const uint8_t* text, size_t begin, size_t end, int64_t* out, size_t room);
-  // Offset of the first line break (LF, VT, FF, CR, U+0085, U+2028, U+2029), or size.
-  size_t (*find_line_break)(const uint8_t* text, size_t size);
+  // Offset of the first newline (utf8.h), or size.
+  size_t (*find_newline)(const uint8_t* text, size_t size);
   // out[k] = base + characters in [begin, at[k]) for n >= 1 rising offsets.
   void (*count_characters_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
                               int64_t* out);

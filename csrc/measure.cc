@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
-#include "dispatch.h"
-#include "segment.h"
+#include "budget.h"
 
 namespace pychunk {
 namespace {
-
-int64_t characters(std::string_view text) {
-  return kernels().count_characters(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-}
 
 // Calls body(begin, end) for each run of text that is not white space.
 template <typename Body>
@@ -18,9 +13,8 @@ void for_each_word(std::string_view text, Body body) {
   size_t begin = 0;
   bool inside = false;
   for (size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    int length = 1;
-    const bool space = c < 0x80 ? is_space(c) : is_space(decode(text, i, length));
+    const auto [c, length] = decode_utf8(text, static_cast<int64_t>(i));
+    const bool space = is_space(c);
     if (space && inside) body(begin, i);
     if (!space && !inside) begin = i;
     inside = !space;
@@ -32,9 +26,7 @@ void for_each_word(std::string_view text, Body body) {
 // End of the character `count` characters after `begin`, at most `end`.
 int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count) {
   int64_t i = begin;
-  for (; count > 0 && i < end; --count)
-    for (++i; i < end && continues_character(text[static_cast<size_t>(i)]); ++i) {
-    }
+  for (; count > 0 && i < end; --count) i = next_border(text, i + 1, end);
   return i;
 }
 
@@ -48,10 +40,10 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
     int64_t length = guess, stop = advance(text, begin, end, length);
     if (unit == Unit::kTokens) {
       for (;;) {
-        const std::string_view piece = text.substr(static_cast<size_t>(begin), static_cast<size_t>(stop - begin));
+        const std::string_view piece = slice(text, begin, stop);
         const int64_t tokens = measure(piece, unit, tokenizer);
         if (tokens <= limit || length <= 1) break;
-        length = std::max<int64_t>(1, std::min(length - 1, characters(piece) * limit / tokens));
+        length = std::max<int64_t>(1, std::min(length - 1, count_characters(piece) * limit / tokens));
         stop = advance(text, begin, end, length);
       }
     }
@@ -62,10 +54,11 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
 }  // namespace
 
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts) {
+                      Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts,
+                      Values<int64_t>* byte_spans) {
   thread_local std::vector<LongWord> long_words;
   ids.clear(), token_offsets.clear(), long_words.clear();
-  tokenizer.encode(text, bounds, n, ids, token_offsets, nullptr, &long_words);
+  tokenizer.encode(text, bounds, n, ids, token_offsets, byte_spans, &long_words);
   counts.resize(n);
   for (size_t i = 0; i < n; ++i) counts[i] = token_offsets[i + 1] - token_offsets[i];
   for (const LongWord& word : long_words) {
@@ -88,7 +81,7 @@ void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector
     const int64_t more = tokens_of_long_word(word.characters) - 1;
     for (int64_t i = 0; i < more; ++i) {  // each on a character's first byte
       int64_t at = begin + (end - begin) * i / more;
-      while (continues_character(text[static_cast<size_t>(at)])) --at;
+      while (continues_character(as_bytes(text)[at])) --at;
       starts.push_back(at);
     }
   }
@@ -104,7 +97,7 @@ int64_t count_words(std::string_view text) {
 int64_t measure(std::string_view text, Unit unit, const WordPiece* tokenizer) {
   switch (unit) {
     case Unit::kCharacters:
-      return characters(text);
+      return count_characters(text);
     case Unit::kWords:
       return count_words(text);
     case Unit::kTokens:
@@ -117,24 +110,9 @@ int64_t measure(std::string_view text, Unit unit, const WordPiece* tokenizer) {
   return counts[0];
 }
 
-Trimmed trim(std::string_view text, int64_t begin, int64_t end) {
-  while (begin < end) {
-    const int length = space_length(text, static_cast<size_t>(begin));
-    if (length == 0) break;
-    begin += length;
-  }
-  while (end > begin) {
-    int64_t last = end - 1;
-    while (last > begin && continues_character(text[static_cast<size_t>(last)])) --last;
-    if (space_length(text, static_cast<size_t>(last)) == 0) break;
-    end = last;
-  }
-  return {begin, end};
-}
-
 void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit,
                     const WordPiece* tokenizer, std::vector<int64_t>& starts) {
-  const std::string_view sentence = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  const std::string_view sentence = slice(text, begin, end);
   std::vector<int64_t> from, to;  // of the words, in bytes of the sentence
   for_each_word(sentence, [&](size_t a, size_t b) {
     from.push_back(static_cast<int64_t>(a));
@@ -163,7 +141,7 @@ void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit
     case Unit::kCharacters: {
       int64_t at = 0, before = 0;
       const auto count_to = [&](int64_t byte) {
-        before += characters(sentence.substr(static_cast<size_t>(at), static_cast<size_t>(byte - at)));
+        before += count_characters(slice(sentence, at, byte));
         at = byte;
         return before;
       };

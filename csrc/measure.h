@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan.h"
+#include "utf8_text.h"
 #include "wordpiece.h"
 
 namespace pychunk {
@@ -18,9 +19,10 @@ inline int64_t tokens_of_long_word(int64_t characters) {
 }
 
 // Tokenises n consecutive spans [bounds[i], bounds[i + 1]) of text: ids and token_offsets as
-// WordPiece::encode gives them, counts[i] = tokens of span i in budgets. All three are overwritten.
+// WordPiece::encode gives them, counts[i] = tokens of span i in budgets. All are overwritten, but byte_spans appended.
 void encode_and_count(const WordPiece& tokenizer, std::string_view text, const int64_t* bounds, size_t n,
-                      Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts);
+                      Values<int32_t>& ids, std::vector<int64_t>& token_offsets, std::vector<int64_t>& counts,
+                      Values<int64_t>* byte_spans = nullptr);
 
 // Where the tokens of text begin; a long word has one for each token that it counts as, spread evenly.
 void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector<int64_t>& starts);
@@ -30,15 +32,6 @@ int64_t count_words(std::string_view text);
 
 // Length of text by itself. The tokenizer may be null unless the unit is tokens.
 int64_t measure(std::string_view text, Unit unit, const WordPiece* tokenizer);
-
-// text without white space at its edges, as [begin, end) of it.
-struct Trimmed {
-  int64_t begin, end;
-  bool empty() const { return begin >= end; }
-};
-Trimmed trim(std::string_view text, int64_t begin, int64_t end);
-
-inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 // Cuts text [begin, end), which is longer than `limit`, into consecutive pieces that are not: at word borders
 // where a word fits, else at character borders; a single character is never cut. Appends where pieces begin.

@@ -19,8 +19,29 @@ void groups_where(int64_t sentences, Begins begins, std::vector<Group>& groups) 
   }
 }
 
-void score_by_summary(const Plan& plan, Document& document, const float* summary, Grouping& out) {
+void sentence(const Plan&, Document& document, Grouping& out) {
+  groups_where(document.sentences(), [](int64_t) { return true; }, out.groups);
+}
+
+void paragraph(const Plan&, Document& document, Grouping& out) {
+  groups_where(document.sentences(), [&](int64_t s) { return (document.flags(s) & kParagraphStart) != 0; }, out.groups);
+}
+
+void page(const Plan&, Document& document, Grouping& out) {
+  groups_where(
+      document.sentences(),
+      [&](int64_t s) { return document.page_at(document.begin(s)) != document.page_at(document.begin(s - 1)); },
+      out.groups);
+}
+
+void fixed(const Plan& plan, Document& document, Grouping& out) {
+  greedy_groups(document.sentences(), {&document.lengths(plan.unit), plan.size}, plan.overlap, out.groups);
+}
+
+// Maximal runs of equal label.
+void pic(const Plan& plan, Document& document, Grouping& out) {
   const Rows vectors = document.vectors();
+  const float* summary = document.given_summary();
   thread_local std::vector<float> made;
   if (summary == nullptr) {
     const uint64_t seed = hash128(document.text(), 0).low;
@@ -30,22 +51,14 @@ void score_by_summary(const Plan& plan, Document& document, const float* summary
   out.scores.resize(static_cast<size_t>(vectors.rows));
   cosines_to(vectors, summary, out.scores.data());
   label_by_mean(out.scores, plan.k, out.labels);
-}
-
-void pic(const Plan& plan, Document& document, const float* summary, Grouping& out) {
-  if (const auto given = document.given_scores(); !given.empty()) {
-    out.scores.assign(given.begin(), given.end());
-    out.labels.assign(document.given_labels().begin(), document.given_labels().end());
-  } else {
-    score_by_summary(plan, document, summary, out);
-  }
   const auto& labels = out.labels;
   groups_where(
       document.sentences(),
       [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; }, out.groups);
 }
 
-void semantic(const Plan& plan, Document& document, std::vector<Group>& groups) {
+// nsp, too: the affinities are then probabilities.
+void semantic(const Plan& plan, Document& document, Grouping& out) {
   thread_local std::vector<float> windowed;
   thread_local std::vector<int8_t> cut;
   std::span<const float> scores;
@@ -56,13 +69,12 @@ void semantic(const Plan& plan, Document& document, std::vector<Group>& groups) 
     scores = windowed;
   }
   cut_below(scores, plan.threshold, plan.threshold_value, cut);
-  groups_where(document.sentences(), [&](int64_t s) { return cut[static_cast<size_t>(s - 1)] != 0; }, groups);
+  groups_where(document.sentences(), [&](int64_t s) { return cut[static_cast<size_t>(s - 1)] != 0; }, out.groups);
 }
 
-void cluster(const Plan& plan, Document& document, std::vector<Group>& groups) {
-  const std::vector<int64_t>& counts = document.token_counts();
+void cluster(const Plan& plan, Document& document, Grouping& out) {
   std::vector<int64_t> tokens_before{0};
-  for (const int64_t count : counts) tokens_before.push_back(tokens_before.back() + count);
+  for (const int64_t count : document.token_counts()) tokens_before.push_back(tokens_before.back() + count);
   std::vector<int32_t> first;
   optimal_partition(document.vectors(), tokens_before, plan.max_tokens, first);
   size_t next = 0;
@@ -72,35 +84,52 @@ void cluster(const Plan& plan, Document& document, std::vector<Group>& groups) {
         while (next < first.size() && first[next] < s) ++next;
         return next < first.size() && first[next] == s;
       },
-      groups);
+      out.groups);
+}
+
+void given(const Plan&, Document&, Grouping&) { fail("method 'given' needs cuts="); }
+
+constexpr Method kMethods[] = {
+    {.name = "sentence", .group = sentence, .reason = CutReason::kSentence},
+    {.name = "paragraph", .group = paragraph, .reason = CutReason::kParagraph},
+    {.name = "page", .group = page, .reason = CutReason::kPage, .pages = true},
+    {.name = "fixed", .group = fixed, .reason = CutReason::kSize, .sized = true},
+    {.name = "recursive", .reason = CutReason::kSize, .sized = true},
+    {.name = "semantic", .group = semantic, .vectors = true, .scores = Scores::kPairs},
+    {.name = "cluster", .group = cluster, .tokens = true, .vectors = true},
+    {.name = "pic", .group = pic, .vectors = true, .summaries = true, .scores = Scores::kSentences},
+    {.name = "given", .group = given, .cuts = true, .reason = CutReason::kGiven},
+    {.name = "nsp", .group = semantic, .pairs = true, .scores = Scores::kPairs},
+};
+
+// Groups, labels and scores that were made elsewhere, checked before.
+void take(const GivenCuts& cuts, int64_t row, Document& document, Grouping& out) {
+  const std::span<const int32_t> first = cuts.first[row];
+  for (size_t g = 0; g < first.size(); ++g) {
+    const auto end = static_cast<int32_t>(document.sentences());
+    const int32_t last = g + 1 < first.size() ? first[g + 1] : end;
+    out.groups.push_back({first[g], last, first[g]});
+    const size_t at = static_cast<size_t>(cuts.first.offsets[row]) + g;
+    if (!cuts.reason.empty()) out.reasons.push_back(static_cast<CutReason>(cuts.reason[at]));
+    if (!cuts.kind.empty()) out.labels.resize(static_cast<size_t>(last), cuts.kind[at]);
+  }
+  if (cuts.score.size() > 0 && !cuts.pairs) out.scores.assign(cuts.score[row].begin(), cuts.score[row].end());
 }
 
 }  // namespace
 
-void group_sentences(const Plan& plan, Document& document, const float* summary, Grouping& out) {
-  const int64_t n = document.sentences();
-  out.scores.clear(), out.labels.clear(), out.groups.clear();
-  switch (plan.method) {
-    case Method::kSentence:
-      return groups_where(n, [](int64_t) { return true; }, out.groups);
-    case Method::kParagraph:
-      return groups_where(n, [&](int64_t s) { return (document.flags(s) & kParagraphStart) != 0; }, out.groups);
-    case Method::kPage:
-      return groups_where(
-          n, [&](int64_t s) { return document.page_at(document.begin(s)) != document.page_at(document.begin(s - 1)); },
-          out.groups);
-    case Method::kFixed:
-      return greedy_groups(n, {&document.lengths(plan.unit), plan.size}, plan.overlap, out.groups);
-    case Method::kSemantic:
-    case Method::kNsp:
-      return semantic(plan, document, out.groups);
-    case Method::kCluster:
-      return cluster(plan, document, out.groups);
-    case Method::kPic:
-      return pic(plan, document, summary, out);
-    case Method::kRecursive:
-      fail("recursive does not group sentences");
-  }
+std::span<const Method> methods() { return kMethods; }
+
+const Method* method_named(std::string_view name) {
+  for (const Method& method : kMethods)
+    if (method.name == name) return &method;
+  fail("unknown method '", name, "'");
+}
+
+void group_sentences(const Inputs& inputs, Document& document, Grouping& out) {
+  out.scores.clear(), out.labels.clear(), out.groups.clear(), out.reasons.clear();
+  if (inputs.cuts.given()) return take(inputs.cuts, document.row(), document, out);
+  inputs.plan->method->group(*inputs.plan, document, out);
 }
 
 }  // namespace pychunk

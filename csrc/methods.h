@@ -1,21 +1,29 @@
-// Methods: from a document's sentences (and their vectors) to groups of sentences.
+// Methods: from a document's sentences (and what is known of them) to groups of sentences.
 #pragma once
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "budget.h"
 #include "document.h"
-#include "segment.h"
+#include "inputs.h"
 
 namespace pychunk {
 
-// Groups of consecutive sentences by the plan's method; `recursive` is not one of them, since its pieces need
-// not be sentences. Scores of sentences (pic: r_i) and their labels (pic: 1 relevant) are left empty by the
-// others.
+// Groups of consecutive sentences, and what of them goes into the table: scores of sentences or of pairs of neighbours
+// (Method::scores), and labels of sentences (pic: 1 relevant, 0 irrelevant; -1 neither), empty where there are none.
 struct Grouping {
   std::vector<Group> groups;
   std::vector<float> scores;
   std::vector<int8_t> labels;
+  std::vector<CutReason> reasons;  // of each group, why it begins where it does; empty: the method's
 };
-// `summary` is the document's given summary vector, or null (pic: the plan says how to make one).
-void group_sentences(const Plan& plan, Document& document, const float* summary, Grouping& out);
+
+std::span<const Method> methods();
+// Throws std::invalid_argument for a name that is none.
+const Method* method_named(std::string_view name);
+
+// The groups of one document: given ones, else by the plan's method.
+void group_sentences(const Inputs& inputs, Document& document, Grouping& out);
 
 }  // namespace pychunk

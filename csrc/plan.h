@@ -2,19 +2,43 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "text.h"
+#include "columns.h"
 
 namespace pychunk {
 
-enum class Method : uint8_t { kSentence, kParagraph, kPage, kFixed, kRecursive, kSemantic, kCluster, kPic, kNsp };
 enum class Unit : uint8_t { kTokens, kWords, kCharacters };
 enum class ThresholdKind : uint8_t { kValue, kPercentile, kStd, kIqr, kGradient };
 enum class SummarySource : uint8_t { kGiven, kMean, kLead, kExtractive, kRandom, kSentence };
 
+// kAuto: where most lines of the document are filled to a common width (hard-wrapped e-mail, README), a
+// single line break inside a block is a space. kOff: every line break ends a sentence and a paragraph.
+enum class Wrap : uint8_t { kOff, kAuto };
+
+struct Plan;
+class Document;
+struct Grouping;
+
+enum class Scores : uint8_t { kNone, kSentences, kPairs };
+
+// A method and what the stages around it ask of it, in place of its name; pychunk/methods/ says the same of each.
+struct Method {
+  std::string_view name;
+  // Groups of the document's sentences; null: its pieces need not be sentences (recursive.h).
+  void (*group)(const Plan& plan, Document& document, Grouping& out) = nullptr;
+  bool tokens = false, vectors = false, pairs = false, summaries = false, cuts = false;  // what it groups by
+  Scores scores = Scores::kNone;         // what a chunk's score is the mean of
+  CutReason reason = CutReason::kScore;  // why it cuts
+  bool sized = false;                    // has a size in a unit of its own, which bounds chunks
+  bool pages = false;                    // the table says which pages a chunk lies on
+
+  bool cuts_text() const { return group == nullptr; }
+};
+
 struct Plan {
-  Method method = Method::kSentence;
+  const Method* method = nullptr;
   Wrap wrap = Wrap::kAuto;
 
   // fixed, recursive
@@ -24,33 +48,20 @@ struct Plan {
 
   // semantic, nsp
   ThresholdKind threshold = ThresholdKind::kPercentile;
-  double threshold_value = 20.0;
+  double threshold_value = 0.0;
   int64_t window = 1;
 
   // pic
   SummarySource summary = SummarySource::kExtractive;
   double k = 0.0;
 
-  // Budget, in tokens (`overlap` of fixed and recursive: in their unit); 0: none.
+  // Budget, in tokens (`overlap` of a method with a size: in its unit); 0: none.
   int64_t max_tokens = 0;
   int64_t min_tokens = 0;
   int64_t overlap = 0;
 
   bool chunk_vectors = false;
   bool sentence_vectors = false;
-
-  bool needs_vectors() const {
-    return method == Method::kSemantic || method == Method::kCluster || method == Method::kPic || chunk_vectors ||
-           sentence_vectors;
-  }
-  // Whether scores of the sentences are all that the cuts need: cosines to the summary (pic), adjacent ones (semantic).
-  bool cuts_by_scores() const { return method == Method::kPic || (method == Method::kSemantic && window == 1); }
-  bool has_size() const { return method == Method::kFixed || method == Method::kRecursive; }
-  bool needs_tokens() const {
-    const bool overlap_in_tokens = overlap > 0 && (!has_size() || unit == Unit::kTokens);
-    return max_tokens > 0 || min_tokens > 0 || overlap_in_tokens || chunk_vectors ||
-           (has_size() && unit == Unit::kTokens) || method == Method::kCluster;
-  }
 };
 
 }  // namespace pychunk

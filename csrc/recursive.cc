@@ -6,49 +6,18 @@
 
 #include "dispatch.h"
 #include "interrupt.h"
+#include "utf8_text.h"
 
 namespace pychunk {
 namespace {
 
 constexpr size_t kWindow = 1024;  // borders found at a time: 16 kB with their counts, which stays in L1
 
-bool continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-
-struct Space {
-  int64_t length;  // in bytes, 0: no white space here
-  bool line_break;
-};
-
-// The white-space character that starts at text[i], by Python's str.isspace.
-Space space_at(const uint8_t* text, int64_t i, int64_t end) {
-  const uint8_t a = text[i];
-  if (a <= 0x20) return {(a >= 0x09 && a <= 0x0D) || a >= 0x1C ? 1 : 0, a >= 0x0A && a <= 0x0D};
-  if (a == 0xC2 && i + 1 < end) return {text[i + 1] == 0x85 || text[i + 1] == 0xA0 ? 2 : 0, text[i + 1] == 0x85};
-  if (a < 0xE1 || a > 0xE3 || i + 2 >= end) return {0, false};
-  const uint32_t three = a << 16 | text[i + 1] << 8 | text[i + 2];
-  const bool line_break = three == 0xE280A8 || three == 0xE280A9;
-  const bool space = line_break || three == 0xE19A80 || (three >= 0xE28080 && three <= 0xE2808A) || three == 0xE280AF ||
-                     three == 0xE2819F || three == 0xE38080;
-  return {space ? 3 : 0, line_break};
-}
-
-// Moves `end` back over white space, at most to `start`; returns how many characters that were.
-int64_t trim_end(const uint8_t* text, int64_t start, int64_t& end) {
-  int64_t dropped = 0;
-  for (; start < end; ++dropped) {
-    int64_t last = end - 1;
-    while (last > start && continues(text[last])) --last;
-    if (last + space_at(text, last, end).length != end) break;
-    end = last;
-  }
-  return dropped;
-}
-
-// Moves both edges of [start, end) inwards over white space; returns how many characters were left out.
-int64_t trim(const uint8_t* text, int64_t& start, int64_t& end) {
-  int64_t dropped = 0;
-  for (Space space; start < end && (space = space_at(text, start, end)).length > 0; ++dropped) start += space.length;
-  return dropped + trim_end(text, start, end);
+// Characters of text [begin, end), where that is white space at the edge of a piece: mostly one or none.
+int64_t count_trimmed(std::string_view text, int64_t begin, int64_t end) {
+  int64_t n = 0;
+  for (int64_t i = begin; i < end; ++i) n += !continues_character(as_bytes(text)[i]);
+  return n;
 }
 
 }  // namespace
@@ -74,14 +43,12 @@ RecursiveSplitter::RecursiveSplitter(const RecursiveOptions& options)
 void RecursiveSplitter::split(const RecursiveInput& input, std::vector<Piece>& out) {
   input_ = input;
   out_ = &out;
-  const uint8_t* text = reinterpret_cast<const uint8_t*>(input.buffer.data());
-  int64_t begin = input.begin, end = input.end;
-  if (own_ladder_) trim(text, begin, end);
+  const auto [begin, end] = own_ladder_ ? trim(input.buffer, input.begin, input.end) : Trimmed{input.begin, input.end};
   last_end_ = begin;
   if (begin == end) return;
   int64_t units = 0;
   if (options_.unit == Unit::kCharacters)
-    units = kernels().count_characters(text + begin, static_cast<size_t>(end - begin));
+    units = count_characters(slice(input.buffer, begin, end));
   else if (options_.unit == Unit::kTokens)
     units = static_cast<int64_t>(tokens_before(end) - tokens_before(begin));
   unit_is_byte_ = options_.unit == Unit::kCharacters && units == end - begin;
@@ -99,7 +66,7 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
   // LangChain descends into a split of exactly `size` too; our ladder keeps it whole.
   const int64_t too_long = own_ladder_ && size < std::numeric_limits<int64_t>::max() ? size + 1 : size;
   const bool trims = own_ladder_ && options_.unit == Unit::kCharacters;
-  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  const std::string_view text = input_.buffer;
   size_t first = 0, next = 0;  // the chunk being built holds the splits first .. next - 1
   while (true) {
     const size_t known = level.count;
@@ -109,7 +76,7 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
       int64_t after = sum[next + 1];
       if (after - sum[first] <= size && after - sum[next] < too_long) continue;
       // White space at the end of a piece is trimmed away. LangChain counts it all the same.
-      if (int64_t end = border[next + 1]; trims) after -= trim_end(text, border[next], end);
+      if (trims) after -= count_trimmed(text, trim_end(text, border[next], border[next + 1]), border[next + 1]);
       if (after - sum[first] <= size && after - sum[next] < too_long) continue;
       if (next > first) emit(border[first], border[next], sum[next] - sum[first]);
       if (after - sum[next] >= too_long) {
@@ -152,9 +119,7 @@ bool RecursiveSplitter::open(Level& level, int64_t begin, int64_t end) {
     level.units[0] = static_cast<int64_t>(level.token);
   }
   // A separator at the very start makes no border there, but it does occur.
-  const bool at_start =
-      level.kind == Kind::kSeparator &&
-      input_.buffer.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)).starts_with(level.separator);
+  const bool at_start = level.kind == Kind::kSeparator && slice(input_.buffer, begin, end).starts_with(level.separator);
   if (at_start) level.cursor += static_cast<int64_t>(level.separator.size());
   refill(level);
   return at_start || level.kind == Kind::kCharacter || level.count > 2;
@@ -180,13 +145,12 @@ void RecursiveSplitter::refill(Level& level) {
 // Up to `room` borders behind the cursor; fewer when there are no more. Borders lie inside the section, and
 // none at its edges.
 size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) {
-  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  const uint8_t* text = as_bytes(input_.buffer);
   const size_t begin = static_cast<size_t>(level.cursor), end = static_cast<size_t>(level.end);
   size_t n = 0;
   switch (level.kind) {
     case Kind::kSeparator:
-      n = kernels().find_separator(text, begin, end, reinterpret_cast<const uint8_t*>(level.separator.data()),
-                                   level.separator.size(), out, room);
+      n = kernels().find_separator(text, begin, end, as_bytes(level.separator), level.separator.size(), out, room);
       if (n > 0) level.cursor = out[n - 1] + static_cast<int64_t>(level.separator.size());
       break;
     case Kind::kWord:
@@ -196,8 +160,7 @@ size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) 
     case Kind::kCharacter: {
       int64_t i = level.cursor;
       while (n < room) {
-        do ++i;
-        while (i < level.end && continues(text[i]));
+        i = next_border(input_.buffer, i + 1, level.end);
         if (i >= level.end) break;
         out[n++] = i;
       }
@@ -217,12 +180,11 @@ size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) 
       const int needed = level.kind == Kind::kBlankLine ? 2 : 1;
       int64_t i = level.cursor;
       while (n < room) {
-        i += kernels().find_line_break(text + i, static_cast<size_t>(level.end - i));
-        int breaks = 0;
-        for (Space space; i < level.end && (space = space_at(text, i, level.end)).length > 0; i += space.length)
-          breaks += space.line_break && !(text[i] == '\n' && breaks > 0 && text[i - 1] == '\r');
+        i += kernels().find_newline(text + i, static_cast<size_t>(level.end - i));
+        const int64_t from = i;
+        i = trim_begin(input_.buffer, from, level.end);
         if (i >= level.end) break;
-        if (breaks >= needed) out[n++] = i;
+        if (count_breaks(text + from, text + i, is_newline) >= needed) out[n++] = i;
       }
       level.cursor = i;
       break;
@@ -235,7 +197,7 @@ size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) 
 void RecursiveSplitter::measure(Level& level, size_t first) {
   const size_t n = level.count - first;
   if (unit_is_byte_ || n == 0) return;
-  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
+  const uint8_t* text = as_bytes(input_.buffer);
   const int64_t* at = level.border.data() + first;
   int64_t* sums = level.units.data() + first;
   const size_t begin = static_cast<size_t>(at[-1]);
@@ -255,24 +217,23 @@ void RecursiveSplitter::measure(Level& level, size_t first) {
 }
 
 void RecursiveSplitter::emit(int64_t start, int64_t end, int64_t units) {
-  const uint8_t* text = reinterpret_cast<const uint8_t*>(input_.buffer.data());
-  const int64_t before = start, after = end;
-  const int64_t dropped = trim(text, start, end);
-  if (start == end) return;
+  const std::string_view text = input_.buffer;
+  const auto [from, to] = trim(text, start, end);
+  if (from == to) return;
   // Overlap followed by white space alone: LangChain repeats it as a piece of its own, our ladder does not.
-  if (own_ladder_ && end <= last_end_) return;
-  last_end_ = end;
+  if (own_ladder_ && to <= last_end_) return;
+  last_end_ = to;
   switch (options_.unit) {
     case Unit::kCharacters:
-      units -= dropped;
+      units -= count_trimmed(text, start, from) + count_trimmed(text, to, end);
       break;
     case Unit::kWords:  // `units` counts a word once for each split that it was cut into
-      kernels().count_words_at(text, static_cast<size_t>(start), &end, 1, 0, &units);
+      kernels().count_words_at(as_bytes(text), static_cast<size_t>(from), &to, 1, 0, &units);
       break;
     case Unit::kTokens:
-      if (start != before || end != after) units = static_cast<int64_t>(tokens_before(end) - tokens_before(start));
+      if (from != start || to != end) units = static_cast<int64_t>(tokens_before(to) - tokens_before(from));
   }
-  out_->push_back({start, end, units});
+  out_->push_back({from, to, units});
 }
 
 size_t RecursiveSplitter::tokens_before(int64_t offset) const {

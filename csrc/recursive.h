@@ -20,8 +20,8 @@ struct RecursiveOptions {
   // Literal separators in UTF-8, strongest first; each stays at the head of the split that follows it, and ""
   // cuts between any two characters. Empty: our own ladder, where white space belongs to the split before it
   // and does not count in characters where a piece ends:
-  //   - blank line: white space that holds two line breaks or more
-  //   - line: white space that holds one (LF, CR, CR LF, VT, FF, U+0085, U+2028, U+2029)
+  //   - blank line: white space that holds two newlines (utf8.h) or more
+  //   - line: white space that holds one
   //   - sentence: the borders that the caller gives
   //   - word: white space
   //   - character

@@ -1,33 +1,37 @@
 // Hot loops of the recursive splitter: where its borders lie and what lies between them.
 #pragma once
 #include "simd.h"
+#include "utf8.h"
 
 namespace pychunk {
 namespace {
 
-// Bytes of the white-space character above ASCII (as Python's str.isspace has it) at p, 0 if there is none.
-inline int wide_space_length(const uint8_t* p, size_t left) {
-  if (left >= 2 && p[0] == 0xC2) return p[1] == 0x85 || p[1] == 0xA0 ? 2 : 0;  // U+0085, U+00A0
-  if (left < 3) return 0;
-  if (p[0] == 0xE2 && p[1] == 0x80)  // U+2000..200A, U+2028, U+2029, U+202F
-    return p[2] <= 0x8A || p[2] == 0xA8 || p[2] == 0xA9 || p[2] == 0xAF ? 3 : 0;
-  if (p[0] == 0xE1) return p[1] == 0x9A && p[2] == 0x80 ? 3 : 0;  // U+1680
-  if (p[0] == 0xE2) return p[1] == 0x81 && p[2] == 0x9F ? 3 : 0;  // U+205F
-  if (p[0] == 0xE3) return p[1] == 0x80 && p[2] == 0x80 ? 3 : 0;  // U+3000
-  return 0;
+// What the masks below look for: ASCII white space and newlines byte by byte, others by their first byte.
+constexpr bool masks_hold() {
+  for (char32_t c = 0; c < 0x10000; ++c) {
+    const auto in = [](char32_t byte, char32_t low, char32_t high) { return byte >= low && byte <= high; };
+    const char32_t lead = c < 0x800 ? 0xC0 | c >> 6 : 0xE0 | c >> 12;
+    if (c < 0x80 && is_space(c) != (in(c, 0x09, 0x0D) || in(c, 0x1C, 0x20))) return false;
+    if (c < 0x80 && is_newline(c) != in(c, 0x0A, 0x0D)) return false;
+    if (c >= 0x80 && is_space(c) && lead != 0xC2 && !in(lead, 0xE1, 0xE3)) return false;
+    if (c >= 0x80 && is_newline(c) && lead != 0xC2 && lead != 0xE2) return false;
+  }
+  return true;
 }
+static_assert(masks_hold());
 
 // Bytes of white space, block after block; a character that straddles two blocks is carried over.
 struct SpaceMask {
   uint64_t carry = 0;
-  // p is where the block lies in the text, `left` the bytes of text from there on.
-  uint64_t next(const Block& block, const uint8_t* p, size_t left) {
+  // p is where the block lies in the text.
+  uint64_t next(const Block& block, const uint8_t* p) {
     uint64_t mask = block.range(0x09, 0x0D) | block.range(0x1C, 0x20) | carry;
     carry = 0;
     if (block.high() == 0) return mask;
     for (uint64_t leads = block.eq(0xC2) | block.range(0xE1, 0xE3); leads != 0; leads &= leads - 1) {
       const int i = __builtin_ctzll(leads);
-      const int length = wide_space_length(p + i, left - i);
+      const auto [c, length] = decode_utf8(p + i);
+      if (!is_space(c)) continue;
       const uint64_t bits = (uint64_t{1} << length) - 1;
       mask |= bits << i;
       if (i + length > 64) carry = bits >> (64 - i);
@@ -84,7 +88,7 @@ size_t find_word_starts(const uint8_t* text, size_t begin, size_t end, int64_t* 
   uint64_t after_space = 0;
   size_t n = 0;
   for (size_t i = begin; i < end && n < room; i += 64) {
-    const uint64_t space = spaces.next(load_padded(text + i, end - i), text + i, end - i);
+    const uint64_t space = spaces.next(load_padded(text + i, end - i), text + i);
     uint64_t starts = ~space & (space << 1 | after_space);
     if (end - i < 64) starts &= (uint64_t{1} << (end - i)) - 1;
     after_space = space >> 63;
@@ -93,22 +97,20 @@ size_t find_word_starts(const uint8_t* text, size_t begin, size_t end, int64_t* 
   return n;
 }
 
-size_t find_line_break(const uint8_t* text, size_t size) {
+size_t find_newline(const uint8_t* text, size_t size) {
   for (size_t i = 0; i < size; i += 64) {
     const Block block = load_padded(text + i, size - i);
     uint64_t mask = block.range(0x0A, 0x0D);
     if (block.high() != 0) mask |= block.eq(0xC2) | block.eq(0xE2);
     for (; mask != 0; mask &= mask - 1) {
-      const size_t at = i + __builtin_ctzll(mask), left = size - at;
-      const uint8_t* p = text + at;
-      if (p[0] < 0x80 || (p[0] == 0xC2 && left >= 2 && p[1] == 0x85)) return at;
-      if (p[0] == 0xE2 && left >= 3 && p[1] == 0x80 && (p[2] == 0xA8 || p[2] == 0xA9)) return at;
+      const size_t at = i + __builtin_ctzll(mask);
+      if (is_newline(decode_utf8(text + at).code_point)) return at;
     }
   }
   return size;
 }
 
-// Counts set bits up to each of n offsets. mask(block, p, left) gives a block's bits; force(bits, bit) may
+// Counts set bits up to each of n offsets. mask(block, p) gives a block's bits; force(bits, bit) may
 // set the bit of an offset once the count up to it is taken.
 template <typename Mask, typename Force>
 inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out,
@@ -117,7 +119,7 @@ inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_
   const size_t size = static_cast<size_t>(at[n - 1]) - begin;
   size_t k = 0;
   for_each_block(p, size, [&](const Block& block, size_t offset, size_t) {
-    uint64_t bits = mask(block, p + offset, size - offset);
+    uint64_t bits = mask(block, p + offset);
     for (; k < n && static_cast<size_t>(at[k]) - begin < offset + 64; ++k) {
       const uint64_t bit = uint64_t{1} << (static_cast<size_t>(at[k]) - begin - offset);
       out[k] = base + __builtin_popcountll(bits & (bit - 1));
@@ -129,15 +131,15 @@ inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_
 }
 
 void count_characters_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out) {
-  const auto starts = [](const Block& block, const uint8_t*, size_t) { return ~block.range(0x80, 0xBF); };
+  const auto starts = [](const Block& block, const uint8_t*) { return ~block.range(0x80, 0xBF); };
   count_at(text, begin, at, n, base, out, starts, [](uint64_t&, uint64_t) {});
 }
 
 void count_words_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out) {
   SpaceMask spaces;
   uint64_t after_word = 0, solid = 0;
-  const auto starts = [&](const Block& block, const uint8_t* p, size_t left) {
-    solid = ~spaces.next(block, p, left);
+  const auto starts = [&](const Block& block, const uint8_t* p) {
+    solid = ~spaces.next(block, p);
     const uint64_t found = solid & ~(solid << 1 | after_word);
     after_word = solid >> 63;
     return found;

@@ -18,7 +18,7 @@ bool is_dotted(std::string_view word) {
     if (c == '.') {
       if (run == 0) return false;
       run = 0, ++stops;
-    } else if (is_digit_byte(c) || ((static_cast<unsigned char>(c) & 0xC0) != 0x80 && ++run > 2)) {
+    } else if (is_digit_byte(c) || (!continues_character(static_cast<uint8_t>(c)) && ++run > 2)) {
       return false;
     }
   }

@@ -13,19 +13,17 @@ Trimmed word_over(const WordPiece& tokenizer, std::string_view text, int64_t fro
   bool before = false, after = false;
   int64_t begin = at, end = at;
   while (begin > from) {
-    int64_t last = begin - 1;
-    while (last > from && continues_character(text[static_cast<size_t>(last)])) --last;
+    const int64_t last = character_before(text, begin, from);
     const InWord role = tokenizer.in_word(text, static_cast<size_t>(last));
     if (role == InWord::kEnds) break;
     before |= role == InWord::kPart;
     begin = last;
   }
   if (!before) return {at, at};
-  for (int length = 0; end < to; end += length) {
+  for (; end < to; end += decode_utf8(text, end).length) {
     const InWord role = tokenizer.in_word(text, static_cast<size_t>(end));
     if (role == InWord::kEnds) break;
     after |= role == InWord::kPart;
-    decode(text, static_cast<size_t>(end), length);
   }
   return after ? Trimmed{begin, end} : Trimmed{at, at};
 }
@@ -42,9 +40,7 @@ bool SharedWords::build(const WordPiece& tokenizer, std::string_view text, std::
   const auto n = static_cast<int64_t>(starts.size());
   low.resize(starts.size()), high.resize(starts.size());
   const auto start = [&](int64_t s) { return s < n ? starts[static_cast<size_t>(s)] : end; };
-  const auto tokens = [&](int64_t a, int64_t b) {
-    return measure(text.substr(static_cast<size_t>(a), static_cast<size_t>(b - a)), Unit::kTokens, &tokenizer);
-  };
+  const auto tokens = [&](int64_t a, int64_t b) { return measure(slice(text, a, b), Unit::kTokens, &tokenizer); };
   int64_t total = 0, surplus = 0;
   int64_t covered = 0;  // no word is looked for at the borders of parts up to here
   for (int64_t s = 0; s < n; ++s) {
@@ -97,8 +93,7 @@ int64_t SharedWords::surplus(const Word& word, int64_t i, int64_t j) const {
   const int64_t begin = std::max(word.begin, starts_[part(first)]), end = std::min(word.end, starts_[part(last) + 1]);
   if (begin != asked_begin_ || end != asked_end_) {
     asked_begin_ = begin, asked_end_ = end;
-    answer_ =
-        measure(text_.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)), Unit::kTokens, tokenizer_);
+    answer_ = measure(slice(text_, begin, end), Unit::kTokens, tokenizer_);
   }
   return answer_ - apart;
 }

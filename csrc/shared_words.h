@@ -16,7 +16,7 @@
 namespace pychunk {
 
 // The words that lie in three parts or more ("one\ftwo\fthree"), whose tokens depend on where a run begins and ends.
-// What a word that lies in two parts changes is in the sums (segment.h, Lengths).
+// What a word that lies in two parts changes is in the sums (budget.h, Lengths).
 class SharedWords {
  public:
   // Parts [starts[i], starts[i + 1]) of text, the last one up to `end`, of counts[i] tokens each, as low and high have

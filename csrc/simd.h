@@ -14,6 +14,15 @@
 namespace pychunk {
 namespace {
 
+// Bytes of a register.
+#if defined(__AVX512BW__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
 #if defined(__AVX512BW__)
 struct Block {
   __m512i v;

@@ -6,6 +6,7 @@
 #include "arithmetic.h"
 #include "dispatch.h"
 #include "interrupt.h"
+#include "text.h"
 
 namespace pychunk {
 namespace {

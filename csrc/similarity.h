@@ -30,8 +30,7 @@ void cosines_to(const Rows& vectors, const float* v, float* out);
 //   mean        unit-length sum of all of them
 //   lead        unit-length sum of those of the first paragraph (flags: SentenceFlag)
 //   extractive  unit-length sum of min(5, 1 + n / 20) of them, chosen one by one: highest cosine to the mean
-//   less
-//               half the highest cosine to those chosen, the earliest on a tie
+//               less half the highest cosine to those chosen, the earliest on a tie
 //   sentence    one of them, drawn by `seed`
 //   random      a direction drawn by `seed`
 void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,

@@ -8,16 +8,10 @@
 namespace pychunk {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr size_t kLanes = 16;
-#elif defined(__AVX__)
-constexpr size_t kLanes = 8;
-#else
-constexpr size_t kLanes = 4;
-#endif
+constexpr size_t kLanes = kVectorBytes / 4;
 constexpr size_t kTree = 32;
 
-typedef float F32 __attribute__((vector_size(kLanes * 4), may_alias));
+typedef float F32 __attribute__((vector_size(kVectorBytes), may_alias));
 
 float dot(const float* a, const float* b, size_t dim) {
   constexpr size_t kRegisters = kTree / kLanes;

@@ -55,16 +55,15 @@ void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Ta
       const auto bytes = static_cast<size_t>(chunk.end_byte - chunk.start_byte);
       out.document[row] = first_row + document;
       out.chunk[row] = i;
-      out.start[row] = chunk.start, out.end[row] = chunk.end;
-      out.start_byte[row] = chunk.start_byte, out.end_byte[row] = chunk.end_byte;
+#define PYCHUNK_COPY(name, there, value) out.name[row] = chunk.name;
+      PYCHUNK_WHOLE_COLUMNS(PYCHUNK_COPY)
+#undef PYCHUNK_COPY
       out.text_offsets[row] = at.text;
       std::memcpy(&out.text[at.text], text + chunk.start_byte, bytes);
       write_hex(chunk_hash(block.document_hashes[d], chunk.start, chunk.end, {&out.text[at.text], bytes}),
                 &out.chunk_id[32 * row]);
       at.text += static_cast<int64_t>(bytes);
-      out.tokens[row] = chunk.tokens, out.overlap[row] = chunk.overlap;
-      out.page[row] = chunk.page, out.page_end[row] = chunk.page_end;
-      out.kind[row] = chunk.kind, out.score[row] = chunk.score;
+      out.kind[row] = chunk.kind, out.score[row] = chunk.score, out.cut[row] = static_cast<int8_t>(chunk.cut);
       if (!block.sentences_in_chunk.empty()) {
         out.sentence_offsets[row] = at.sentence;
         at.sentence += block.sentences_in_chunk[next];
@@ -86,16 +85,18 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
     out.tokens_met += block.tokens;
     out.fallback_tokens += block.fallback_tokens;
   }
-  Buffer<int64_t>* const columns[] = {&out.document, &out.chunk,  &out.start,   &out.end,  &out.start_byte,
-                                      &out.end_byte, &out.tokens, &out.overlap, &out.page, &out.page_end};
+#define PYCHUNK_ADDRESS(name, there, value) &out.name,
+  Buffer<int64_t>* const columns[] = {&out.document, &out.chunk, PYCHUNK_WHOLE_COLUMNS(PYCHUNK_ADDRESS)};
+#undef PYCHUNK_ADDRESS
   // Text and vectors have memory of their own: who keeps the spans alone does not keep those.
   Arena arena(std::size(columns) * Arena::bytes<int64_t>(n) + 2 * Arena::bytes<int64_t>(n + 1) +
-              Arena::bytes<char>(32 * n) + Arena::bytes<int8_t>(n) + Arena::bytes<float>(n));
+              Arena::bytes<char>(32 * n) + 2 * Arena::bytes<int8_t>(n) + Arena::bytes<float>(n));
   for (Buffer<int64_t>* column : columns) arena.take(n, *column);
   arena.take(n + 1, out.text_offsets);
   arena.take(n + 1, out.sentence_offsets);
   arena.take(32 * n, out.chunk_id);
   arena.take(n, out.kind);
+  arena.take(n, out.cut);
   arena.take(n, out.score);
   out.text = Buffer<char>(total.text);
   out.chunk_vectors = Buffer<float>(total.chunk_values);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "columns.h"
 #include "hash.h"
 #include "view.h"
 
@@ -12,14 +13,14 @@ namespace pychunk {
 
 enum ChunkKind : int8_t { kIrrelevant = 0, kRelevant = 1, kNoKind = -1 };
 
+// A row of the table; see columns.h.
 struct Chunk {
-  int64_t start_byte, end_byte;  // in its document, trimmed
-  int64_t start, end;            // the same in characters
-  int64_t tokens;
-  int64_t overlap;  // characters repeated from the chunk before
-  int64_t page, page_end;
+#define PYCHUNK_FIELD(name, there, value) int64_t name;
+  PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
+#undef PYCHUNK_FIELD
   float score;  // NaN: none
   ChunkKind kind;
+  CutReason cut;
 };
 
 struct ChunkSentence {
@@ -40,12 +41,14 @@ struct ChunkBlock {
 };
 
 struct Table {
-  Buffer<int64_t> document, chunk, start, end, start_byte, end_byte;
+  Buffer<int64_t> document, chunk;
+#define PYCHUNK_FIELD(name, there, value) Buffer<int64_t> name;
+  PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
+#undef PYCHUNK_FIELD
   Buffer<int64_t> text_offsets;
   Buffer<char> text;
   Buffer<char> chunk_id;  // 32 hexadecimal digits a chunk
-  Buffer<int64_t> tokens, overlap, page, page_end;
-  Buffer<int8_t> kind;
+  Buffer<int8_t> kind, cut;
   Buffer<float> score;
   Buffer<float> chunk_vectors;
   Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;

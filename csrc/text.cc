@@ -25,7 +25,7 @@ class Splitter {
     out_.flags.push_back(kParagraphStart);
     thread_local std::vector<uint64_t> bits;
     bits.resize((text_.text.size() + 63) / 64);
-    kernels().mark_stops(reinterpret_cast<const uint8_t*>(text_.text.data()), text_.text.size(), bits.data());
+    kernels().mark_stops(as_bytes(text_.text), text_.text.size(), bits.data());
     if (wrap == Wrap::kAuto) find_wrap(bits);
     for (size_t block = static_cast<size_t>(next_) / 64; block < bits.size(); ++block) {
       checkpoint_each(static_cast<int64_t>(block), 4096);
@@ -34,7 +34,6 @@ class Splitter {
         if (at >= next_) candidate(at);
       }
     }
-    mark_heading();
   }
 
  private:
@@ -50,7 +49,7 @@ class Splitter {
   }
 
   void candidate(int64_t i) {
-    if ((static_cast<unsigned char>(text_.byte(i)) & 0xC0) == 0x80) i = text_.before(i);  // marked at its second byte
+    if (continues_character(static_cast<uint8_t>(text_.byte(i)))) i = text_.before(i);  // marked at its second byte
     int length = 0;
     const char32_t c = text_.at(i, length);
     if (is_line_break(c)) return line_break(i, length);
@@ -65,22 +64,12 @@ class Splitter {
     const int64_t next = text_.skip_space(i + length);
     next_ = next;
     if (next == text_.size) return;
-    int breaks = 0;
-    bool page = false;
-    for (int64_t j = gap; j < next; j += length) {
-      const char32_t c = text_.at(j, length);
-      if (c == '\r' && j + 1 < next && text_.byte(j + 1) == '\n') ++length;
-      breaks += is_line_break(c);
-      page |= c == '\f';
-    }
-    if (width_ > 0 && breaks == 1 && !page && text_.byte(i) == '\n' && !line_break_separates(text_.text, i, width_)) {
+    const uint8_t flags = flags_of_gap(text_.slice(gap, next));
+    const bool single = flags == kParagraphStart && text_.byte(i) == '\n';
+    if (width_ > 0 && single && !line_break_separates(text_.text, i, width_)) {
       if (wrapped_stop(gap, next)) border(next, 0);
       return;
     }
-    uint8_t flags = kParagraphStart;
-    if (breaks > 1 || page) flags |= kBlankLineBefore;
-    if (page) flags |= kPageStart;
-    mark_heading(next);
     border(next, flags);
   }
 
@@ -97,23 +86,7 @@ class Splitter {
     out_.starts.push_back(next);
     out_.flags.push_back(flags);
     start_ = next;
-    paragraph_ = (flags & kParagraphStart) != 0;
-    if (paragraph_) quotes_to_ = next, quotes_ = 0;
-  }
-
-  // A short line of its own that begins its paragraph and is all of it is a heading: "Biography.", "1.
-  // Introduction".
-  void mark_heading(int64_t next = -1) {
-    const int64_t end = next < 0 ? text_.size : next;
-    if (!paragraph_ || end - start_ > 80) return;
-    const std::string_view line = text_.slice(start_, end);
-    const size_t last = line.find_last_not_of(" \t\r\n\f\v");
-    if (last == std::string_view::npos || last > 60) return;
-    const Case first = case_of(text_.at(start_));
-    const bool marked = line[0] == '#' || is_digit(static_cast<unsigned char>(line[0]));
-    const bool spaced = std::count(line.begin(), line.begin() + static_cast<int64_t>(last), ' ') <= 7;
-    const bool open = line[last] != '!' && line[last] != '?' && line[last] != ',' && line[last] != ';';
-    if ((first == Case::kUpper || marked) && spaced && open) out_.flags.back() |= kHeading;
+    if ((flags & kParagraphStart) != 0) quotes_to_ = next, quotes_ = 0;
   }
 
   void stop(int64_t i, char32_t c, int length) {
@@ -225,29 +198,39 @@ class Splitter {
   int64_t next_ = 0;                    // candidates before this have been dealt with
   int64_t width_ = 0;                   // of a hard-wrapped document
   int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes of the paragraph, counted so far
-  bool paragraph_ = true;               // the current sentence begins a paragraph
 };
+
+// Whether a paragraph that is one sentence is a section heading: "Biography.", "1. Introduction".
+bool is_heading(std::string_view line) {
+  if (line.size() > 80) return false;
+  const size_t last = line.find_last_not_of(" \t\r\n\f\v");
+  if (last == std::string_view::npos || last > 60) return false;
+  const bool marked = line[0] == '#' || is_digit(static_cast<unsigned char>(line[0]));
+  if (!marked && case_of(decode_utf8(line, 0).code_point) != Case::kUpper) return false;
+  if (std::count(line.begin(), line.begin() + static_cast<int64_t>(last), ' ') > 7) return false;
+  return line[last] != '!' && line[last] != '?' && line[last] != ',' && line[last] != ';';
+}
 
 }  // namespace
 
-char32_t decode(std::string_view text, size_t i, int& length) {
-  const auto b = [&](size_t k) { return static_cast<char32_t>(static_cast<unsigned char>(text[i + k])); };
-  const char32_t a = b(0);
-  if (a < 0x80) return length = 1, a;
-  if (a < 0xE0) return length = 2, (a & 0x1F) << 6 | (b(1) & 0x3F);
-  if (a < 0xF0) return length = 3, (a & 0x0F) << 12 | (b(1) & 0x3F) << 6 | (b(2) & 0x3F);
-  return length = 4, (a & 0x07) << 18 | (b(1) & 0x3F) << 12 | (b(2) & 0x3F) << 6 | (b(3) & 0x3F);
+uint8_t flags_of_gap(std::string_view gap) {
+  const int breaks = count_breaks(as_bytes(gap), as_bytes(gap) + gap.size(), is_line_break);
+  const bool page = gap.find('\f') != std::string_view::npos;
+  uint8_t flags = 0;
+  if (breaks > 0) flags |= kParagraphStart;
+  if (breaks > 1 || page) flags |= kBlankLineBefore;
+  if (page) flags |= kPageStart;
+  return flags;
 }
 
-bool is_space(char32_t c) {
-  if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-         c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
-int space_length(std::string_view text, size_t i) {
-  int length = 0;
-  return is_space(decode(text, i, length)) ? length : 0;
+void mark_headings(std::string_view text, std::span<const int64_t> starts, std::span<uint8_t> flags) {
+  for (size_t s = 0; s < starts.size(); ++s) {
+    const bool last = s + 1 == starts.size();
+    const bool alone = last || (flags[s + 1] & kParagraphStart) != 0;
+    if (!alone || (flags[s] & kParagraphStart) == 0) continue;
+    const auto end = last ? static_cast<int64_t>(text.size()) : starts[s + 1];
+    if (is_heading(slice(text, trim_begin(text, starts[s], end), end))) flags[s] |= kHeading;
+  }
 }
 
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "parallel.h"
 
 namespace pychunk {
 
@@ -63,6 +66,23 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
   }
   const double threshold = threshold_of(scores, kind, parameter);
   for (size_t i = 0; i < n; ++i) cut[i] = wide[i] < threshold;
+}
+
+std::vector<double> thresholds(const Plan& plan, const Ragged<float>& scores, int threads) {
+  std::vector<double> out(static_cast<size_t>(scores.size()), std::numeric_limits<double>::quiet_NaN());
+  parallel_for(scores.size(), threads, [&](int64_t i) {
+    const std::span<const float> own = scores[i];
+    double& threshold = out[static_cast<size_t>(i)];
+    if (own.empty()) return;
+    if (plan.method->scores == Scores::kSentences) {
+      Moments moments;
+      for (const float score : own) moments.add(score);
+      threshold = moments.mean() + plan.k * moments.deviation();
+    } else if (plan.threshold != ThresholdKind::kGradient) {
+      threshold = threshold_of(own, plan.threshold, plan.threshold_value);
+    }
+  });
+  return out;
 }
 
 }  // namespace pychunk

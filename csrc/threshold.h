@@ -7,6 +7,7 @@
 
 #include "arithmetic.h"
 #include "plan.h"
+#include "view.h"
 
 namespace pychunk {
 
@@ -24,5 +25,9 @@ double threshold_of(std::span<const float> scores, ThresholdKind kind, double pa
 //   value: t;  percentile: numpy.percentile(a, p);  std: mean - p std;  iqr: mean - p (q75 - q25);
 //   gradient: where numpy.gradient(1 - a) is above its own percentile p (a single score is cut).
 void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut);
+
+// The threshold that each document's scores are held against (pic: cosines to the summary; semantic: adjacent ones),
+// NaN for documents without scores, and for the kind kGradient, whose threshold is for slopes.
+std::vector<double> thresholds(const Plan& plan, const Ragged<float>& scores, int threads);
 
 }  // namespace pychunk

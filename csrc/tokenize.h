@@ -13,6 +13,7 @@ namespace pychunk {
 struct Tokens {
   Buffer<int32_t> ids;
   Buffer<int64_t> offsets;     // one more than there are spans
+  Buffer<int64_t> counts;      // of each span, as budgets count them
   Buffer<int64_t> byte_spans;  // two a token, if wanted
 };
 Tokens tokenize(const WordPiece& tokenizer, std::string_view text, std::span<const int64_t> bounds, bool byte_spans,

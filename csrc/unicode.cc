@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "utf8.h"
+
 namespace pychunk {
 namespace {
 
@@ -168,7 +170,7 @@ Character CharacterTable::compose(uint32_t code_point) {
   if (reorders) return make(CharacterKind::kReorders, 0);
   if (becomes.empty()) return make(CharacterKind::kDropped, 0);
   uint8_t encoded[4];
-  if (becomes.size() > encode_utf8(code_point, encoded))
+  if (becomes.size() > static_cast<size_t>(encode_utf8(code_point, encoded)))
     throw std::logic_error("a character must not become more characters than it has bytes");  // buffers rely on it
   if (becomes.size() > 1) {
     const uint32_t index = static_cast<uint32_t>(sequences_.size());

@@ -40,44 +40,6 @@ struct Normalised {
   size_t begin, end;
 };
 
-struct Decoded {
-  uint32_t code_point;
-  uint32_t length;
-};
-
-// The character at p, which begins a valid UTF-8 sequence. In line wherever it is used: a call takes as long as the
-// work, and text that is not ASCII is decoded character by character.
-[[gnu::always_inline]] inline Decoded decode_utf8(const uint8_t* p) {
-  if (p[0] < 0x80) return {p[0], 1};
-  if (p[0] < 0xE0) return {(p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu), 2};
-  if (p[0] < 0xF0) return {(p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu), 3};
-  return {(p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu), 4};
-}
-
-// Writes 1 to 4 bytes at p and returns how many.
-inline uint32_t encode_utf8(uint32_t c, uint8_t* p) {
-  if (c < 0x80) {
-    p[0] = static_cast<uint8_t>(c);
-    return 1;
-  }
-  if (c < 0x800) {
-    p[0] = static_cast<uint8_t>(0xC0 | c >> 6);
-    p[1] = static_cast<uint8_t>(0x80 | (c & 0x3F));
-    return 2;
-  }
-  if (c < 0x10000) {
-    p[0] = static_cast<uint8_t>(0xE0 | c >> 12);
-    p[1] = static_cast<uint8_t>(0x80 | (c >> 6 & 0x3F));
-    p[2] = static_cast<uint8_t>(0x80 | (c & 0x3F));
-    return 3;
-  }
-  p[0] = static_cast<uint8_t>(0xF0 | c >> 18);
-  p[1] = static_cast<uint8_t>(0x80 | (c >> 12 & 0x3F));
-  p[2] = static_cast<uint8_t>(0x80 | (c >> 6 & 0x3F));
-  p[3] = static_cast<uint8_t>(0x80 | (c & 0x3F));
-  return 4;
-}
-
 // Two or three Jamo of a Hangul syllable; returns how many. (The Unicode standard, section 3.12.)
 inline int decompose_hangul(uint32_t syllable, uint32_t jamo[3]) {
   const uint32_t index = syllable - 0xAC00, tail = index % 28;

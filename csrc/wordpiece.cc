@@ -1,21 +1,25 @@
 #include "wordpiece.h"
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "dispatch.h"
 #include "interrupt.h"
-#include "unicode.h"
+#include "utf8_text.h"
+#include "view.h"
 #include "vocabulary.h"
 
 namespace pychunk {
 namespace {
 
-// Text is taken in tiles that end at white space: what the scan writes about one stays in the first-level
-// cache.
+// Text is taken in tiles that end between two words: what the scan writes about one stays in the first-level cache.
 constexpr size_t kTileBytes = 4096;
 // Words whose slots are fetched ahead of their look-up.
 constexpr size_t kAhead = 32;
+// A text of more bytes has room made for its tokens at once: to grow by copying took seconds, which nothing interrupts.
+constexpr size_t kHugeText = size_t{16} << 20;
 constexpr uint64_t kTopBits = 0x8080808080808080u;
 
 int32_t find_unknown(const std::vector<std::string>& vocabulary, const std::string& unknown) {
@@ -26,17 +30,6 @@ int32_t find_unknown(const std::vector<std::string>& vocabulary, const std::stri
   return static_cast<int32_t>(found - vocabulary.begin());
 }
 
-// Where the tile that begins at `begin` ends: after white space, at a bound, or at the end of the text.
-size_t tile_end(const uint8_t* text, size_t begin, size_t end) {
-  const auto splits = [](uint8_t c) { return c == ' ' || c == '\n'; };
-  if (end - begin <= kTileBytes) return end;
-  for (size_t i = begin + kTileBytes; i > begin; --i)
-    if (splits(text[i - 1])) return i;
-  for (size_t i = begin + kTileBytes; i < end; ++i)
-    if (splits(text[i])) return i + 1;
-  return end;
-}
-
 struct Rules {
   CharacterTable characters;
   Vocabulary words;
@@ -44,6 +37,26 @@ struct Rules {
   size_t max_characters;
   bool lowercase, clean;
 };
+
+// Whether a word begins at text[at] whatever stands before it, and nothing before it has a part in the normalising of
+// what follows.
+bool begins_word(const Rules& rules, const uint8_t* text, size_t at) {
+  if (text[at - 1] == ' ' || text[at - 1] == '\n') return true;
+  if (continues_character(text[at])) return false;
+  return rules.characters[decode_utf8(text + at).code_point].kind() == CharacterKind::kIsolated;
+}
+
+// Where the tile that begins at `begin` ends. White space alone does not do: 180 MB of Chinese in one piece were one
+// tile, whose buffers took 5 GB, and whose scan nothing could interrupt.
+size_t tile_end(const Rules& rules, const uint8_t* text, size_t begin, size_t end) {
+  if (end - begin <= kTileBytes) return end;
+  size_t at = begin + kTileBytes;
+  while (at > begin && !begins_word(rules, text, at)) --at;
+  if (at > begin) return at;
+  for (at = begin + kTileBytes; at < end && !begins_word(rules, text, at); ++at)
+    checkpoint_each(static_cast<int64_t>(at), 1 << 20);
+  return at;
+}
 
 // Tokens of one tile. There is never more than one a byte.
 struct Output {
@@ -128,8 +141,8 @@ class WordBuffer {
       sources_.resize(std::max<size_t>(64, 2 * bytes_.size()));
       bytes_.resize(sources_.size());
     }
-    const uint32_t length = encode_utf8(code_point, bytes_.data() + size_);
-    for (uint32_t i = 0; i < length; ++i) sources_[size_ + i] = {begin, end};
+    const auto length = static_cast<size_t>(encode_utf8(code_point, bytes_.data() + size_));
+    for (size_t i = 0; i < length; ++i) sources_[size_ + i] = {begin, end};
     size_ += length;
     has_nul_ |= code_point == 0;
   }
@@ -206,23 +219,42 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
   word.finish();
 }
 
+// Memory that is not cleared: the longest word there may be has room for as many words as it has bytes, and fills one.
+template <typename T>
+class Room {
+ public:
+  void fit(size_t size) {
+    if (size <= size_) return;
+    size_ = 0;  // until there is more
+    values_ = std::make_unique_for_overwrite<T[]>(size);
+    size_ = size;
+  }
+  size_t size() const { return size_; }
+  T* data() const { return values_.get(); }
+  T& operator[](size_t i) const { return values_[i]; }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  size_t size_ = 0;
+};
+
 // What encode() works with. A thread keeps it: to count the tokens of a chunk, new memory took longer than its text.
 struct Scratch {
   std::vector<uint64_t> breaks;
-  std::vector<uint8_t> copy;
-  std::vector<uint32_t> starts, ends;
-  std::vector<int32_t> tile_ids;
-  std::vector<int64_t> tile_spans;
+  Room<uint8_t> copy;
+  Room<uint32_t> starts, ends;
+  Room<int32_t> tile_ids;
+  Room<int64_t> tile_spans;
   WordBuffer::Memory word;
 
   void fit(size_t size, bool spans) {
-    if (copy.size() < size + 64) {
-      starts.resize(size + 64);
-      ends.resize(size + 64);
-      tile_ids.resize(size + 64);
-      copy.resize(size + 64);  // last, as it tells how long the others are, also where memory ran out
-    }
-    if (spans && tile_spans.size() < 2 * size) tile_spans.resize(2 * size);
+    PYCHUNK_CHECK(size < std::numeric_limits<uint32_t>::max() - 64, "a word must be shorter than 4 GiB, got ", size,
+                  " bytes without white space or punctuation");
+    copy.fit(size + 64);
+    starts.fit(size + 64);
+    ends.fit(size + 64);
+    tile_ids.fit(size + 64);
+    if (spans) tile_spans.fit(2 * size);
   }
 };
 
@@ -261,13 +293,13 @@ struct WordPiece::Impl {
 
 WordPiece::WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& o)
     : impl_(new Impl{Rules{
-                         CharacterTable({o.lowercase, o.strip_accents, o.clean_text, o.handle_chinese_chars}),
+                         CharacterTable(o.normaliser),
                          Vocabulary(vocabulary, o.prefix),
                          static_cast<int32_t>(vocabulary.size()),
                          find_unknown(vocabulary, o.unknown),
                          static_cast<size_t>(std::max(o.max_word_characters, 0)),
-                         o.lowercase,
-                         o.clean_text,
+                         o.normaliser.lowercase,
+                         o.normaliser.clean_text,
                      },
                      nullptr}) {}
 
@@ -286,19 +318,23 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
   if (impl_->foreign) return impl_->foreign(text, bounds, n, ids, token_offsets, byte_spans);
   const Rules& rules = impl_->rules;
   const Kernels& k = kernels();
-  const uint8_t* const data = reinterpret_cast<const uint8_t*>(text.data());
+  const uint8_t* const data = as_bytes(text);
   const size_t text_end = static_cast<size_t>(bounds[n]);
   const size_t longest_key = std::min(kKeyBytes, rules.max_characters);
 
   const Borrowed borrowed;
   auto& [breaks, copy, starts, ends, tile_ids, tile_spans, word_memory] = borrowed.get();
+  if (const size_t size = text_end - static_cast<size_t>(bounds[0]); size > kHugeText) {
+    ids.reserve(ids.size() + size / 3);
+    if (byte_spans != nullptr) byte_spans->reserve(byte_spans->size() + 2 * (size / 3));
+  }
   Output out{nullptr, nullptr, 0, long_words, 0};
   WordBuffer word(rules, out, word_memory);
 
   size_t next_break = 0, next_span = 0;
   for (size_t tile = static_cast<size_t>(bounds[0]); tile < text_end;) {
     checkpoint();
-    const size_t tile_stop = tile_end(data, tile, text_end), size = tile_stop - tile;
+    const size_t tile_stop = tile_end(rules, data, tile, text_end), size = tile_stop - tile;
     borrowed.get().fit(size, byte_spans != nullptr);
     out = {tile_ids.data(), byte_spans != nullptr ? tile_spans.data() : nullptr, 0, long_words, ids.size()};
     breaks.assign(size / 64 + 1, 0);
@@ -312,7 +348,6 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
     const Vocabulary::Slot* slots[kAhead];
     WordKey keys[kAhead];
     for (size_t first = 0; first < words; first += kAhead) {
-      checkpoint_each(static_cast<int64_t>(first / kAhead), 4096);  // a tile without white space is as long as the text
       const size_t count = std::min(kAhead, words - first);
       for (size_t i = 0; i < count; ++i) {
         const uint32_t start = starts[first + i];
@@ -351,7 +386,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
 }
 
 InWord WordPiece::in_word(std::string_view text, size_t at) const {
-  const auto code_point = decode_utf8(reinterpret_cast<const uint8_t*>(text.data()) + at).code_point;
+  const auto code_point = decode_utf8(text, static_cast<int64_t>(at)).code_point;
   switch (impl_->rules.characters[code_point].kind()) {
     case CharacterKind::kSpace:
     case CharacterKind::kIsolated:
@@ -369,12 +404,12 @@ int64_t WordPiece::letters(std::string_view text, bool& plain) const {
   };
   if (std::all_of(text.begin(), text.end(), is_plain)) return static_cast<int64_t>(text.size());
   constexpr size_t kPart = 4096;  // marks that swap places across its end change no count
-  const auto* data = reinterpret_cast<const uint8_t*>(text.data());
+  const auto* data = as_bytes(text);
   std::vector<Normalised> normalised;
   int64_t letters = 0;
   for (size_t begin = 0, end; begin < text.size(); begin = end) {
     end = std::min(begin + kPart, text.size());
-    while (end < text.size() && (data[end] & 0xC0) == 0x80) ++end;
+    while (end < text.size() && continues_character(data[end])) ++end;
     impl_->rules.characters.normalise_slowly(data, begin, end, normalised);
     for (const Normalised& n : normalised) {
       const bool is_letter = n.character.kind() == CharacterKind::kLetter;

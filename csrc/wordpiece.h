@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "buffer.h"
+#include "unicode.h"
 
 namespace pychunk {
 
 struct WordPieceOptions {
-  bool lowercase = true;
-  bool strip_accents = true;
-  bool clean_text = true;
-  bool handle_chinese_chars = true;
+  NormaliserOptions normaliser = {};
   std::string unknown = "[UNK]";
   std::string prefix = "##";      // of pieces that continue a word
   int max_word_characters = 100;  // a longer word is one [UNK]

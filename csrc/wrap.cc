@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "characters.h"
-#include "dispatch.h"
 #include "interrupt.h"
-#include "text.h"
+#include "utf8_text.h"
 
 namespace pychunk {
 namespace {
@@ -33,7 +32,7 @@ std::string_view stripped(std::string_view line) {
 
 // Characters, not bytes: a line of Cyrillic is as wide as one of Latin.
 int64_t columns(std::string_view s) {
-  return std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  return std::count_if(s.begin(), s.end(), [](uint8_t byte) { return !continues_character(byte); });
 }
 
 // Columns up to the white space at the line's end.
@@ -49,8 +48,7 @@ int64_t first_word(std::string_view line) {
 
 bool begins_with_capital(std::string_view line) {
   const std::string_view inside = stripped(line);
-  int length = 0;
-  return !inside.empty() && case_of(decode(inside, 0, length)) == Case::kUpper;
+  return !inside.empty() && case_of(decode_utf8(inside, 0).code_point) == Case::kUpper;
 }
 
 bool full(std::string_view line, std::string_view next, int64_t width) {
@@ -78,8 +76,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
   // Paragraphs of a line each, as in most text, are too long on average: they are not looked at one by one.
   if (line_breaks.size() < 3) return 0;
   const size_t widest = static_cast<size_t>(kWidest) * (line_breaks.size() + 1);
-  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  if (text.size() > widest && static_cast<size_t>(kernels().count_characters(bytes, text.size())) > widest) return 0;
+  if (text.size() > widest && static_cast<size_t>(count_characters(text)) > widest) return 0;
   struct Inner {
     int64_t length, next_word;
     bool capital;  // the next line begins with one
@@ -88,7 +85,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
   int64_t begin = 0, line_number = 0;
   bool fenced = false;  // inside a block of code, whose lines nobody filled
   for (const int64_t end : line_breaks) {
-    const std::string_view line = text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    const std::string_view line = slice(text, begin, end);
     const std::string_view next = line_from(text, end + 1);
     checkpoint_each(line_number++, 4096);
     begin = end + 1;

@@ -7,15 +7,29 @@
 """
 
 import sys as _sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # at run time __getattr__ loads these
+    from . import cuda as cuda
+    from . import evaluation as evaluation
+    from . import ingest as ingest
+    from . import integrations as integrations
+    from . import io as io
+    from . import retrieval as retrieval
+    from .retrieval.hits import Hit
+    from .retrieval.index import Index
 
 try:
     from ._native import version as __version__
-    from .batch import RowError, TextBatch
     from .chunks import Chunk, ChunkBatch
+    from .data.cuts import Cuts
+    from .data.features import Features
+    from .data.ragged import Ragged
+    from .documents import RowError, TextBatch
     from .engine import backend
     from .functions import segment, sentences
-    from .retrieval.hits import Hit
-    from .retrieval.index import Index
+    from .methods.base import Method
+    from .plumbing.lazy import on_demand as _on_demand
     from .segmenter import Segmenter
 except (KeyboardInterrupt, ImportError) as error:
     # Loading NumPy and Arrow takes the first 0.3 s of the command, before any of its code can see Ctrl-C or report.
@@ -28,8 +42,12 @@ except (KeyboardInterrupt, ImportError) as error:
 __all__ = [
     "Chunk",
     "ChunkBatch",
+    "Cuts",
+    "Features",
     "Hit",
     "Index",
+    "Method",
+    "Ragged",
     "RowError",
     "Segmenter",
     "TextBatch",
@@ -38,3 +56,12 @@ __all__ = [
     "segment",
     "sentences",
 ]
+
+_MODULES = ("cuda", "evaluation", "ingest", "integrations", "io", "retrieval")
+
+if not TYPE_CHECKING:  # to a type checker a module with __getattr__ has every name
+    __getattr__ = _on_demand(__name__, _MODULES, {"Hit": ".retrieval.hits", "Index": ".retrieval.index"})
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES])

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Runs the command line; Ctrl-C while it loads ends it without a word."""
     try:
-        from .cli import app
+        from .cli.main import app
     except KeyboardInterrupt:
         sys.exit(130)
     app(prog_name="pychunk")

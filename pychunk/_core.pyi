@@ -51,13 +51,13 @@ class WordPiece:
     def foreign(encode: Callable[[bytes, Any, bool], tuple[Any, Any]]) -> WordPiece: ...
     def encode(
         self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], byte_spans: bool = False, threads: int = 1
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]: ...
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None, npt.NDArray[np.int64]]: ...
     @property
     def vocabulary_size(self) -> int: ...
     @property
     def unknown_id(self) -> int: ...
 
-class Rows:
+class ModelRows:
     def __init__(
         self,
         ids: npt.NDArray[np.int32],
@@ -120,14 +120,26 @@ class PairHead:
 class Arguments:
     def __init__(
         self,
-        text: npt.NDArray[np.uint8],
-        offsets: npt.NDArray[np.int64],
-        plan: dict[str, Any],
-        **optional: Any,
+        request: Any,
+        tokenizer: WordPiece | None,
+        pair_head: PairHead | None,
+        fallback: npt.NDArray[np.uint8] | None,
     ) -> None: ...
 
 def thresholds(
-    plan: dict[str, Any], scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], threads: int = 1
+    plan: Any, scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], threads: int = 1
 ) -> npt.NDArray[np.float64]: ...
+def bytes_of_characters(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    values: npt.NDArray[np.int64],
+    value_offsets: npt.NDArray[np.int64],
+    what: str,
+    first_row: int,
+    threads: int,
+) -> npt.NDArray[np.int64]: ...
+def cuts(arguments: Arguments) -> dict[str, Any]: ...
+def method_traits() -> dict[str, tuple[frozenset[str], str, str, bool, bool, bool]]: ...
+def work() -> tuple[int, int]: ...
 def segment(arguments: Arguments) -> dict[str, Any]: ...
 def adjacent_sums(arguments: Arguments) -> tuple[int, int]: ...

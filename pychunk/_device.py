@@ -189,15 +189,15 @@ def pool(
     _cuda.pool(states, tokens, chosen, out, mean=pooling == "mean", unit=unit, stream=device.stream)
 
 
-def bags(table: Array, ids: Array, offsets: Array, out: Array, device: Device) -> None:
+def embedding_bags(table: Array, ids: Array, offsets: Array, out: Array, device: Device) -> None:
     """Unit vectors [n, dim] of n runs of token ids: sums of rows of the int8 table, exact, then scaled."""
-    _cuda.bags(table, ids, offsets, out, stream=device.stream)
+    _cuda.embedding_bags(table, ids, offsets, out, stream=device.stream)
 
 
-def adjacent(vectors: Array, device: Device) -> Array:
+def adjacent_cosines(vectors: Array, device: Device) -> Array:
     """Cosines float32[n - 1] of each row and the next, whatever documents they are of."""
     out = empty((max(0, len(vectors) - 1),), np.float32, device)
-    _cuda.adjacent(vectors, out, stream=device.stream)
+    _cuda.adjacent_cosines(vectors, out, stream=device.stream)
     return out
 
 

@@ -5,15 +5,20 @@ No other module imports ``pychunk._core``. ``pychunk._reference`` offers the sam
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from ._arrow import flat_text
-from .plan import Plan, Request
+from .data.cuts import Cuts
+from .data.features import Features
+from .data.plan import Plan, Traits
+from .data.ragged import Ragged
+from .data.request import Request
+from .data.tokens import Tokens
+from .plumbing.checkout import add_build
 
 if not getattr(sys, "_is_gil_enabled", lambda: True)():
     raise ImportError(
@@ -21,6 +26,8 @@ if not getattr(sys, "_is_gil_enabled", lambda: True)():
         f"Python {sys.version_info.major}.{sys.version_info.minor} (not the one whose name ends in t)"
     )
 
+if importlib.util.find_spec(f"{__package__}._core") is None:
+    add_build(__package__)
 try:
     from . import _core
 except ImportError as error:
@@ -28,7 +35,7 @@ except ImportError as error:
         raise ImportError(str(error)) from None
     raise ImportError(
         f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the "
-        "package: run it elsewhere, or install with `pip install -e .`"
+        "package: build it there with `pip install .`, or run Python elsewhere"
     ) from error
 
 if TYPE_CHECKING:
@@ -36,12 +43,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from .plan import ForeignTokenizer, PairHead, Template, TokenTable
+    from .data.models import ForeignTokenizer, PairHead, Template, TokenTable
 
 __all__ = [
     "adjacent_sums",
     "available_isas",
+    "bytes_of_characters",
     "class_probability",
+    "cuts",
     "default_threads",
     "dot",
     "encode_static",
@@ -49,17 +58,20 @@ __all__ = [
     "find_invalid_utf8",
     "hash128",
     "isa",
+    "method_traits",
     "normalized_rows",
     "pair_rows",
     "plan_batches",
     "pool",
     "segment",
-    "sentence_table",
-    "split_sentences",
+    "split",
+    "split_texts",
     "thresholds",
+    "tokenize",
     "unicode_tables",
     "version",
     "word_lists",
+    "work",
 ]
 
 version: str = _core.__version__
@@ -97,56 +109,15 @@ def _contiguous(values: Any, dtype: type) -> npt.NDArray[Any]:
 
 
 def _arguments(request: Request) -> _core.Arguments:
-    optional: dict[str, Any] = {}
-    if request.encoder is not None:
-        optional["tokenizer"] = _tokenizer(request.encoder)
-        own = request.vectors is None or request.vectors_of_table
-        if (
-            own and not _is_foreign(request.encoder) and request.encoder.table.size
-        ):  # a transformer's tokenizer has none
-            optional["table"] = request.encoder.table
-    if request.ids is not None:
-        optional["id_text"], optional["id_offsets"] = flat_text(request.ids.cast(pa.large_string()))
-    if request.sentence_starts is not None:
-        values, offsets = request.sentence_starts
-        optional["sentence_starts"] = _contiguous(values, np.int64)
-        optional["sentence_offsets"] = _contiguous(offsets, np.int64)
-    if request.vectors is not None:
-        vectors, offsets = request.vectors
-        optional["vectors"] = _contiguous(vectors, np.float32)
-        optional["vector_offsets"] = _contiguous(offsets, np.int64)
-    if request.table_vectors is not None:
-        vectors, offsets = request.table_vectors
-        optional["table_vectors"] = _contiguous(vectors, np.float32)
-        optional["table_vector_offsets"] = _contiguous(offsets, np.int64)
-    if request.pair_scores is not None:
-        scores, offsets = request.pair_scores
-        optional["pair_scores"] = _contiguous(scores, np.float32)
-        optional["pair_offsets"] = _contiguous(offsets, np.int64)
-    if request.pair_head is not None:
-        optional["pair_head"] = _pair_head(request.pair_head)
-    if isinstance(request.summaries, np.ndarray):
-        optional["summary_vectors"] = _contiguous(request.summaries, np.float32)
-    elif request.summaries is not None:
-        optional["summary_text"], optional["summary_offsets"] = flat_text(request.summaries)
-    if request.summary_scores is not None:
-        scores, labels, offsets = request.summary_scores
-        optional["summary_scores"] = _contiguous(scores, np.float32)
-        optional["summary_labels"] = _contiguous(labels, np.int8)
-        optional["score_offsets"] = _contiguous(offsets, np.int64)
-    if request.page_starts is not None:
-        values, offsets = request.page_starts
-        optional["page_starts"] = _contiguous(values, np.int64)
-        optional["page_offsets"] = _contiguous(offsets, np.int64)
+    """What the core reads attribute by attribute, and the native objects that stand for Python's models."""
+    tokenizer = request.tokenizer
+    # A foreign tokenizer is called under the GIL, and uses the cores itself.
+    foreign = _is_foreign(tokenizer)
     return _core.Arguments(
-        request.text,
-        request.offsets,
-        vars(request.plan),
-        fallback=_fallback(request.encoder),
-        first_row=request.first_row,
-        # A foreign tokenizer is called under the GIL, and uses the cores itself.
-        threads=1 if _is_foreign(request.encoder) else request.threads,
-        **optional,
+        request.with_(threads=1) if foreign else request,
+        None if tokenizer is None else _tokenizer(tokenizer),
+        None if request.pair_head is None else _pair_head(request.pair_head),
+        None if foreign else _fallback(tokenizer),
     )
 
 
@@ -167,7 +138,7 @@ _fallbacks: weakref.WeakKeyDictionary[Any, npt.NDArray[np.uint8]] = weakref.Weak
 
 def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
     """1 for each token that says little of a text: [UNK] and single letters, what foreign scripts fall to."""
-    if encoder is None or _is_foreign(encoder):
+    if encoder is None:
         return None
     found = _fallbacks.get(encoder)
     if found is None:
@@ -184,47 +155,77 @@ def segment(request: Request) -> dict[str, Any]:
     return columns
 
 
+def cuts(request: Request) -> Cuts:
+    """What the request's method decides, before chunks are fitted to the budget."""
+    found = _core.cuts(_arguments(request))
+    score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
+    return Cuts(found["first"], found["offsets"], found.get("kind"), score, found["pairs"], found["reason"])
+
+
+def method_traits() -> dict[str, Traits]:
+    """What the native methods say of themselves, by name."""
+    return {name: Traits(*facts) for name, facts in _core.method_traits().items()}
+
+
+def work() -> tuple[int, int]:
+    """Bytes that were split into sentences and that were tokenised since pychunk was loaded, the reference's not."""
+    return _core.work()
+
+
 def adjacent_sums(request: Request) -> tuple[int, int]:
     """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
     return _core.adjacent_sums(_arguments(request))
 
 
-def thresholds(
-    plan: Plan, scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], *, threads: int
-) -> npt.NDArray[np.float64]:
+def thresholds(plan: Plan, scores: Ragged, *, threads: int) -> npt.NDArray[np.float64]:
     """What each document's scores are held against, float64[k]: cosines to the summary (pic) or adjacent ones.
 
     NaN for a document without scores, and for thresholds that are not for scores (gradient).
     """
-    return _core.thresholds(vars(plan), _contiguous(scores, np.float32), _contiguous(offsets, np.int64), threads)
+    return _core.thresholds(plan, _contiguous(scores.values, np.float32), scores.offsets, threads)
 
 
-def sentence_table(
-    request: Request,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """(spans int64[n, 2] in bytes of each document, doc_offsets int64[k + 1], flags uint8[n]) of k documents."""
-    return _core.split_sentences(_arguments(request))
+def split(request: Request) -> tuple[Ragged, Ragged]:
+    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
+    starts, offsets, flags = _core.split_sentences(_arguments(request))
+    return Ragged(starts, offsets), Ragged(flags, offsets)
 
 
-def split_sentences(
+def split_texts(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """As :func:`sentence_table`, of texts alone: valid UTF-8 and nothing given."""
-    return sentence_table(Request(text, offsets, Plan("sentence", wrap=wrap), threads=threads))
+) -> tuple[Ragged, Ragged]:
+    """As :func:`split`, of texts alone: valid UTF-8 and nothing given."""
+    return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))
+
+
+def bytes_of_characters(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    characters: Ragged,
+    what: str,
+    *,
+    first_row: int,
+    threads: int,
+) -> Ragged:
+    """Positions in characters of each document, rising, as bytes of it.
+
+    Raises:
+        ValueError: naming ``what`` and the document, a position that does not rise or is beyond the text.
+    """
+    found = _core.bytes_of_characters(text, offsets, *characters, what, first_row, threads)
+    return characters.like(found)
 
 
 def pair_rows(
-    tokens: tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]],
+    tokens: Tokens,
     first: npt.NDArray[np.int64],
     second: npt.NDArray[np.int64] | None,
     template: Template,
-) -> _core.Rows:
-    """What a transformer reads: sentences ``first[i]``, each followed by sentence ``second[i]`` where there is one.
-
-    ``tokens`` are the ids of all sentences, int32[t], and their offsets, int64[n + 1].
-    """
+) -> _core.ModelRows:
+    """What a transformer reads: sentences ``first[i]``, each followed by sentence ``second[i]`` where there is one."""
     prefix, middle, suffix = (np.array(part, np.int32) for part in (template.prefix, template.middle, template.suffix))
-    return _core.Rows(*tokens, first, second, prefix, middle, suffix, template.pad, template.max_length)
+    around = (prefix, middle, suffix, template.pad, template.max_length)
+    return _core.ModelRows(tokens.ids, tokens.offsets, first, second, *around)
 
 
 def plan_batches(
@@ -292,4 +293,12 @@ def encode_words(
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """WordPiece ids of consecutive spans of a text: (ids int32[t], token_offsets int64[n + 1], byte spans)."""
-    return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)
+    return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)[:3]
+
+
+def tokenize(
+    encoder: TokenTable, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], *, threads: int = 1
+) -> Tokens:
+    """WordPiece ids of consecutive spans of a text, and what budgets count of each."""
+    ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
+    return Tokens(ids, offsets, counts)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields, make_dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
 
-from ._arrow import primitive, strings, vectors
-from .batch import RowError
+from ._arrow import primitive, python_values, strings, vectors
+from .data.columns import COLUMNS
+from .documents import RowError
+from .plumbing.lines import one_line
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import numpy.typing as npt
 
 
 @functools.cache
-def _kinds() -> pa.Array:
+def _labels(names: tuple[str, ...]) -> pa.Array:
     # Not at import: pa.array looks for pandas, which takes half a second to load.
-    return pa.array(["irrelevant", "relevant"], pa.string())
+    return pa.array(names, pa.string())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Chunk:
     """One chunk; ``document[start:end] == text`` in characters, ``end_byte`` and ``start_byte`` in UTF-8."""
 
@@ -37,6 +46,9 @@ class Chunk:
     overlap: int = 0
     kind: str | None = None
     score: float | None = None
+    cut: str | None = None
+    line: int | None = None
+    line_end: int | None = None
     id: Any = None
     page: int | None = None
     page_end: int | None = None
@@ -46,8 +58,18 @@ class Chunk:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        facts = {name: getattr(self, name) for name in ("document", "id", "chunk", "start", "end")}
+        return one_line("Chunk", facts, self.text)
+
     def __len__(self) -> int:
         return self.end - self.start
+
+
+@functools.cache
+def _open_chunk() -> type[Any]:
+    """Chunk's slots, open to be assigned: through a frozen ``__init__`` a chunk takes three times as long."""
+    return make_dataclass("_OpenChunk", [field.name for field in fields(Chunk)], slots=True, eq=False)
 
 
 class ChunkBatch:
@@ -71,29 +93,118 @@ class ChunkBatch:
         ['One sentence.', 'Another one.']
         >>> chunks.table.column("start").to_pylist()
         [0, 14]
+        >>> chunks[-1].text, chunks[:1].texts
+        ('Another one.', ['One sentence.'])
     """
 
     def __init__(
-        self, table: pa.Table, *, documents: int, first_document: int = 0, errors: Sequence[RowError] = ()
+        self,
+        table: pa.Table,
+        *,
+        documents: int,
+        first_document: int = 0,
+        errors: Sequence[RowError] = (),
+        busy: Sequence[float] = (),
     ) -> None:
         self.table = table
         self.documents = documents
         self.first_document = first_document
         self.errors = list(errors)
+        self.busy = list(busy)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     def __repr__(self) -> str:
-        errors = f", {len(self.errors)} rows left out" if self.errors else ""
-        return f"<ChunkBatch: {len(self)} chunks of {self.documents} documents{errors}>"
+        method = self.metadata.get("method")
+        by = "" if method is None else f" by {method}"
+        kinds = {"vector": "chunk", "sentences": "sentence"}
+        held = [kind for column, kind in kinds.items() if column in self.table.column_names]
+        holding = f", with {' and '.join(held)} vectors" if held else ""
+        errors = f", {_counted(len(self.errors), 'row')} left out" if self.errors else ""
+        documents = _counted(self.documents, "document")
+        return f"<ChunkBatch: {_counted(len(self), 'chunk')} of {documents}{by}{holding}{errors}>"
 
     def __iter__(self) -> Iterator[Chunk]:
-        names = self.table.column_names
-        for batch in self.table.to_batches(max_chunksize=4096):
-            columns = [column.to_pylist() for column in batch.columns]
-            for values in zip(*columns, strict=True):
-                yield Chunk(**dict(zip(names, values, strict=True)))
+        return _chunks_of(self.table)
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> ChunkBatch: ...
+
+    def __getitem__(self, index: int | slice) -> Chunk | ChunkBatch:
+        """The chunk at a place, counted from the end where negative, or those of a slice as a ChunkBatch.
+
+        A slice shares the table's memory and keeps its metadata; ``documents`` and ``errors`` stay those of the whole
+        batch, so that ``by_document()`` of a slice still has a list for each input document.
+        """
+        if isinstance(index, slice):
+            places = range(*index.indices(len(self)))
+            if places.step == 1:
+                table = self.table.slice(places.start, len(places))
+            else:
+                table = self.table.take(primitive(np.arange(places.start, places.stop, places.step)))
+            return ChunkBatch(table, documents=self.documents, first_document=self.first_document, errors=self.errors)
+        try:
+            place = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"a ChunkBatch is indexed by whole numbers and slices, got {type(index).__name__}; its columns are in "
+                ".table"
+            ) from None
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"chunk {place} of a ChunkBatch of {len(self)}")
+        row = {
+            name: column[place].as_py()
+            for name, column in zip(self.table.schema.names, self.table.columns, strict=True)
+        }
+        return Chunk(**{field.name: row[field.name] for field in fields(Chunk) if field.name in row})
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each chunk."""
+        return [text for piece in self.table["text"].chunks for text in python_values(piece)]
+
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]:
+        """The chunks' vectors, float32[n, d]; the table's own memory, read only, where that is in one piece.
+
+        Raises:
+            ValueError: there are none.
+        """
+        if "vector" not in self.table.column_names:
+            has = "; it has its sentences' in .table['sentences']" if "sentences" in self.table.column_names else ""
+            raise ValueError(f'{self!r} has no chunk vectors{has}: segment with vectors="chunk"')
+        column = self.table["vector"]
+        pieces = [np.asarray(piece.flatten()).reshape(len(piece), -1) for piece in column.chunks if len(piece)]
+        if not pieces:
+            return np.empty((0, column.type.list_size), np.float32)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """One dict a chunk, of the table's columns, in plain Python values.
+
+        Example:
+            >>> import pychunk
+            >>> [row["text"] for row in pychunk.segment("One sentence. Another one.", method="sentence").to_list()]
+            ['One sentence.', 'Another one.']
+        """
+        return [row for batch in self.table.to_batches() for row in python_values(batch.to_struct_array())]
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the table to a file, by its ending: ``.parquet``, ``.jsonl`` or ``.arrow``.
+
+        The file appears whole or not at all; one that is there already is replaced then.
+
+        Raises:
+            ValueError: another ending. FileNotFoundError: no such folder.
+        """
+        from .io.writers import Writer
+
+        with Writer(path) as writer:
+            writer.write(self.table)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)
@@ -124,38 +235,69 @@ class ChunkBatch:
         return polars.from_arrow(self.table)
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
+    made, own = _open_chunk(), fields(Chunk)
+    names = set(table.column_names)
+    for batch in table.to_batches(max_chunksize=1024):
+        columns = [
+            python_values(batch.column(field.name))
+            if field.name in names or field.default is MISSING
+            else itertools.repeat(field.default)
+            for field in own
+        ]
+        for chunk in map(made, *columns):
+            chunk.__class__ = Chunk
+            yield chunk
+
+
 def chunk_table(columns: dict[str, Any], ids: pa.Array | None, first_row: int) -> pa.Table:
     """The table over the arrays that the engine returned; shares their memory."""
     n = len(columns["document"])
-    hex_offsets = np.arange(0, 32 * n + 32, 32, dtype=np.int64)  # 32 digits an id
-    table: dict[str, pa.Array] = {"document": primitive(columns["document"])}
-    if ids is not None:
-        table["id"] = ids.take(primitive(columns["document"] - first_row))
-    table["chunk"] = primitive(columns["chunk"])
-    table["chunk_id"] = strings(columns["chunk_id"], hex_offsets)
-    for name in ("start", "end", "start_byte", "end_byte"):
-        table[name] = primitive(columns[name])
-    table["text"] = strings(columns["text"], columns["text_offsets"])
-    counted = columns.get("tokens")
-    table["tokens"] = pa.nulls(n, pa.int64()) if counted is None else primitive(counted)
-    table["overlap"] = primitive(columns["overlap"])
-    kinds = columns["kind"]
-    table["kind"] = pa.DictionaryArray.from_arrays(pa.array(kinds, mask=kinds < 0), _kinds(), safe=False)
-    scores = columns["score"]
-    table["score"] = pa.array(scores, mask=scores != scores)
-    for name in ("page", "page_end"):
-        if name in columns:
-            table[name] = primitive(columns[name])
-    if "vector" in columns:
-        table["vector"] = vectors(columns["vector"])
-    if "sentence_vectors" in columns:
-        items = pa.StructArray.from_arrays(
-            [
-                primitive(columns["sentence_start"]),
-                primitive(columns["sentence_end"]),
-                vectors(columns["sentence_vectors"]),
-            ],
-            ["start", "end", "vector"],
-        )
-        table["sentences"] = pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
+    table: dict[str, pa.Array] = {}
+    for column in COLUMNS:
+        name, values = column.name, columns.get(column.name)
+        if name in _MADE:
+            made = _MADE[name](columns)
+            if made is not None:
+                table[name] = made
+        elif name == "id":
+            if ids is not None:
+                table[name] = ids.take(primitive(columns["document"] - first_row))
+        elif values is None:
+            if column.nullable:
+                table[name] = pa.nulls(n, pa.int64())
+        elif column.labels:
+            known = n > 0 and values.min() >= 0  # a mask takes longer than the rest of the column
+            shown = primitive(values) if known else pa.array(values, mask=values < 0)
+            table[name] = pa.DictionaryArray.from_arrays(shown, _labels(column.labels), safe=False)
+        elif values.dtype.kind == "f":
+            table[name] = pa.array(values, mask=values != values)
+        else:
+            table[name] = primitive(values)
     return pa.table(table)
+
+
+def _chunk_ids(columns: dict[str, Any]) -> pa.Array:
+    digits = np.arange(0, 32 * len(columns["document"]) + 32, 32, dtype=np.int64)
+    return strings(columns["chunk_id"], digits)
+
+
+def _sentences(columns: dict[str, Any]) -> pa.Array | None:
+    if "sentence_vectors" not in columns:
+        return None
+    spans = [primitive(columns[name]) for name in ("sentence_start", "sentence_end")]
+    items = pa.StructArray.from_arrays([*spans, vectors(columns["sentence_vectors"])], ["start", "end", "vector"])
+    return pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
+
+
+#: Columns that the engine returns in several arrays.
+_MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
+    "chunk_id": _chunk_ids,
+    "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
+    "vector": lambda columns: vectors(columns["vector"]) if "vector" in columns else None,
+    "sentences": _sentences,
+}

@@ -61,7 +61,7 @@ def pool(states: Any, tokens: Any, *, pooling: str = "mean", unit: bool = True, 
 def adjacent_cosines(vectors: Any, *, stream: int | None = None) -> Array:
     """Cosines float32[n - 1] of each row of unit vectors float32[n, dim] and the next, over documents' borders, too."""
     device = _on(vectors, stream)
-    return _device.adjacent(_device.view(vectors, device), device)
+    return _device.adjacent_cosines(_device.view(vectors, device), device)
 
 
 def pic(

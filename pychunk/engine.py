@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _device, _native
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-def engine() -> Any:
-    """The native core, or the NumPy reference where PYCHUNK_BACKEND asks for it."""
+    from .data.cuts import Cuts
+    from .data.models import TokenTable
+    from .data.ragged import Ragged
+    from .data.request import Request
+
+
+class Engine(Protocol):
+    """What the native core and the reference both do; see :mod:`pychunk._native` for each."""
+
+    def segment(self, request: Request) -> dict[str, Any]: ...
+    def cuts(self, request: Request) -> Cuts: ...
+    def split(self, request: Request) -> tuple[Ragged, Ragged]: ...
+    def adjacent_sums(self, request: Request) -> tuple[int, int]: ...
+    def encode_static(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
+    ) -> npt.NDArray[np.float32]: ...
+
+
+def backend_name() -> str:
+    """``native``, or what the environment variable PYCHUNK_BACKEND names; ValueError where nothing is called so."""
     wish = os.environ.get("PYCHUNK_BACKEND", "native")
-    if wish == "native":
-        return _native
-    if wish == "reference":
-        return importlib.import_module("pychunk._reference.engine")
-    raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
+    if wish not in ("native", "reference"):
+        raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
+    return wish
+
+
+def engine(name: str | None = None) -> Engine:
+    """The engine of a name; default: the one that the environment asks for."""
+    if (name or backend_name()) == "native":
+        native: Engine = _native
+        return native
+    from ._reference import engine as reference
+
+    slow: Engine = reference
+    return slow
 
 
 def backend() -> dict[str, Any]:
@@ -31,7 +60,7 @@ def backend() -> dict[str, Any]:
     """
     return {
         "version": _native.version,
-        "backend": os.environ.get("PYCHUNK_BACKEND", "native"),
+        "backend": backend_name(),
         "isa": _native.isa(),
         "isas": _native.available_isas(),
         "threads": _native.default_threads(),

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _native
 from ._arrow import flat_text
-from .batch import TextBatch
 from .chunks import ChunkBatch
-from .engine import engine
+from .data.features import Features
+from .data.plan import Plan
+from .data.request import Request
+from .documents import TextBatch
+from .encoders.registry import identity
+from .engine import backend_name, engine
+from .methods import Method
 from .options import check_wrap
-from .progress import Progress
-from .segmenter import CALL_BYTES, Segmenter
+from .plumbing.progress import Progress
+from .segmenter import CALL_BYTES, COMMON, Segmenter
 
 
 def segment(
     batch: Any,
-    method: str = "pic",
+    method: str | Method = "pic",
     *,
     column: str | None = None,
     ids: Any = None,
@@ -27,6 +33,19 @@ def segment(
     sentence_vectors: Any = None,
     sentence_spans: Any = None,
     page_starts: Any = None,
+    cuts: Any = None,
+    encoder: str | Path | None = None,
+    vector_encoder: str | Path | None = None,
+    max_tokens: int | str | None = "auto",
+    min_tokens: int = 0,
+    overlap: int = 0,
+    vectors: str | None = None,
+    wrap: str | bool = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    on_error: str = "raise",
+    runtime: str = "auto",
+    precision: str = "auto",
     progress: bool | Progress = False,
     **options: Any,
 ) -> ChunkBatch:
@@ -44,8 +63,21 @@ def segment(
         sentence_spans: for each document its sentences as (start, end) in characters, increasing; a gap joins the
             sentence before it. For a single str, its spans themselves.
         page_starts: for each document the first characters of its pages; adds the columns ``page``, ``page_end``.
+        cuts: with method ``given``: for each document the first sentence of each chunk, counted from 0; or what
+            :meth:`Segmenter.cuts` returned.
+        encoder, vector_encoder: what the method sees sentences through, and whose vectors are returned: ``"static"``, a
+            name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
+        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 512 for methods that cut by meaning, else none.
+        min_tokens: a shorter chunk joins its more similar neighbour.
+        overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences.
+        vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
+        wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width.
+        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
+        threads: default ``PYCHUNK_THREADS``, else the CPUs this process may use.
+        on_error: ``"skip"`` leaves rows out that are not text, and lists them in ``errors``.
+        runtime, precision: what runs a transformer, and in what numbers; see :class:`Segmenter`.
         progress: True for a progress bar, or a function of (bytes done, bytes in all).
-        **options: of :class:`Segmenter` and of the method.
+        **options: the method's own, such as ``size`` of ``fixed``; ``pychunk methods`` lists them.
 
     Returns:
         A :class:`ChunkBatch`: an Arrow table, iterable as ``Chunk`` objects.
@@ -59,6 +91,23 @@ def segment(
         >>> [(chunk.document, chunk.text) for chunk in chunks]
         [(0, 'First document.'), (0, 'It is short.'), (1, 'Second.')]
     """
+    common: dict[str, Any] = {
+        "encoder": encoder,
+        "vector_encoder": vector_encoder,
+        "max_tokens": max_tokens,
+        "min_tokens": min_tokens,
+        "overlap": overlap,
+        "vectors": vectors,
+        "wrap": wrap,
+        "device": device,
+        "threads": threads,
+        "on_error": on_error,
+        "runtime": runtime,
+        "precision": precision,
+    }
+    for name, value in common.items():
+        if value is not COMMON[name]:  # what equals it, as False does 0, is checked and cached as what it is
+            options[name] = value
     return _cached(method, options)(
         batch,
         column=column,
@@ -68,25 +117,28 @@ def segment(
         sentence_vectors=sentence_vectors,
         sentence_spans=sentence_spans,
         page_starts=page_starts,
+        cuts=cuts,
         progress=progress,
     )
 
 
-_segmenters: dict[Any, Segmenter] = {}
+#: By options: which models they named, and the Segmenter.
+_segmenters: dict[Any, tuple[Any, Segmenter]] = {}
 
 
-def _cached(method: str, options: dict[str, Any]) -> Segmenter:
-    """The Segmenter of these options; made anew where they cannot be hashed."""
-    key = (_typed(method), *((name, _typed(options[name])) for name in sorted(options)))
+def _cached(method: str | Method, options: dict[str, Any]) -> Segmenter:
+    """The Segmenter of these options; made anew where they cannot be hashed, or name what is another model now."""
+    models = [identity(options[name]) for name in ("encoder", "vector_encoder") if options.get(name) is not None]
+    key = (backend_name(), _typed(method), *options, *map(_typed, options.values()))
     try:
         found = _segmenters.get(key)
     except TypeError:
         return Segmenter(method, **options)
-    if found is None:
+    if found is None or found[0] != models:
         if len(_segmenters) >= 64:
             _segmenters.clear()
-        found = _segmenters[key] = Segmenter(method, **options)
-    return found
+        found = _segmenters[key] = models, Segmenter(method, **options)
+    return found[1]
 
 
 def _typed(value: Any) -> Any:
@@ -105,13 +157,13 @@ def sentences(batch: Any, *, column: str | None = None, wrap: str | bool = "auto
     """
     found: list[list[tuple[int, int]]] = []
     for _, part in TextBatch.of(batch, column=column).slices(CALL_BYTES):
-        text, offsets = flat_text(part)
-        spans, doc_offsets, _ = engine().split_sentences(
-            text, offsets, wrap=check_wrap(wrap), threads=_native.default_threads()
-        )
+        features = Features(*flat_text(part))
+        plan, threads = Plan("sentence", wrap=check_wrap(wrap)), _native.default_threads()
+        starts, _ = engine().split(Request(features, plan, threads=threads))
         for row in range(len(part)):
-            data = text[offsets[row] : offsets[row + 1]]
+            data = features.text[features.offsets[row] : features.offsets[row + 1]]
             before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
-            own = before[spans[doc_offsets[row] : doc_offsets[row + 1]]]
-            found.append([(int(start), int(end)) for start, end in own])
+            own = before[starts.part(row)].tolist()
+            ends = [*own[1:], int(before[-1])] if own else []
+            found.append(list(zip(own, ends, strict=True)))
     return found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-from .encoders.placement import Placement
+from .data.plan import Plan
+from .encoders.running.placement import Placement
 from .methods.base import check_whole
-from .plan import Plan
 
 
 def check_wrap(wrap: Any) -> bool:
@@ -25,13 +24,13 @@ def check_max_tokens(value: Any, auto: int) -> int:
 def check_budget(plan: Plan) -> None:
     if plan.max_tokens and plan.min_tokens > plan.max_tokens:
         raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
-    bound = plan.size if plan.method in ("fixed", "recursive") else plan.max_tokens
+    bound = plan.size if plan.traits.sized else plan.max_tokens
     if bound and plan.overlap >= bound:
         raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
-    if plan.method == "recursive" and plan.min_tokens:
-        raise ValueError("min_tokens does not apply to 'recursive': its pieces are joined up to size already")
+    if plan.traits.cuts_text and plan.min_tokens:
+        raise ValueError(f"min_tokens does not apply to {plan.method!r}: its pieces are joined up to size already")
 
 
-def check_backend(placement: Placement) -> None:
-    if placement.device is not None and os.environ.get("PYCHUNK_BACKEND") == "reference":
+def check_backend(placement: Placement, backend: str) -> None:
+    if placement.device is not None and backend == "reference":
         raise ValueError("PYCHUNK_BACKEND=reference runs on the CPU; leave out device=, or the variable")

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import logging
-import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from . import _native
 from ._arrow import flat_text
-from .batch import RowError, TextBatch
 from .chunks import ChunkBatch, chunk_table
-from .encoders.placement import Placement
-from .engine import engine
-from .features import Models
-from .methods import make_method
+from .data.cuts import Cuts
+from .data.plan import Plan
+from .data.ragged import Ragged
+from .data.request import Request
+from .documents import RowError, TextBatch
+from .encoders.running.placement import Placement
+from .engine import backend_name, engine
+from .features.models import Models
+from .given.given import Given, split_all
+from .methods import Method, make_method
 from .methods.base import check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_wrap
-from .plan import Plan, Request
-from .progress import Progress, reporter, share_of
-from .ragged import ragged_spans, ragged_starts, sentence_matrix
-from .staged import Staged
-from .summaries import given_summaries
+from .plumbing.progress import Progress, reporter, share_of
+from .plumbing.staged import Staged
 
 logger = logging.getLogger("pychunk")
 
@@ -49,7 +50,8 @@ class Segmenter:
 
     Args:
         method: ``pic`` (default), ``semantic``, ``cluster``, ``fixed``, ``recursive``, ``sentence``, ``paragraph``
-            ``page`` or ``nsp``; the method's own options are keywords, too (``pychunk methods`` lists them).
+            ``page``, ``nsp`` or ``given``; the method's own options are keywords, too (``pychunk methods`` lists
+            them). Or a :class:`Method` of your own.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
             ``"minilm"``; or a directory that ``pychunk export`` wrote.
@@ -83,7 +85,7 @@ class Segmenter:
 
     def __init__(
         self,
-        method: str = "pic",
+        method: str | Method = "pic",
         *,
         encoder: str | Path | None = None,
         vector_encoder: str | Path | None = None,
@@ -115,10 +117,10 @@ class Segmenter:
             "on_error": on_error,
             **options,
         }
-        self.method = make_method(method, options)
+        self.method = make_method(method, options, common=tuple(COMMON))
         self.plan = self.method.plan(
             Plan(
-                method,
+                self.method.name,
                 wrap=check_wrap(wrap),
                 max_tokens=check_max_tokens(max_tokens, self.method.auto_max_tokens),
                 min_tokens=check_whole("min_tokens", min_tokens, least=0),
@@ -131,21 +133,23 @@ class Segmenter:
             raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
         check_budget(self.plan)
         placement = Placement.of(runtime, device, precision)
-        check_backend(placement)
+        self.backend = backend_name()
+        self.engine = engine(self.backend)
+        check_backend(placement, self.backend)
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
         self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
         self.placement = placement
-        self.models = Models(self.plan, encoder, vector_encoder, placement)
-        #: Seconds that the stages of the last call on a GPU worked, and the call took: requests, sentences and tokens,
-        #: the device, cutting.
-        self.busy: tuple[list[float], float] | None = None
+        self.models = Models(self.method, self.plan, encoder, vector_encoder, placement)
         if self.method.fitted_threshold and np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
     def __repr__(self) -> str:
-        return f"Segmenter({self.method!r}, encoder={(self.models.pairs or self.models.cutter).name!r})"
+        known = {**inspect.signature(Segmenter).parameters, **inspect.signature(type(self.method)).parameters}
+        options = {name: value for name, value in self._options.items() if name != "method"}
+        said = [f"{name}={value!r}" for name, value in options.items() if value != known[name].default]
+        return f"Segmenter({', '.join([repr(self._options['method']), *said])})"
 
     def __getstate__(self) -> dict[str, Any]:
         return self._options
@@ -164,6 +168,7 @@ class Segmenter:
         sentence_vectors: Any = None,
         sentence_spans: Any = None,
         page_starts: Any = None,
+        cuts: Any = None,
         progress: bool | Progress = False,
         first_document: int = 0,
     ) -> ChunkBatch:
@@ -171,50 +176,70 @@ class Segmenter:
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         self._check_threshold()
         report = reporter(progress)
-        own = sentence_vectors is not None
-        prepared = self._prepare(texts, summaries, titles, sentence_vectors, sentence_spans, page_starts)
+        given = Given.of(
+            self.method,
+            texts,
+            lambda: self._split(texts),
+            summaries=summaries,
+            titles=titles,
+            sentence_vectors=sentence_vectors,
+            sentence_spans=sentence_spans,
+            page_starts=page_starts,
+            cuts=cuts,
+        )
+        own = given.vectors is not None
+        busy: list[float] = []
         tables: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
-        for request, columns in self._columns(texts, prepared, first_document, report, total):
-            tables.append(chunk_table(columns, request.ids, request.first_row))
+        for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
+            tables.append(chunk_table(columns, ids, request.first_row))
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
             if report:
-                done += int(request.offsets[-1] - request.offsets[0])
+                done += _size(request)
                 report(done, total)
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
-        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(prepared), texts.ids, 0)
+        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(given), texts.ids, 0)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
             table.replace_schema_metadata(self._metadata(own)),
             documents=len(texts),
             first_document=first_document,
             errors=errors,
+            busy=busy,
         )
 
     def _columns(
-        self, texts: TextBatch, prepared: dict[str, Any], first_document: int, report: Progress | None, total: int
-    ) -> Iterator[tuple[Request, dict[str, Any]]]:
-        """Each request with the columns of its chunks; on a GPU the requests before and after it are worked on, too."""
-        requests = self._requests(texts, prepared, first_document)
-        chosen = engine()
+        self,
+        texts: TextBatch,
+        given: Given,
+        first_document: int,
+        report: Progress | None,
+        total: int,
+        busy: list[float],
+    ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
+        """Each request with its ids and the columns of its chunks.
+
+        On a GPU the requests before and after it are worked on, too; ``busy`` then gets the seconds that the stages
+        worked (requests, sentences and tokens, the device, cutting), and those of the whole.
+        """
+        requests = self._requests(texts, given, first_document)
         if self.placement.device is None:
             done = 0
-            for request in requests:
-                size = int(request.offsets[-1] - request.offsets[0])
-                partly = share_of(report, done, size, total) if report else None
-                yield request, chosen.segment(self.models.complete(request, chosen, partly))
-                done += size
+            for request, ids in requests:
+                partly = share_of(report, done, _size(request), total) if report else None
+                yield request, ids, self.engine.segment(self.models.complete(request, self.engine, partly))
+                done += _size(request)
             return
         stages = (
-            lambda request: (request, self.models.prepare(request, chosen)),
-            lambda found: (found[0], self.models.complete(found[1], chosen)),
-            lambda found: (found[0], chosen.segment(found[1])),
+            lambda found: (*found, self.models.prepare(found[0], self.engine)),
+            lambda found: (*found[:2], self.models.complete(found[2], self.engine)),
+            lambda found: (*found[:2], self.engine.segment(found[2])),
         )
         staged, begun = Staged(requests, stages), time.perf_counter()
         yield from staged
-        self.busy = staged.busy, time.perf_counter() - begun
+        busy += [*staged.busy, time.perf_counter() - begun]
 
     def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:
         """Chunks of one batch after the other, in bounded memory; ``document`` keeps counting over the batches.
@@ -231,7 +256,7 @@ class Segmenter:
             first += out.documents
 
     def fit(self, sample: Any, *, column: str | None = None) -> Segmenter:
-        """Sets the threshold to the mean score between neighbours in a sample of documents; returns self.
+        """A Segmenter whose threshold is the mean score between neighbours in a sample of documents.
 
         That is the mean probability for ``nsp``, the mean adjacent cosine for ``semantic`` (the NSP paper's method and
         its baseline). ValueError for a method without a fitted threshold, or where no document of the sample has two
@@ -241,15 +266,38 @@ class Segmenter:
             raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' and 'nsp' have")
         texts = TextBatch.of(sample, column=column, on_error=self.on_error)
         total = count = 0
-        for request in self._requests(texts, {}, 0):
-            found = self.models.complete(self.models.prepare(request, engine()), engine())
-            part, pairs = engine().adjacent_sums(found)
+        for request, _ in self._requests(texts, Given(), 0):
+            found = self.models.complete(self.models.prepare(request, self.engine), self.engine)
+            part, pairs = self.engine.adjacent_sums(found)
             total, count = total + part, count + pairs
         if count == 0:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")
-        self._options["threshold"] = total / count / 2**32
-        self.__setstate__(self._options)
-        return self
+        return Segmenter(**{**self._options, "threshold": total / count / 2**32})
+
+    def cuts(self, batch: Any, *, column: str | None = None, **given: Any) -> Cuts:
+        """Where the method cuts documents, before chunks are fitted to the budget: what ``cuts=`` takes.
+
+        Arguments are those of a call that are about documents (``summaries``, ``sentence_vectors``, ...).
+
+        Raises:
+            ValueError: the method cuts text (``recursive``): its pieces are no runs of sentences.
+
+        Example:
+            >>> Segmenter("paragraph").cuts(["One. Two.\\n\\nThree."]).first.tolist()
+            [0, 2]
+        """
+        texts = TextBatch.of(batch, column=column, on_error=self.on_error)
+        self._check_threshold()
+        made = Given.of(self.method, texts, lambda: self._split(texts), **given)
+        found = []
+        for request, _ in self._requests(texts, made, 0):
+            done = self.models.complete(self.models.prepare(request, self.engine), self.engine)
+            found.append(done.cuts or self.engine.cuts(done))
+        return Cuts.concat(found)
+
+    def _split(self, texts: TextBatch) -> tuple[Ragged, Ragged]:
+        """Sentences of all texts, and their flags."""
+        return split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
 
     def _check_threshold(self) -> None:
         if np.isnan(self.plan.threshold_value):
@@ -258,62 +306,33 @@ class Segmenter:
                 "fit(sample) first"
             )
 
-    def _prepare(
-        self, texts: TextBatch, summaries: Any, titles: Any, vectors: Any, spans: Any, pages: Any
-    ) -> dict[str, Any]:
-        """What the caller gives beside the texts, checked, for the whole batch."""
-        if spans is not None and vectors is None and self.plan.needs_vectors is False:
-            logger.debug("sentence_spans without sentence_vectors: sentences from elsewhere, no vectors")
-        prepared: dict[str, Any] = {
-            "summaries": given_summaries(self.method, texts, summaries, titles, has_encoder=vectors is None)
-        }
-        if spans is not None:
-            prepared["sentence_starts"] = ragged_spans(spans, texts.lengths)
-        if vectors is not None:
-            counts = prepared["sentence_starts"][1] if spans is not None else self._sentence_offsets(texts)
-            prepared["vectors"] = sentence_matrix(vectors, counts)
-        if pages is not None:
-            prepared["page_starts"] = ragged_starts(pages, len(texts), "page_starts")
-        return prepared
-
-    def _sentence_offsets(self, texts: TextBatch) -> npt.NDArray[np.int64]:
-        offsets = [np.zeros(1, dtype=np.int64)]
-        for _, part in texts.slices(CALL_BYTES):
-            _, doc_offsets, _ = engine().split_sentences(*flat_text(part), wrap=self.plan.wrap, threads=self._threads())
-            offsets.append(doc_offsets[1:] + offsets[-1][-1])
-        return np.concatenate(offsets)
-
-    def _requests(self, texts: TextBatch, prepared: dict[str, Any], first_document: int) -> Iterator[Request]:
-        given = prepared.get("summaries")
+    def _requests(
+        self, texts: TextBatch, given: Given, first_document: int
+    ) -> Iterator[tuple[Request, pa.Array | None]]:
+        """The batch in parts for one call of the engine each, with the caller's ids."""
         for row, part in texts.slices(POOL_BYTES if self.models.use_transformer else CALL_BYTES):
-            rows = slice(row, row + len(part))
-            text, offsets = flat_text(part)
             ids = None if texts.ids is None else texts.ids.slice(row, len(part))
-            yield Request(
-                text=text,
-                offsets=offsets,
-                plan=self.plan,
-                ids=ids,
-                sentence_starts=_ragged_slice(prepared.get("sentence_starts"), rows),
-                vectors=_ragged_slice(prepared.get("vectors"), rows),
-                summaries=None
-                if given is None
-                else given[rows]
-                if isinstance(given, np.ndarray)
-                else given.slice(row, len(part)),
-                page_starts=_ragged_slice(prepared.get("page_starts"), rows),
-                first_row=row + first_document,
-                threads=self._threads(),
-            )
+            yield self._request(part, given.rows(row, row + len(part)), ids, row + first_document), ids
+
+    def _request(self, texts: pa.Array, given: Given, ids: pa.Array | None, first_row: int) -> Request:
+        threads = self._threads()
+        return Request(
+            given.features(texts, first_row, threads),
+            self.plan,
+            cuts=given.cuts,
+            ids=None if ids is None else Ragged(*flat_text(ids.cast(pa.large_string()))),
+            first_row=first_row,
+            threads=threads,
+        )
 
     def _threads(self) -> int:
         return self.threads or _native.default_threads()
 
-    def _no_columns(self, prepared: dict[str, Any]) -> dict[str, Any]:
+    def _no_columns(self, given: Given) -> dict[str, Any]:
         """Those of no documents: of the same types, with what was given for them."""
-        empty = Request(np.empty(0, np.uint8), np.zeros(1, np.int64), self.plan, **prepared)
-        columns: dict[str, Any] = engine().segment(self.models.complete(empty, engine()))
-        if "page_starts" in prepared:  # the engine takes an empty array for none
+        empty = self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)
+        columns = self.engine.segment(self.models.complete(empty, self.engine))
+        if given.page_starts is not None:  # the engine takes an empty array for none
             columns["page"] = columns["page_end"] = np.empty(0, np.int64)
         return columns
 
@@ -321,14 +340,20 @@ class Segmenter:
         models = tuple(self.models.metadata(own_vectors).items())
         # The engine knows no titles: to it they are given summaries.
         summary = getattr(self.method, "summary", self.plan.summary)
-        return _metadata(self.plan, summary, models, os.environ.get("PYCHUNK_BACKEND", "native"))
+        return _metadata(self.plan, summary, models, self.backend)
+
+
+#: The options that every method has, with their defaults.
+COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
 
 
 @functools.lru_cache(maxsize=64)
 def _metadata(plan: Plan, summary: str, models: tuple[tuple[str, str], ...], backend: str) -> dict[bytes, bytes]:
     facts = {
         "method": plan.method,
-        "options": {key: value for key, value in vars(plan.with_(summary=summary)).items() if key != "method"},
+        "options": {
+            key: value for key, value in vars(plan.with_(summary=summary)).items() if key not in ("method", "traits")
+        },
         **dict(models),
         "backend": backend,
         "pychunk": _native.version,
@@ -336,10 +361,9 @@ def _metadata(plan: Plan, summary: str, models: tuple[tuple[str, str], ...], bac
     return {b"pychunk": json.dumps(facts).encode()}
 
 
-def _ragged_slice(
-    ragged: tuple[Any, npt.NDArray[np.int64]] | None, rows: slice
-) -> tuple[Any, npt.NDArray[np.int64]] | None:
-    return None if ragged is None else (ragged[0], ragged[1][rows.start : rows.stop + 1])
+def _size(request: Request) -> int:
+    """Bytes of its text."""
+    return int(request.features.offsets[-1] - request.features.offsets[0])
 
 
 _warned: set[str] = set()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+    from fuzz.writes import FailingDisk
 
     from pychunk._device import Device
 
@@ -35,6 +36,17 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data in {folder}: set PYCHUNK_DATA")
     return folder
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[FailingDisk]:
+    """A disk that fails at a chosen write, for processes started on it."""
+    from fuzz.writes import FailingDisk, unavailable
+
+    if why := unavailable():
+        pytest.skip(why)
+    with FailingDisk() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +129,8 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
     numpy = pytest.importorskip("safetensors.numpy")
-    from pychunk.encoders import export, static
+    from pychunk.encoders import static
+    from pychunk.encoders.files import export
     from pychunk.training.random_bert import random_weights
 
     folder = tmp_path_factory.mktemp("relevance")
@@ -149,7 +162,7 @@ def minilm_source() -> Path:
 def minilm(minilm_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """MiniLM as `pychunk model get` builds it, in a cache of its own."""
     pytest.importorskip("onnxruntime")
-    from pychunk.encoders import catalogue
+    from pychunk.encoders.files import catalogue
 
     cache = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
@@ -166,3 +179,26 @@ def gpu() -> Device:
     if why:
         pytest.skip(f"{why}; tests/sanitize.sh builds the emulator, which runs these tests without a GPU")
     return _device.open_device()
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What `pychunk bench --save` writes."""
+    from command_line import invoke
+
+    path = tmp_path_factory.mktemp("bench") / "base.json"
+    result = invoke(["bench", "--only", "latency", "--rounds", "2", "--save", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "latency" in result.stdout
+    assert sorted(each.name for each in path.parent.iterdir()) == ["base.json", "base.json.pychunk.zip"]
+    return path.read_text()
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of 8 kB, so that a small corpus has many shards."""
+    from pychunk.ingest import run, shards
+    from pychunk.io import open_source
+
+    monkeypatch.setattr(run, "open_source", lambda path, **options: open_source(path, batch_bytes=8192, **options))
+    monkeypatch.setattr(shards, "ROW_GROUP_BYTES", 10_000)

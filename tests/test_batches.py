@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pychunk import _native
-from pychunk.plan import Template
+from pychunk.data.models import Template
+from pychunk.data.ragged import Ragged
+from pychunk.data.tokens import Tokens
 
 BERT = Template((101,), (102,), (102,), 0, 512)
 LENGTHS = st.lists(st.integers(1, 40), max_size=60)
@@ -39,9 +41,9 @@ def test_a_pool_of_real_lengths_needs_no_padding(articles: list[str]) -> None:
 
     text = np.frombuffer("".join(articles).encode(), np.uint8)
     offsets = np.array([0, len(text)])
-    spans, _, _ = _native.split_sentences(text, offsets, wrap=True, threads=1)
-    tokens = _native.encode_words(static.load(), text, np.append(spans[:, 0], len(text)))[:2]
-    lengths = _native.pair_rows(tokens, np.arange(len(spans)), None, BERT).lengths()
+    starts, _ = _native.split_texts(text, offsets, wrap=True, threads=1)
+    tokens = _native.tokenize(static.load(), text, np.append(starts.values, len(text)))
+    lengths = _native.pair_rows(tokens, np.arange(len(tokens.counts)), None, BERT).lengths()
     order, borders = _native.plan_batches(lengths, budget=2048, least=256)
     padded = sum((b - a) * lengths[order[a]] for a, b in zip(borders, borders[1:]))
     assert lengths.sum() / padded >= 0.98
@@ -50,9 +52,9 @@ def test_a_pool_of_real_lengths_needs_no_padding(articles: list[str]) -> None:
 SENTENCES = st.lists(st.lists(st.integers(200, 30000), max_size=12), min_size=1, max_size=6)
 
 
-def flat(sentences: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    offsets = np.cumsum([0, *map(len, sentences)]).astype(np.int64)
-    return np.array([i for sentence in sentences for i in sentence], np.int32), offsets
+def flat(sentences: list[list[int]]) -> Tokens:
+    ids, offsets = Ragged.of(sentences, np.int32)
+    return Tokens(ids, offsets, np.diff(offsets))
 
 
 def longest_first(a: list[int], b: list[int], room: int) -> tuple[list[int], list[int]]:

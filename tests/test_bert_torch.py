@@ -19,13 +19,14 @@ pytest.importorskip("onnxruntime")
 import pychunk
 from pychunk import _native
 from pychunk._arrow import flat_text
-from pychunk.encoders import model_dir, registry, tokens
-from pychunk.encoders.bert_graph import bert_graph
-from pychunk.encoders.bert_torch import BertTorch, is_out_of_memory
-from pychunk.encoders.bert_weights import read_weights
-from pychunk.encoders.cuda_graphs import ByShape
-from pychunk.encoders.exact_products import exact_products
-from pychunk.encoders.runtime import open_session
+from pychunk.encoders import registry, tokens
+from pychunk.encoders.files import model_dir
+from pychunk.encoders.files.bert_graph import bert_graph
+from pychunk.encoders.files.bert_weights import read_weights
+from pychunk.encoders.running.bert_torch import BertTorch, is_out_of_memory
+from pychunk.encoders.running.cuda_graphs import ByShape
+from pychunk.encoders.running.exact_products import exact_products
+from pychunk.encoders.running.sessions import open_session
 
 WORDS, POSITIONS, DIM, WIDE = 50, 24, 32, 96
 #: Largest difference of float32 results: sums are taken in another order.
@@ -408,10 +409,10 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r'pip install "pychunk\[onnx\]"'):
+    with pytest.raises(ImportError, match=r'pip install "pychunk-native\[onnx\]"'):
         BertTorch(path, "cpu", "fp32")
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r'pip install torch, or pip install "pychunk\[torch\]"'):
+    with pytest.raises(ImportError, match=r'pip install torch, or pip install "pychunk-native\[torch\]"'):
         BertTorch(path, "cpu", "fp32")
 
 

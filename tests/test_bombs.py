@@ -1,7 +1,9 @@
 """Small files that are huge when read: memory stays below the figures that ``pychunk.io.streams`` documents."""
 
 import bz2
+import ctypes
 import gzip
+import io
 import json
 import re
 import struct
@@ -11,11 +13,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pychunk.io import streams
+from pychunk.io import readers, streams
 
 if sys.platform != "linux":
     pytest.skip("limits on address space and peaks of memory are those of Linux", allow_module_level=True)
@@ -112,16 +115,96 @@ def test_a_document_just_below_the_limit(
 
 
 @pytest.mark.slow
-def test_7z_archive_of_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["LZMA2", "LZMA", "ZSTD", "DEFLATE", "DEFLATE64", "BZIP2", "BROTLI"])
+def test_7z_archive_of_runs(tmp_path: Path, method: str) -> None:
     py7zr = pytest.importorskip("py7zr")
+    made = {"id": getattr(py7zr.properties, f"FILTER_{method}")}
+    made |= {"LZMA2": {"preset": 0}, "LZMA": {"preset": 0}, "BROTLI": {"level": 3}}.get(method, {})
     plain = tmp_path / "plain"
     with open(plain, "wb") as file:
         for _ in range(30):
             file.write(b"a" * PIECE)
-    with py7zr.SevenZipFile(tmp_path / "a.xml.7z", "w", filters=[{"id": py7zr.FILTER_LZMA2, "preset": 0}]) as archive:
+    with py7zr.SevenZipFile(tmp_path / "a.xml.7z", "w", filters=[made]) as archive:
         archive.write(plain, "a.xml")
     found = run(tmp_path / "a.xml.7z", "mediawiki")
     assert (found["rows"], found["letters"]) == (0, ["bytes outside pages"])
+    assert found["mb"] < 250
+
+
+@pytest.mark.slow
+def test_7z_archive_with_the_largest_dictionary(tmp_path: Path) -> None:
+    py7zr = pytest.importorskip("py7zr")
+    plain = tmp_path / "plain"
+    with open(plain, "wb") as file:
+        for _ in range(70):
+            file.write(b"a" * PIECE)
+    made = {"id": py7zr.FILTER_LZMA2, "dict_size": 512 << 20, "preset": 0}
+    with py7zr.SevenZipFile(tmp_path / "a.xml.7z", "w", filters=[made]) as archive:
+        archive.write(plain, "a.xml")
+    found = run(tmp_path / "a.xml.7z", "mediawiki")
+    assert (found["rows"], found["letters"]) == (0, ["bytes outside pages"])
+
+
+def test_7z_archive_of_many_dictionaries(tmp_path: Path) -> None:
+    py7zr = pytest.importorskip("py7zr")
+    path = tmp_path / "a.xml.7z"
+    with py7zr.SevenZipFile(path, "w", filters=[{"id": py7zr.FILTER_LZMA2, "dict_size": 300 << 20}]) as archive:
+        archive.set_encoded_header_mode(False)
+        archive.writestr(b"a" * 1000, "a.xml")
+    once = b"\x01\x21\x21\x01\x21"  # one coder, of 384 MB once it is rounded up
+    again = b"\x03" + once[1:] * 3 + b"\x01\x00\x02\x01"
+    with_header(path, once, again, then=(b"\x0c\x83\xe8", b"\x0c" + b"\x83\xe8" * 3))
+    found = run(path, "mediawiki")
+    assert found["rows"] == 0
+    assert f"a dictionary of {3 * (384 << 20):,} bytes" in found["letters"][0]
+
+
+@pytest.mark.parametrize("method", ["LZMA2", "DEFLATE"])
+def test_7z_archive_with_a_packed_header_that_is_huge(tmp_path: Path, method: str) -> None:
+    """Of a million files without names or bytes; each would take a Python object."""
+    py7zr = pytest.importorskip("py7zr")
+    files = 8_000_000
+    number = b"\xf0" + struct.pack("<I", files)
+    header = b"\x01\x05" + number + b"\x0e" + b"\xe0" + struct.pack("<I", 0)[:3] + bytes(200 << 20)
+    packed = io.BytesIO()
+    with py7zr.SevenZipFile(packed, "w", filters=[{"id": getattr(py7zr.properties, f"FILTER_{method}")}]) as archive:
+        archive.set_encoded_header_mode(False)
+        archive.writestr(header, "header")
+    data = packed.getvalue()
+    offset, length = struct.unpack("<QQ", data[12:28])
+    inner = data[32 + offset : 32 + offset + length]
+    streams_of = b"\x17" + inner[2 : inner.index(b"\x05", 20)]
+    assert inner[:2] == b"\x01\x04"
+    path = tmp_path / "a.xml.7z"
+    path.write_bytes(data[:32] + data[32 : 32 + offset] + streams_of)
+    signed(path, offset, len(streams_of))
+    found = run(path, "mediawiki")
+    assert found["rows"] == 0
+    assert "the archive's header" in found["letters"][0]
+    assert found["mb"] < 250
+
+
+def signed(path: Path, offset: int, length: int) -> None:
+    """Mends the checksums and places at an archive's head."""
+    data = bytearray(path.read_bytes())
+    data[12:28] = struct.pack("<QQ", offset, length)
+    data[28:32] = struct.pack("<I", zlib.crc32(data[32 + offset :]))
+    data[8:12] = struct.pack("<I", zlib.crc32(data[12:32]))
+    path.write_bytes(data)
+
+
+def with_header(path: Path, said: bytes, bomb: bytes, then: tuple[bytes, bytes] = (b"", b"")) -> None:
+    """Puts something else into an archive's header."""
+    data = bytearray(path.read_bytes())
+    offset, length = struct.unpack("<QQ", data[12:28])
+    header = bytes(data[32 + offset : 32 + offset + length])
+    assert header.count(said) == 1
+    header = header.replace(said, bomb)
+    if then[0]:
+        assert header.count(then[0]) == 1
+        header = header.replace(*then)
+    path.write_bytes(data[: 32 + offset] + header)
+    signed(path, offset, len(header))
 
 
 @pytest.mark.parametrize(
@@ -152,14 +235,7 @@ def test_7z_archive_that_announces_a_dictionary(
     with py7zr.SevenZipFile(path, "w", filters=[filters]) as archive:
         archive.set_encoded_header_mode(False)
         archive.writestr(PAGE + b"cats" + PAGE_END, "a.xml")
-    data = bytearray(path.read_bytes())
-    offset, length = struct.unpack("<QQ", data[12:28])
-    header = bytes(data[32 + offset : 32 + offset + length])
-    assert header.count(said) == 1
-    data[32 + offset :] = header.replace(said, bomb)
-    data[28:32] = struct.pack("<I", zlib.crc32(data[32 + offset :]))
-    data[8:12] = struct.pack("<I", zlib.crc32(data[12:32]))
-    path.write_bytes(data)
+    with_header(path, said, bomb)
     found = run(path, "mediawiki")
     assert found["rows"] == 0
     assert f"a dictionary of {size:,} bytes" in found["letters"][0]
@@ -182,6 +258,26 @@ def test_parquet_rows_that_repeat_a_long_value(tmp_path: Path) -> None:
     assert (found["rows"], found["letters"]) == (200, [])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("encoded", [True, False])
+def test_parquet_page_that_is_huge(tmp_path: Path, encoded: bool) -> None:
+    """1.2 GB of runs in one page, of a dictionary or of data: they are not unpacked."""
+    pq.write_table(
+        pa.table({"text": runs_of_text(1200 << 20, pa.string())}),
+        tmp_path / "huge",
+        compression="zstd",
+        write_statistics=False,
+        use_dictionary=encoded,
+        dictionary_pagesize_limit=(1 << 31) - 1,
+        data_page_size=1 << 31,
+    )
+    assert (tmp_path / "huge").stat().st_size < 100_000
+    found = run(tmp_path / "huge", "parquet")
+    assert (found["rows"], found["told"]) == (0, 1)
+    assert found["mb"] < 200
+    assert "write smaller pages" in found["letters"][0]
+
+
 @pytest.mark.parametrize("size", [-5, 3 << 30, 1 << 40, (1 << 63) - 1])
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
@@ -196,3 +292,90 @@ def test_arrow_buffer_that_announces_more(tmp_path: Path, size: int, codec: str,
     (tmp_path / "huge").write_bytes(data.replace(before, struct.pack("<q", size) + magic))
     found = run(tmp_path / "huge", "arrow")
     assert (found["rows"], found["told"]) == (0, 1)
+
+
+def arrow_file(path: Path, form: Callable, codec: str | None, *columns: pa.Array) -> None:
+    batch = pa.record_batch(list(columns), ["text", *(f"more {i}" for i in range(1, len(columns)))])
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.OSFile(str(path), "wb") as file, form(file, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+
+
+def runs_of_text(size: int, kind: pa.DataType) -> pa.Array:
+    """Four texts of so many bytes together."""
+    ends = np.linspace(0, size, 5).astype(np.int64 if kind == pa.large_string() else np.int32)
+    data = np.full(size, ord("a"), np.uint8)
+    data[ends[:-1]] = ord("b"), ord("c"), ord("d"), ord("e")
+    return pa.Array.from_buffers(kind, 4, [None, pa.py_buffer(ends), pa.py_buffer(data)])
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+@pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
+@pytest.mark.parametrize("place", ["batch", "columns", "dictionary"])
+def test_arrow_batch_that_is_huge(tmp_path: Path, place: str, codec: str, form: Callable) -> None:
+    """1.2 GB of runs: they are not unpacked."""
+    if place == "batch":
+        columns = [runs_of_text(1200 << 20, pa.large_string())]
+    elif place == "columns":
+        columns = [runs_of_text(400 << 20, pa.string())] * 3
+    else:
+        texts = runs_of_text(1200 << 20, pa.large_string())
+        columns = [pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), texts)]
+    arrow_file(tmp_path / "huge", form, codec, *columns)
+    found = run(tmp_path / "huge", "arrow")
+    assert (found["rows"], found["told"]) == (0, 1)
+    assert found["mb"] < 200
+    assert "write smaller record batches" in found["letters"][0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_arrow_batch_just_below_the_limit(tmp_path: Path, form: Callable) -> None:
+    arrow_file(tmp_path / "huge", form, "zstd", runs_of_text(1000 << 20, pa.large_string()))
+    found = run(tmp_path / "huge", "arrow")
+    assert (found["rows"], found["letters"]) == (4, [])
+
+
+@pytest.mark.slow
+def test_arrow_text_of_any_size_is_read_where_it_is_stored(tmp_path: Path) -> None:
+    """Bytes that do not compress are no bomb, whatever their number."""
+    drawn = np.random.default_rng(0).integers(97, 123, 1200 << 20, np.uint8)
+    ends = np.linspace(0, len(drawn), 1001).astype(np.int64)
+    texts = pa.Array.from_buffers(pa.large_string(), 1000, [None, pa.py_buffer(ends), pa.py_buffer(drawn)])
+    arrow_file(tmp_path / "large.arrow", pa.ipc.new_stream, "lz4", texts)
+    del drawn
+    assert (
+        sum(len(part.table) for part in readers.read(str(tmp_path / "large.arrow"), dead_letters=readers.refuse))
+        == 1000
+    )
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "view", "run"])
+def test_arrow_rows_that_repeat_a_long_value(tmp_path: Path, kind: str) -> None:
+    """2 kB of Arrow with rows of 1 GB, which are in the file once."""
+    text, count = "word " * 2_000_000, 100
+    if kind == "dictionary":
+        texts = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))
+    elif kind == "run":
+        texts = pa.RunEndEncodedArray.from_arrays(pa.array([count], pa.int32()), pa.array([text]))
+    else:
+        texts = pa.array([text, *["is too long for its view"] * (count - 1)], pa.string_view())
+        views = texts.buffers()[1].address  # changed where they lie: PyArrow 18 makes no views from buffers
+        ctypes.memmove(views, ctypes.string_at(views, 16) * count, 16 * count)
+    arrow_file(tmp_path / "huge", pa.ipc.new_file, "zstd", texts)
+    assert (tmp_path / "huge").stat().st_size < 10_000
+    found = run(tmp_path / "huge", "arrow")
+    assert (found["rows"], found["letters"]) == (count, [])
+
+
+@pytest.mark.slow
+def test_arrow_rows_that_take_nothing(tmp_path: Path) -> None:
+    """4 kB of Arrow with four million empty texts."""
+    count = 4_000_000
+    empty = pa.Array.from_buffers(
+        pa.large_string(), count, [None, pa.py_buffer(np.zeros(count + 1, np.int64)), pa.py_buffer(b"")]
+    )
+    arrow_file(tmp_path / "huge", pa.ipc.new_file, "zstd", empty)
+    found = run(tmp_path / "huge", "arrow")
+    assert (found["rows"], found["letters"]) == (count, [])
+    assert found["mb"] < 400

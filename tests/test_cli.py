@@ -14,13 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
+from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
-from typer.testing import CliRunner
 
-from pychunk.cli import app
+from pychunk.cli.main import app
 
 TEXTS = ["Cats purr. Dogs [bold]bark[/bold] at night. The sun is a star.", "Second document. It is short."]
-RUNNER = CliRunner()
 
 
 def inputs(folder: Path) -> dict[str, Path]:
@@ -52,7 +51,7 @@ def test_every_format_round_trips(tmp_path: Path, name: str, ending: str) -> Non
     source = inputs(tmp_path)[name]
     output = tmp_path / f"out{ending}"
     arguments = ["segment", str(source), "--column", "text", "--id-column", "id", "-m", "sentence", "-o", str(output)]
-    result = RUNNER.invoke(app, arguments)
+    result = invoke(arguments)
     assert result.exit_code == 0, result.output
     rows = rows_of(output)
     assert [row["id"] for row in rows] == ["a", "a", "a", "b", "b"]
@@ -62,16 +61,16 @@ def test_every_format_round_trips(tmp_path: Path, name: str, ending: str) -> Non
 
 def test_text_files_and_standard_input_are_listed_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXTS[0])
-    listed = RUNNER.invoke(app, ["segment", str(tmp_path / "a.txt"), "-m", "sentence"]).output
+    listed = invoke(["segment", str(tmp_path / "a.txt"), "-m", "sentence"]).output
     assert "Dogs [bold]bark[/bold] at night." in listed
     assert "\x1b" not in listed
-    assert RUNNER.invoke(app, ["segment", "-", "-m", "sentence"], input=TEXTS[0]).output == listed
+    assert invoke(["segment", "-", "-m", "sentence"], input=TEXTS[0]).output == listed
 
 
 def test_limit(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     source = str(inputs(tmp_path)["in.parquet"])
-    assert RUNNER.invoke(app, ["segment", source, "--column", "text", "--limit", "1", "-o", str(output)]).exit_code == 0
+    assert invoke(["segment", source, "--column", "text", "--limit", "1", "-o", str(output)]).exit_code == 0
     assert {row["document"] for row in rows_of(output)} == {0}
 
 
@@ -97,7 +96,7 @@ def test_errors_say_what_to_do(
         pq.write_table(table.rename_columns(["id", "body", "other"]).drop_columns("other"), found["in.parquet"])
         message = "the string columns are: id, body"
     monkeypatch.chdir(tmp_path)
-    result = RUNNER.invoke(app, ["segment", *arguments])
+    result = invoke(["segment", *arguments])
     assert result.exit_code == 2
     assert message in result.output.replace("\n", "") or message in result.stderr.replace("\n", "")
 
@@ -107,7 +106,7 @@ def test_a_failed_run_leaves_what_was_there(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "in.parquet")
     output = tmp_path / "out.jsonl"
     output.write_text("before")
-    result = RUNNER.invoke(app, ["segment", str(tmp_path / "in.parquet"), "-o", str(output)])
+    result = invoke(["segment", str(tmp_path / "in.parquet"), "-o", str(output)])
     assert result.exit_code == 2
     assert output.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.jsonl"]
@@ -116,7 +115,7 @@ def test_a_failed_run_leaves_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_no_documents_make_a_table_without_rows(tmp_path: Path, ending: str) -> None:
     (tmp_path / "in.jsonl").write_text("")
-    result = RUNNER.invoke(app, ["segment", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / f"out{ending}")])
+    result = invoke(["segment", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / f"out{ending}")])
     assert result.exit_code == 0, result.output
     assert rows_of(tmp_path / f"out{ending}") == []
 
@@ -127,7 +126,7 @@ def test_titles_and_summaries_come_from_a_column(tmp_path: Path) -> None:
     for summary in ("title", "given"):
         output = tmp_path / f"{summary}.jsonl"
         arguments = ["--column", "text", "--summary", summary, "--summary-column", "title", "-o", str(output)]
-        result = RUNNER.invoke(app, ["segment", str(tmp_path / "in.parquet"), *arguments])
+        result = invoke(["segment", str(tmp_path / "in.parquet"), *arguments])
         assert result.exit_code == 0, result.output
         found[summary] = rows_of(output)
     assert found["title"] == found["given"]  # a title is a summary that the reader of a file already has
@@ -135,9 +134,9 @@ def test_titles_and_summaries_come_from_a_column(tmp_path: Path) -> None:
 
 
 def test_methods_and_version() -> None:
-    listed = RUNNER.invoke(app, ["methods"]).output
+    listed = invoke(["methods"]).output
     assert all(name in listed for name in ("pic", "semantic", "cluster", "recursive"))
-    assert RUNNER.invoke(app, ["--version"]).output.startswith("pychunk 0.")
+    assert invoke(["--version"]).output.startswith("pychunk 0.")
 
 
 @pytest.mark.parametrize("name", ["itself", "link", "hard", "dot", "standard input"])
@@ -175,11 +174,11 @@ def test_what_is_there_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").symlink_to(target)
     for output in (target, tmp_path / "out.jsonl"):
         arguments = ["segment", str(tmp_path / "in.txt"), "-o", str(output)]
-        done = RUNNER.invoke(app, arguments)
+        done = invoke(arguments)
         assert done.exit_code == 2
         assert "is there already: name another output, or replace it with --overwrite" in done.output
         assert target.read_text() == "mine\n"
-        assert RUNNER.invoke(app, [*arguments, "--overwrite"]).exit_code == 0
+        assert invoke([*arguments, "--overwrite"]).exit_code == 0
         assert [row["text"] for row in rows_of(target)] == ["Cats purr."]
         target.write_text("mine\n")
     assert (tmp_path / "out.jsonl").is_symlink()
@@ -187,7 +186,7 @@ def test_what_is_there_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     (tmp_path / "nowhere.jsonl").symlink_to(tmp_path / "absent.jsonl")
     for name, message in (("nowhere.jsonl", "link to nothing"), ("folder.jsonl", "is a folder")):
         (tmp_path / "folder.jsonl").mkdir(exist_ok=True)
-        done = RUNNER.invoke(app, ["segment", str(tmp_path / "in.txt"), "-o", str(tmp_path / name), "--overwrite"])
+        done = invoke(["segment", str(tmp_path / "in.txt"), "-o", str(tmp_path / name), "--overwrite"])
         assert done.exit_code == 2
         assert message in done.output
 
@@ -198,7 +197,8 @@ def test_a_full_disk_leaves_the_output_as_it_was(tmp_path: Path, ending: str) ->
     output = tmp_path / f"out{ending}"
     output.write_text("mine\n")
     code = (
-        "import resource, signal, sys; from pychunk.cli import app; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "import resource, signal, sys; from pychunk.cli.main import app; "
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); app(sys.argv[1:])"
     )
     arguments = ["segment", str(tmp_path / "in.txt"), "-m", "sentence", "-o", str(output), "--overwrite"]
@@ -225,7 +225,7 @@ def test_other_commands_replace_nothing_unasked(tmp_path: Path) -> None:
         (["export", "./absent", "-o", str(tmp_path)], "--overwrite"),
         (["index", str(tmp_path / "notes" / "a.md"), "-o", str(tmp_path / "notes")], "holds other files"),
     ):
-        done = RUNNER.invoke(app, arguments)
+        done = invoke(arguments)
         assert done.exit_code == 2, done.output
         assert message in done.output
     assert (tmp_path / "mine.json").read_text() == "mine\n"
@@ -233,9 +233,7 @@ def test_other_commands_replace_nothing_unasked(tmp_path: Path) -> None:
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str]:
-    result = RUNNER.invoke(
-        app, ["segment", *arguments, "-m", "sentence", "-o", str(folder / "out.jsonl"), "--overwrite"]
-    )
+    result = invoke(["segment", *arguments, "-m", "sentence", "-o", str(folder / "out.jsonl"), "--overwrite"])
     return result.exit_code, result.output
 
 
@@ -340,14 +338,14 @@ def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
 
 
 def test_every_flag_that_a_text_names_exists() -> None:
-    """In docstrings, errors and help of the package, in README.md, and in what is written after a command's name."""
+    """In docstrings, errors and help of the package, in the pages, and in what is written after a command's name."""
     flags = _flags(typer.main.get_command(app))
     every = set().union(*flags.values()) | {"--no-deps", "--upgrade"}  # pip's
     root = Path(__file__).resolve().parents[1]
     for file in root.glob("pychunk/training/*.py"):  # commands of their own: python -m pychunk.training.nsp
         every |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', file.read_text(encoding="utf-8")))
     named = 0
-    for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md")):
+    for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md"), *root.glob("docs/*.md")):
         text = file.read_text(encoding="utf-8")
         for call in re.finditer(r"pychunk ((?:model )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
             known = flags.get(f"pychunk {call[1]}")

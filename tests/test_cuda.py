@@ -177,7 +177,7 @@ def test_bags_are_the_static_encoders(gpu: Device, dim: int) -> None:
     wanted = np.stack([linear.bag(table, ids[a:b].tolist()) for a, b in zip(offsets, offsets[1:])])
     out = poisoned(wanted.shape, gpu)
     bag = tuple(_device.to_device(each, gpu) for each in (table, ids, offsets))
-    _device.bags(*bag, out, gpu)
+    _device.embedding_bags(*bag, out, gpu)
     np.testing.assert_array_equal(_device.to_host(out, gpu), wanted)
     documents = np.split(wanted, [4, 4, 20])
     check_pic(gpu, documents, "mean", 0.0, rng, bag=bag)
@@ -213,7 +213,7 @@ def test_pooling_has_the_bits_of_the_cpu(gpu: Device, dim: int, kind: type) -> N
 @pytest.mark.parametrize("rows", [0, 1, 2, 9, 65, 257])
 def test_adjacent_cosines(gpu: Device, rows: int) -> None:
     vectors = unit_rows(np.random.default_rng(8), rows, 70)
-    found = _device.to_host(_device.adjacent(_device.to_device(vectors, gpu), gpu), gpu)
+    found = _device.to_host(_device.adjacent_cosines(_device.to_device(vectors, gpu), gpu), gpu)
     np.testing.assert_array_equal(found, linear.adjacent(vectors) if rows > 1 else np.zeros(0, np.float32))
 
 

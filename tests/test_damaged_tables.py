@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import io
+import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+from command_line import invoke
 
-from pychunk.cli import app
+from pychunk.io import arrow_messages, parquet_footer
 from pychunk.io.documents import DeadLetter
 from pychunk.io.source import open_source
 
@@ -68,15 +73,50 @@ def test_a_stream_of_the_old_format_has_an_end_mark_too(tmp_path: Path) -> None:
     assert (len(found), letters) == (N, [])
 
 
+def test_what_follows_the_end_of_a_stream_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "in.arrows"
+    places = stream(path, table())
+    data = path.read_bytes()
+    path.write_bytes(data * 2)
+    found, (letter,) = read(path, column="text")
+    assert (len(found), letter.position) == (N, f"after row {N}")
+    assert letter.reason.startswith("more follows the stream's end, and is not read")
+    damaged = bytearray(data)  # the third batch says that it is the end
+    damaged[places[2] + 4 : places[2] + 8] = bytes(4)
+    path.write_bytes(damaged)
+    found, (letter,) = read(path, column="text")
+    assert (len(found), letter.position) == (20, "after row 20")
+
+
+@pytest.mark.parametrize("hidden", [0, 1, 3])
+def test_a_batch_that_the_footer_of_a_file_leaves_out_is_told(tmp_path: Path, hidden: int) -> None:
+    path = tmp_path / "in.arrow"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table().schema) as sink:
+        for batch in table().to_batches(10):
+            sink.write_batch(batch)
+    assert read(path, column="text")[1] == []
+    data = path.read_bytes()
+    begin = len(data) - 10 - int.from_bytes(data[-10:-6], "little")
+    with path.open("rb") as file:
+        blocks = arrow_messages.blocks(pa.PythonFile(file))[1]
+    listed = data.index(blocks[0].begin.to_bytes(8, "little"), begin)  # 24 bytes for each batch
+    footer = bytearray(data[begin:])
+    at = listed - begin + 24 * hidden
+    footer[at : at + 24] = footer[(other := listed - begin + 24 * (1 if hidden == 0 else 0)) : other + 24]
+    path.write_bytes(data[:begin] + footer)
+    letters = read(path, column="text")[1]
+    assert [letter.reason for letter in letters] == [
+        "the file holds record batches that its footer does not list: it is damaged"
+    ]
+
+
 def views(at: int, view: tuple[int, int, int, int], nulls: bool = False) -> pa.Array:
     """Views of strings of which one is (length, first bytes, buffer, offset)."""
-    texts = pa.array([f"{i} is a text that is too long for its view" for i in range(4)], pa.string_view())
-    valid, own, *data = texts.buffers()
-    changed = np.frombuffer(own, np.int32).reshape(-1, 4).copy()
-    changed[at] = view
-    if nulls:
-        valid = pa.py_buffer(bytes([0b1111 ^ 1 << at]))
-    return pa.Array.from_buffers(pa.string_view(), 4, [valid, pa.py_buffer(changed), *data])
+    texts = [f"{i} is a text that is too long for its view" for i in range(4)]
+    made = pa.array([None if nulls and i == at else text for i, text in enumerate(texts)], pa.string_view())
+    # Where it lies: PyArrow 18 makes no views from buffers.
+    ctypes.memmove(made.buffers()[1].address + 16 * at, np.array(view, np.int32).tobytes(), 16)
+    return made
 
 
 def dictionary(indices: list[int], kind: pa.DataType) -> pa.Array:
@@ -155,7 +195,7 @@ def test_an_index_out_of_range_is_one_line(tmp_path: Path) -> None:
     made = pa.table({"text": dictionary([0, 1, 2**20], pa.int32())})
     with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as file, pa.ipc.new_file(file, made.schema) as sink:
         sink.write_table(made)
-    done = CliRunner().invoke(app, ["segment", str(tmp_path / "in.arrow")])
+    done = invoke(["segment", str(tmp_path / "in.arrow")])
     assert done.exit_code == 2
     assert done.output.count("\n") == 1
     assert f"{tmp_path / 'in.arrow'}, row 1, in record batch 0: 3 rows cannot be read: column 'text': " in done.output
@@ -191,6 +231,37 @@ def test_a_column_that_is_not_asked_for_takes_no_row_along(tmp_path: Path) -> No
         sink.write_table(made)
     found, letters = read(tmp_path / "in.arrow", column="text")
     assert (len(found), letters) == (3, [])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrows"])
+@pytest.mark.parametrize(
+    ("twice", "options", "told"),
+    [
+        ("text", {"column": "text"}, "text"),
+        ("text", {}, "text"),
+        ("id", {"column": "text"}, "id"),
+        ("day", {"column": "text", "metadata": ["day"]}, "day"),
+        ("day", {"column": "text"}, None),
+        ("id", {"column": "text", "id_column": "day"}, None),
+    ],
+)
+def test_a_column_that_is_there_twice_is_named(
+    tmp_path: Path, twice: str, options: dict[str, object], told: str | None, ending: str
+) -> None:
+    made = pa.table([["1", "2"], ["a", "b"], ["x", "y"], [3, 4]], names=["id", "text", twice, "day"])
+    path = tmp_path / f"in.{ending}"
+    if ending == "parquet":
+        pq.write_table(made, path)
+    else:
+        stream(path, made)
+    found, letters = read(path, **options)
+    if told is None:  # nobody asked for it
+        assert ([row["text"] for row in found], letters) == (["a", "b"], [])
+    else:
+        assert found == []
+        assert [f"column '{told}' is there 2 times: rename all but one" in letter.reason for letter in letters] == [
+            True
+        ]
 
 
 def test_values_that_python_cannot_hold_are_letters(tmp_path: Path) -> None:
@@ -229,6 +300,81 @@ def test_a_parquet_file_says_what_is_missing(tmp_path: Path, said: int) -> None:
     assert letters[0].reason == f"the file should have {said} rows, and its row groups have {N}"
 
 
+CRASHING = """
+import sys
+from pychunk.io.source import open_source
+letters = []
+for _ in open_source(sys.argv[1], column="text", dead_letters=letters.append): pass
+print(letters[0].reason)
+"""
+
+
+def test_levels_that_do_not_go_with_the_schema_do_not_end_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(table(), path)
+    data = path.read_bytes()
+    optional = b"\x25\x02\x18\x04text"  # a column's repetition, then its name
+    assert data.count(optional) == 1
+    path.write_bytes(data.replace(optional, b"\x25\x00\x18\x04text"))
+    done = subprocess.run([sys.executable, "-c", CRASHING, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert "cannot be read as .parquet: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"use_dictionary": False}, {"data_page_version": "2.0", "compression": "zstd"}]
+)
+def test_places_of_columns_are_arrows(tmp_path: Path, options: dict[str, object]) -> None:
+    path = tmp_path / "in.parquet"
+    made = table().append_column("tags", pa.array([["a", "b"]] * N)).append_column("n", pa.array(range(N)))
+    pq.write_table(made, path, row_group_size=7, **options)
+    metadata = pq.read_metadata(path)
+    with path.open("rb") as file:
+        groups = parquet_footer.columns(file)
+        assert len(groups) == metadata.num_row_groups
+        for number, group in enumerate(groups):
+            for column, found in enumerate(group):
+                expected = metadata.row_group(number).column(column)
+                begins = [expected.data_page_offset, expected.dictionary_page_offset]
+                assert found.begin == min(begin for begin in begins if begin is not None)
+                assert found.is_bytes == (expected.physical_type == "BYTE_ARRAY")
+                assert found.name == expected.path_in_schema
+                page = parquet_footer.first_page(file, found)
+                assert page.is_dictionary == expected.has_dictionary_page
+                assert 0 < page.plain <= expected.total_uncompressed_size
+                assert 0 < page.stored <= expected.total_compressed_size
+
+
+def test_a_damaged_footer_is_a_value_error(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(table(), path, row_group_size=7)
+    data, drawn = path.read_bytes(), random.Random(1)
+    begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    refused = 0
+    for _ in range(2000):
+        damaged = bytearray(data)
+        for _ in range(drawn.choice([1, 1, 3])):
+            damaged[drawn.randrange(begin, len(data) - 8)] = drawn.choice(
+                [0, 0x19, 0x1C, 0x7F, 0xFF, drawn.randrange(256)]
+            )
+        file = io.BytesIO(damaged)
+        try:
+            for column in (column for group in parquet_footer.columns(file) for column in group):
+                assert parquet_footer.first_page(file, column).plain < 1 << 63
+        except ValueError:
+            refused += 1
+    assert 200 < refused < 1900
+
+
+def test_a_list_in_a_footer_is_no_longer_than_the_footer() -> None:
+    many = b"\xff" * 8 + b"\x0f"  # a number of 60 bits
+    for item in b"\x03\x07\x0d":  # bytes, doubles, UUIDs
+        footer = b"\x59" + bytes([0xF0 | item]) + many + bytes(20)
+        file = io.BytesIO(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        with pytest.raises(ValueError, match="ends too early"):
+            parquet_footer.columns(file)
+
+
 def test_a_parquet_column_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         pq.write_table(pa.table({"colname": ["x"], "text": [name]}), tmp_path / f"{name}.parquet")
@@ -238,6 +384,18 @@ def test_a_parquet_column_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
     assert [row["text"] for row in found] in (["a", "c"], ["a", "b", "c"])
     assert len(found) + len(letters) == 3
     assert all(Path(letter.source).name == "b.parquet" for letter in letters)
+
+
+@pytest.mark.parametrize("write", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_reads_a_local_file_without_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Any]
+) -> None:
+    """Arrow's threads let go of a Python file after the call: where the process ends just then, it is aborted."""
+    with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as file, write(file, table().schema) as sink:
+        sink.write_table(table())
+    monkeypatch.setattr(pa, "PythonFile", None)
+    found, letters = read(tmp_path / "in.arrow", column="text")
+    assert (len(found), letters) == (N, [])
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "stream"])

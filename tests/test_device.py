@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import pychunk
 from pychunk import _device
 from pychunk._device import Device
-from pychunk.encoders.onnx import OnnxEncoder
 from pychunk.encoders.pairs import PairScorer
-from pychunk.encoders.placement import Placement
+from pychunk.encoders.running.placement import Placement
+from pychunk.encoders.transformer import OnnxEncoder
 
 TEXTS = [
     "Cats purr when content. Dogs bark at night.\n\nThe sun is a star. Stars burn hydrogen. It is hot there.",
@@ -188,10 +188,7 @@ def test_vectors_that_are_not_finite_name_the_document(gpu: Device, tiny_encoder
 
 
 def test_stages_say_how_busy_they_were(gpu: Device) -> None:
-    segmenter = pychunk.Segmenter(device="cuda")
-    segmenter(TEXTS)
-    assert segmenter.busy is not None
-    stages, wall = segmenter.busy
+    *stages, wall = pychunk.Segmenter(device="cuda")(TEXTS).busy
     assert len(stages) == 4
     assert all(0 <= stage <= wall for stage in stages)
 

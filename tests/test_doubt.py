@@ -5,22 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk import _native, doubt
+from pychunk import _native
 from pychunk._reference import scoring
-from pychunk.plan import Plan
+from pychunk.data.plan import Plan
+from pychunk.data.ragged import Ragged
+from pychunk.features import doubt
 
 DOCUMENTS = st.lists(st.lists(st.floats(-1, 1, width=32), max_size=12), min_size=1, max_size=6)
 
 
-def flat(documents: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
-    offsets = np.cumsum([0, *map(len, documents)]).astype(np.int64)
-    return np.array([score for own in documents for score in own], np.float32), offsets
+def flat(documents: list[list[float]]) -> Ragged:
+    return Ragged.of(documents, np.float32)
 
 
 @given(documents=DOCUMENTS, k=st.sampled_from([0.0, -1.0, 0.5]))
 def test_thresholds_of_pic_part_relevant_scores_from_others(documents: list[list[float]], k: float) -> None:
-    scores, offsets = flat(documents)
-    found = _native.thresholds(Plan("pic", k=k), scores, offsets, threads=2)
+    found = _native.thresholds(Plan("pic", k=k), flat(documents), threads=2)
     for own, threshold in zip(documents, found):
         if not own:
             assert np.isnan(threshold)
@@ -33,9 +33,8 @@ def test_thresholds_of_pic_part_relevant_scores_from_others(documents: list[list
 @pytest.mark.parametrize("kind", [("value", 0.2), ("percentile", 20.0), ("std", 1.0), ("iqr", 1.5)])
 @given(documents=DOCUMENTS)
 def test_thresholds_of_semantic_part_cuts_from_the_rest(kind: tuple[str, float], documents: list[list[float]]) -> None:
-    scores, offsets = flat(documents)
     plan = Plan("semantic", threshold=kind[0], threshold_value=kind[1])
-    for own, threshold in zip(documents, _native.thresholds(plan, scores, offsets, threads=1)):
+    for own, threshold in zip(documents, _native.thresholds(plan, flat(documents), threads=1)):
         values = np.array(own, np.float32)
         for score, cut in zip(values, scoring.cuts(values, *kind) if own else []):
             assert abs(float(score) - threshold) < 1e-9 or (score < threshold) == bool(cut)
@@ -43,7 +42,7 @@ def test_thresholds_of_semantic_part_cuts_from_the_rest(kind: tuple[str, float],
 
 def test_a_gradient_has_no_threshold_for_scores() -> None:
     plan = Plan("semantic", threshold="gradient", threshold_value=95.0)
-    assert np.isnan(_native.thresholds(plan, np.zeros(3, np.float32), np.array([0, 3]), threads=1)).all()
+    assert np.isnan(_native.thresholds(plan, flat([[0, 0, 0]]), threads=1)).all()
 
 
 @given(documents=DOCUMENTS, margin=st.sampled_from([0.0, 0.05, 0.5]), pairs=st.booleans())

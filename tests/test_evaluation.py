@@ -10,10 +10,9 @@ import pytest
 
 pytest.importorskip("faiss")
 
-from typer.testing import CliRunner
+from command_line import invoke
 
 import pychunk
-from pychunk.cli import app
 from pychunk.evaluation import contenders, datasets, metrics, runner
 from pychunk.evaluation.contenders import Encoder
 from pychunk.evaluation.datasets import Dataset, Question
@@ -166,7 +165,7 @@ def test_eval_writes_table_json_and_page(tmp_path: Path) -> None:
     )
     out, page = tmp_path / "out.json", tmp_path / "out.html"
     call = ["eval", str(file), "-m", "sentence", "-m", "recursive:size=20", "--json", str(out), "--html", str(page)]
-    done = CliRunner().invoke(app, call)
+    done = invoke(call)
     assert done.exit_code == 0, done.output
     assert "recursive:size=20, hybrid" in done.output
     assert sum(line.startswith("row ") for line in done.stdout.splitlines()) == 2  # measures side by side, and costs
@@ -177,7 +176,7 @@ def test_eval_writes_table_json_and_page(tmp_path: Path) -> None:
 
 def test_eval_says_that_articles_have_no_sections(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1, 2], "text": ["One text.", None]}), tmp_path / "two.parquet")
-    done = CliRunner().invoke(app, ["eval", str(tmp_path / "two.parquet")])
+    done = invoke(["eval", str(tmp_path / "two.parquet")])
     assert done.exit_code == 2
     assert "none of 2 articles has sections to compare with" in done.output
 
@@ -193,7 +192,7 @@ def test_eval_says_that_articles_have_no_sections(tmp_path: Path) -> None:
 )
 def test_eval_says_what_is_wrong(tmp_path: Path, arguments: list[str], words: str) -> None:
     (tmp_path / "questions.jsonl").write_text(json.dumps({"question": "a?", "answers": ["b"], "document": "b."}) + "\n")
-    done = CliRunner().invoke(app, ["eval", str(tmp_path / arguments[0]), *arguments[1:]])
+    done = invoke(["eval", str(tmp_path / arguments[0]), *arguments[1:]])
     assert done.exit_code == 2
     assert words in done.output.replace("\n", "")
 

@@ -1,6 +1,5 @@
 """A document whose sentence vectors are too many to keep: they are made again in parts, and nothing changes."""
 
-import dataclasses
 import random
 
 import numpy as np
@@ -8,8 +7,10 @@ import pytest
 
 import pychunk
 from pychunk import _native
-from pychunk.batch import TextBatch
+from pychunk.data.ragged import Ragged
+from pychunk.documents import TextBatch
 from pychunk.encoders import static
+from pychunk.given.given import Given
 
 KEPT_BYTES = 64 << 20  # csrc/rows.h
 WORDS = [
@@ -63,11 +64,9 @@ def test_vectors_made_in_parts_are_those_at_hand(huge: tuple[str, np.ndarray], m
     text, vectors = huge
     segmenter = pychunk.Segmenter(method, **options)
     batch = TextBatch.of(text)
-    (request,) = (segmenter.models.complete(each, _native) for each in segmenter._requests(batch, {}, 0))
-    assert request.vectors is None
-    at_hand = dataclasses.replace(
-        request, vectors=(vectors, np.array([0, len(vectors)], np.int64)), vectors_of_table=True
-    )
+    (request,) = (segmenter.models.complete(each, _native) for each, _ in segmenter._requests(batch, Given(), 0))
+    assert request.features.vectors is None
+    at_hand = request.with_(vectors=Ragged(vectors, np.array([0, len(vectors)])))
     made, expected = _native.segment(request), _native.segment(at_hand)
     assert made["document"].size > 1000
     for name, column in expected.items():

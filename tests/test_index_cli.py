@@ -9,10 +9,9 @@ pytest.importorskip("faiss")
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from typer.testing import CliRunner
+from command_line import invoke
 
 import pychunk
-from pychunk.cli import app
 
 DOCUMENTS = {
     "cats": "Cats purr when they are content. Kittens are blind at birth.",
@@ -21,13 +20,13 @@ DOCUMENTS = {
 
 
 def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    done = invoke([str(each) for each in arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def refused(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    done = invoke([str(each) for each in arguments])
     assert done.exit_code == 2, done.output
     return done.output
 
@@ -150,7 +149,7 @@ def test_a_pipe_gets_names_and_texts_on_whole_lines(tmp_path: Path) -> None:
 
 
 def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["search", str(tmp_path), "question"])
+    done = invoke(["search", str(tmp_path), "question"])
     assert done.exit_code == 2
     assert "Index.create" in done.output
 

@@ -6,14 +6,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from fuzz.writes import Case, FailingDisk, small_disk, unavailable
+from fuzz.writes import Case, FailingDisk, small_disk
 
 pytest.importorskip("faiss")
 
@@ -38,14 +37,6 @@ SCRIPT = [
 ]
 KINDS = [(kind, vectors) for kind in ("flat", "hnsw") for vectors in ("sentence", "chunk")]
 KILLS = 200
-
-
-@pytest.fixture(scope="module")
-def disk() -> Iterator[FailingDisk]:
-    if why := unavailable():
-        pytest.skip(why)
-    with FailingDisk() as found:
-        yield found
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_i
         Index.open(tmp_path / "nowhere")
     manifest = json.loads((saved_index / "manifest.json").read_text())
     (saved_index / "manifest.json").write_text(json.dumps({**manifest, "schema": 99, "pychunk": "9.9"}))
-    with pytest.raises(ValueError, match=r"written by pychunk 9\.9.*index version 99.*pip install -U pychunk"):
+    with pytest.raises(ValueError, match=r"written by pychunk 9\.9.*index version 99.*pip install -U pychunk-native"):
         Index.open(saved_index)
 
 

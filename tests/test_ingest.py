@@ -6,54 +6,25 @@ import hashlib
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from typer.testing import CliRunner
+from command_line import invoke
+from corpora import contents, corpus, sentences, wiki
 
 import pychunk
-from pychunk.cli import app
-from pychunk.ingest import IngestError, Report, ingest, output, run, shards
+from pychunk.ingest import IngestError, Report, ingest, output, shards
 from pychunk.ingest.manifest import Manifest, differences
 from pychunk.ingest.sample import rank
-from pychunk.io import DeadLetter, columns, files, json_lines, open_source, rows, source, streams, tables
-from pychunk.io.documents import grouped, table_of
+from pychunk.io import files, source
 
-RUNNER = CliRunner()
-WORDS = ["cats", "purr", "the", "sun", "is", "a", "star", "dogs", "bark", "at", "night", "rivers", "carry", "silt"]
-
-
-def sentences(drawn: random.Random, count: int) -> str:
-    return " ".join(" ".join(drawn.choices(WORDS, k=8)).capitalize() + "." for _ in range(count))
-
-
-def corpus(path: Path, documents: int = 60, seed: int = 1) -> Path:
-    drawn = random.Random(seed)
-    texts = [sentences(drawn, drawn.randint(0, 100)) for _ in range(documents)]
-    pq.write_table(pa.table({"id": [f"d{i}" for i in range(documents)], "text": texts}), path, row_group_size=7)
-    return path
-
-
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of 8 kB, so that a small corpus has many shards."""
-    monkeypatch.setattr(run, "open_source", lambda path, **options: open_source(path, batch_bytes=8192, **options))
-    monkeypatch.setattr(shards, "ROW_GROUP_BYTES", 10_000)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+pytestmark = pytest.mark.usefixtures("small_batches")
 
 
 def run_once(path: Path, out: Path, **options: Any) -> Report:
@@ -300,7 +271,7 @@ def test_an_unreadable_file_of_a_folder_is_named(tmp_path: Path, monkeypatch: py
         return real(path)
 
     monkeypatch.setattr(source.files, "open_binary", refuse)
-    result = RUNNER.invoke(app, ["ingest", str(folder), "-o", str(tmp_path / "out")])
+    result = invoke(["ingest", str(folder), "-o", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "2 dead letters" in result.output
     assert str(folder / "d.bin") in result.output
@@ -308,17 +279,7 @@ def test_an_unreadable_file_of_a_folder_is_named(tmp_path: Path, monkeypatch: py
     told = letters_of(tmp_path / "out")
     assert [Path(letter["source"]).name for letter in told] == ["b.txt", "e.txt"]
     assert "Permission denied" in told[0]["reason"]
-    assert RUNNER.invoke(app, ["ingest", str(folder), "-o", str(tmp_path / "x"), "--strict"]).exit_code == 1
-
-
-def wiki(pages: int) -> bytes:
-    drawn = random.Random(5)
-    body = b"".join(
-        f"<page><title>T{i}</title><ns>0</ns><id>{i}</id><revision><id>1</id><text>{sentences(drawn, 20)}</text>"
-        "</revision></page>\n".encode()
-        for i in range(pages)
-    )
-    return b"<mediawiki>\n" + body + b"</mediawiki>\n"
+    assert invoke(["ingest", str(folder), "-o", str(tmp_path / "x"), "--strict"]).exit_code == 1
 
 
 def test_a_cut_off_dump_gives_its_whole_pages_and_says_so(tmp_path: Path) -> None:
@@ -384,174 +345,8 @@ def test_a_source_that_changes_meanwhile_is_no_complete_run(tmp_path: Path) -> N
         run_once(path, tmp_path / "gone", column="text", progress=lambda share, report: path.unlink(missing_ok=True))
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "in.parquet"
-    text = sentences(random.Random(2), 2000) * 50
-    pq.write_table(pa.table({"id": [str(i) for i in range(20)], "text": [text] * 20}), path)
-    command = [sys.executable, "-m", "pychunk", "ingest", str(path), "--column", "text", "-o", "out"]
-    command += ["--shard-size", "0.01"]  # a shard for each batch of 8 MB
-
-    def heed_interrupts() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background of a shell
-
-    with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
-    ) as child:
-        while not list(tmp_path.glob("out/part-*")):
-            time.sleep(0.005)
-            assert child.poll() is None
-        child.send_signal(signal.SIGINT)
-        errors = child.communicate(timeout=30)[1]
-    if child.returncode == 0:
-        pytest.skip("the run ended before the signal came")
-    assert child.returncode == 130, errors
-    assert "--resume goes on" in errors
-    done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-"], "standard input cannot be read twice"),
-        (["nope.parquet"], "no such file"),
-        (["in.parquet", "--compression", "best"], "compression must be one of none, lz4, zstd; got 'best'"),
-        (["in.parquet", "--namespace", "x"], "--namespace must be a number or all"),
-        (["in.parquet", "--kind", "x"], "unknown kind 'x'"),
-        (["in.parquet", "--column", "body"], "column 'body' is not there"),
-        (["."], "lies in ., where its shards would be read"),
-    ],
-)
-def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str) -> None:
-    corpus(tmp_path / "in.parquet", 5)
-    monkeypatch.chdir(tmp_path)
-    result = RUNNER.invoke(app, ["ingest", *arguments, "-o", "out"])
-    assert result.exit_code == 2, result.output
-    assert message in result.output
-    assert not (tmp_path / "out" / "_manifest.json").exists()  # what was wrong is in nobody's way
-    assert RUNNER.invoke(app, ["ingest", "in.parquet", "--column", "text", "-o", "out"]).exit_code == 0
-
-
-def test_the_command_says_what_it_did(tmp_path: Path) -> None:
-    path = corpus(tmp_path / "in.parquet")
-    arguments = ["ingest", str(path), "--column", "text", "-o", str(tmp_path / "out"), "--shard-size", "0.02"]
-    first = RUNNER.invoke(app, arguments)
-    assert first.exit_code == 0, first.output
-    assert "60 documents" in first.output
-    assert "0 failures" in first.output
-    again = RUNNER.invoke(app, arguments)
-    assert again.exit_code == 0
-    assert "complete already, nothing to do" in again.output
-    assert RUNNER.invoke(app, [*arguments, "--quiet"]).output == ""
-
-
 def test_differences_name_the_place() -> None:
     assert list(differences({"a": 1, "b": {"c": [1]}}, {"a": 1, "b": {"c": [2], "d": 3}})) == [
         "b.c: was [1], is [2]",
         "b.d: was null, is 3",
     ]
-
-
-# Batches of columns against the documents, one by one, that they stand for.
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    texts=st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=30)), max_size=40),
-    named=st.sampled_from(["no", "integers", "strings", "some", "floats"]),
-    cuts=st.integers(1, 9),
-    max_bytes=st.integers(1, 60),
-)
-def test_columns_are_grouped_like_documents(texts: list[str | None], named: str, cuts: int, max_bytes: int) -> None:
-    names = range(len(texts))
-    ids = {
-        "no": None,
-        "integers": pa.array(names, pa.int64()),
-        "strings": pa.array([f"n{i}" for i in names], pa.string()),
-        "some": pa.array([None if i % 3 else f"n{i}" for i in names], pa.string()),
-        "floats": pa.array([i / 2 for i in names], pa.float64()),
-    }[named]
-    table = pa.table({"text": pa.array(texts, pa.string()), "extra": pa.array([None] * len(texts), pa.string())})
-    if ids is not None:
-        table = table.append_column("id", ids)
-    schema = source.schema((("extra", pa.string()),))
-    found: list[DeadLetter] = []
-    expected: list[DeadLetter] = []
-    options: dict[str, Any] = {"column": "text", "id_column": None, "metadata": ("extra",)}
-
-    def parts() -> list[tables.Part]:
-        spans = [range(at, min(at + cuts, len(texts))) for at in range(0, len(texts), cuts)]
-        return [tables.Part(table.slice(s[0], len(s)), "row", range(s[0] + 1, s[-1] + 2), s[-1]) for s in spans]
-
-    runs = columns.runs(parts(), "f", found.append, schema, **options)
-    groups = [columns.joined(group) for group in columns.grouped(runs, max_bytes)]
-    documents = rows.documents(parts(), "f", expected.append, **options)
-    wanted = [table_of(group, schema) for group in grouped(documents, max_bytes)]
-    assert [group.to_pylist() for group in groups] == [group.to_pylist() for group in wanted]
-    assert [group.schema for group in groups] == [group.schema for group in wanted]
-    assert found == expected
-
-
-@pytest.mark.parametrize("skip", [0, 1, 3])
-def test_letters_are_told_with_their_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: int) -> None:
-    monkeypatch.setattr(json_lines, "TABLE_BYTES", 300)
-    monkeypatch.setattr(streams, "_READ", 100)
-    path = tmp_path / "in.jsonl"
-    lines = ["broken" if i % 7 == 3 else json.dumps({"id": str(i), "text": "x" * 40}) for i in range(60)]
-    path.write_text("\n".join(lines) + "\nbroken")
-    told: list[tuple[int, str]] = []
-    now = [-1]
-    opened = open_source(path, batch_bytes=400, dead_letters=lambda letter: told.append((now[0], letter.position)))
-    for batch in opened.batches():
-        now[0] = batch.number
-    expected = [each for each in told if each[0] >= skip - 1]
-    told.clear()
-    now[0] = skip - 1
-    for batch in opened.batches(skip=skip):
-        now[0] = batch.number
-    assert told == expected
-    assert told[-1][1] == "line 61"
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="the file system takes no such name")
-def test_a_file_name_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    for name in (b"a.txt", b"b\xff.txt", b"c.txt", b"d\xff.png"):
-        Path(os.fsdecode(bytes(tmp_path / "notes") + b"/" + name)).write_text("Cats purr.")
-    for resume in ([], ["--resume"]):
-        done = RUNNER.invoke(app, ["ingest", str(tmp_path / "notes"), "-o", str(tmp_path / "out"), *resume])
-        assert done.exit_code == 0, done.output
-        assert "2 documents" in done.output
-    (letter,) = [json.loads(line) for line in (tmp_path / "out" / "_dead_letters.jsonl").read_text().splitlines()]
-    assert letter["source"].endswith("b\\xff.txt")
-    assert letter["reason"] == "the file's name is not UTF-8: rename it"
-    done = RUNNER.invoke(app, ["ingest", os.fsdecode(bytes(tmp_path) + b"/notes/b\xff.txt"), "-o", str(tmp_path / "x")])
-    assert done.exit_code == 1
-    assert "the file's name is not UTF-8: rename it" in done.output
-
-
-def test_nothing_that_could_be_read_is_status_1(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    for i in range(3):
-        (tmp_path / "in" / f"{i}.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
-    done = RUNNER.invoke(app, ["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out")])
-    assert done.exit_code == 1
-    assert "nothing could be read" in done.output
-    assert "0.pdf, whole file: a PDF, not text: extract its text first" in done.output
-    (tmp_path / "in" / "a.pdf").write_text("Text after all.")
-    done = RUNNER.invoke(app, ["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out2")])
-    assert done.exit_code == 0
-    assert "3 dead letters" in done.output
-
-
-@pytest.mark.parametrize("documents", [30, 3000])
-def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
-    path = tmp_path / "in.jsonl"
-    lines = [json.dumps({"id": i % (documents - 10), "text": "Topic " * 5}) for i in range(documents)]
-    path.write_text("\n".join(lines))
-    done = RUNNER.invoke(app, ["ingest", str(path), "-o", str(tmp_path / "out")])
-    assert done.exit_code == 0, done.output
-    first = "document 0" if documents == 30 else "an earlier one"
-    assert f"ids come more than once: '0' is that of document {documents - 10} and of {first}" in done.output
-    path.write_text("\n".join(lines[: documents - 10]))
-    assert "more than once" not in RUNNER.invoke(app, ["ingest", str(path), "-o", str(tmp_path / "out2")]).output

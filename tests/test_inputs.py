@@ -21,6 +21,16 @@ def ids_in(documents: object, **options: object) -> list[object]:
     return ids
 
 
+@pytest.mark.parametrize("more", [0, 1, 7])
+def test_buffers_may_be_longer_than_what_they_hold(more: int) -> None:
+    # A damaged Arrow file said that 24 bytes of offsets were 255, which Arrow itself reads.
+    offsets = np.array([0, 10, 20], np.int64).tobytes() + bytes(more)
+    text = pa.Array.from_buffers(
+        pa.large_string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"One. Two. Three. Four.")]
+    )
+    assert [chunk.text for chunk in pychunk.segment(text, "sentence")] == ["One.", "Two.", "Three.", "Fou"]
+
+
 def test_one_text_takes_its_id_title_and_summary_as_a_str() -> None:
     assert [chunk.id for chunk in pychunk.segment("One. Two.", "sentence", ids="x")] == ["x", "x"]
     named = pychunk.segment(["One. Two."], "sentence", ids=["x"]).table["chunk_id"]
@@ -100,12 +110,15 @@ def test_polars() -> None:
         pychunk.segment(TEXTS, "sentence", ids=frame["id"].cast(pl.Categorical)),
         pychunk.segment(frame["text"].cast(pl.Categorical), "sentence", ids=["x", "y"]),
         pychunk.segment(frame["text"].cast(pl.Enum(TEXTS)), "sentence", ids=["x", "y"]),
+        pychunk.segment(pl.Series(TEXTS, dtype=pl.Object), "sentence", ids=["x", "y"]),
         pychunk.segment(frame.with_columns(pl.col("text").cast(pl.Categorical)), "sentence", ids="id", column="text"),
         pychunk.segment(frame, "sentence", ids="id", column="text"),
     ):
         assert found.table["chunk_id"].equals(expected)
     assert ids_in(TEXTS, ids=frame["n"]) == [1, 2]
     assert ids_in(TEXTS, ids=pl.Series(NAMES, dtype=pl.Object)) == [str(name) for name in NAMES]
+    with pytest.raises(TypeError, match="row 1: the text must be str, got UUID"):
+        pychunk.segment(pl.Series([TEXTS[0], NAMES[0]], dtype=pl.Object))
     with pytest.raises(TypeError, match=r"a Polars LazyFrame, .* pass frame.collect\(\)"):
         pychunk.segment(frame.lazy())
     assert len(pychunk.segment(frame.clear(), column="text")) == 0

@@ -208,4 +208,4 @@ def test_a_missing_package_is_named_with_the_command(module: str, package: str, 
         f"import sys; sys.modules[{package!r}] = None; from pychunk.integrations import {module} as a; a.segment(None)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stderr.strip().endswith(f'pip install "pychunk[{module}]"'), done.stderr
+    assert done.stderr.strip().endswith(f'pip install "pychunk-native[{module}]"'), done.stderr

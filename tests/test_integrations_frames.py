@@ -1,4 +1,4 @@
-"""Data frames of other packages in and out, each by the line that the README shows."""
+"""Data frames of other packages in and out, each by the line that docs/integrations.md shows."""
 
 from pathlib import Path
 from typing import Any

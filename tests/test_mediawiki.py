@@ -78,8 +78,8 @@ def test_a_real_dump_gives_its_articles(data: Path) -> None:
 def test_pages_are_those_of_an_xml_parser(data: Path) -> None:
     from xml.etree import ElementTree
 
-    from pychunk.io import mediawiki
     from pychunk.io.documents import refuse
+    from pychunk.io.wiki import mediawiki
 
     path = str(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2")
     with bz2.open(path) as file:
@@ -392,7 +392,7 @@ def test_huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = HEAD + page(1, "a") + page(2, huge) + page(3, "b") + FOOT
     source = open_source(write(tmp_path, data, "dump.xml"), batch_bytes=1 << 20)
     assert [batch.table["id"].to_pylist() for batch in source] == [["1"], ["2"], ["3"]]
-    from pychunk.io import mediawiki
+    from pychunk.io.wiki import mediawiki
 
     monkeypatch.setattr(mediawiki._Scan, "__init__", _limited(mediawiki._Scan.__init__, 1 << 20))
     found, letters = read(write(tmp_path, data, "dump.xml"))
@@ -407,8 +407,8 @@ def _limited(original: object, size: int) -> object:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"])), max_size=6), st.integers(1, 400))
 def test_borders_of_blocks_do_not_matter(texts: list[str], size: int) -> None:
-    from pychunk.io import mediawiki
     from pychunk.io.documents import refuse
+    from pychunk.io.wiki import mediawiki
 
     plain = HEAD + b"".join(page(i, text) for i, text in enumerate(texts)) + FOOT
     blocks = (bzip2.Block(plain[i : i + size], i) for i in range(0, len(plain), size))

@@ -4,15 +4,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
-from typer.testing import CliRunner
-
-from pychunk.cli import app
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
-
-RUN = CliRunner()
 
 
 @pytest.fixture(autouse=True)
@@ -22,21 +18,21 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_list_says_what_is_there_and_how_to_get_the_rest(cache: Path, tiny_encoder: Path) -> None:
-    out = RUN.invoke(app, ["model", "list"])
+    out = invoke(["model", "list"])
     assert out.exit_code == 0
     assert "static" in out.output
     assert "pychunk model get minilm" in out.output
     shutil.copytree(tiny_encoder, cache / "models" / "mine")
     (cache / "models" / "mine" / "model.onnx").write_bytes(b"x")
-    assert "damaged" in RUN.invoke(app, ["model", "list"]).output
+    assert "damaged" in invoke(["model", "list"]).output
 
 
 def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
-    out = RUN.invoke(app, ["model", "get", "minilm", "--from", str(minilm_source)])
+    out = invoke(["model", "get", "minilm", "--from", str(minilm_source)])
     assert out.exit_code == 0, out.output
-    assert "at hand" in RUN.invoke(app, ["model", "list"]).output
+    assert "at hand" in invoke(["model", "list"]).output
     (tmp_path / "notes.txt").write_text("Cats purr. Dogs bark. The sun is a star.")
-    out = RUN.invoke(app, ["segment", str(tmp_path / "notes.txt"), "--encoder", "minilm", "--max-tokens", "none"])
+    out = invoke(["segment", str(tmp_path / "notes.txt"), "--encoder", "minilm", "--max-tokens", "none"])
     assert out.exit_code == 0, out.output
     assert "The sun is a star." in out.output
 
@@ -58,14 +54,14 @@ def test_errors_are_one_line_that_says_what_to_do(
     arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    out = RUN.invoke(app, arguments)
+    out = invoke(arguments)
     assert out.exit_code == 2
     assert message in out.output
     assert "Traceback" not in out.output
 
 
 def test_export_in_8_bits(minilm_source: Path, tmp_path: Path) -> None:
-    out = RUN.invoke(app, ["export", str(minilm_source), "-o", str(tmp_path / "small"), "--bits", "8"])
+    out = invoke(["export", str(minilm_source), "-o", str(tmp_path / "small"), "--bits", "8"])
     assert out.exit_code == 0, out.output
     assert (tmp_path / "small" / "model.onnx").stat().st_size < 24e6
     assert "a model for vectors (int8)" in out.output
@@ -73,7 +69,7 @@ def test_export_in_8_bits(minilm_source: Path, tmp_path: Path) -> None:
 
 def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = pytest.importorskip("huggingface_hub")
-    from pychunk.encoders import catalogue
+    from pychunk.encoders.files import catalogue
 
     asked = []
 
@@ -88,7 +84,7 @@ def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pyt
     monkeypatch.setattr(hub, "hf_hub_download", nothing)
     monkeypatch.setattr(catalogue.socket, "create_connection", unreachable)
     monkeypatch.setattr("urllib.request.getproxies", dict)
-    out = RUN.invoke(app, ["model", "get", "minilm"])
+    out = invoke(["model", "get", "minilm"])
     assert out.exit_code == 2
     assert asked == [True]  # the hub's own package tries again for half a minute
     said = " ".join(out.output.split())

@@ -72,10 +72,12 @@ def test_the_score_of_a_chunk_is_the_mean_inside(tiny_pairs: Path) -> None:
 
 
 def test_fit_is_the_mean_over_a_sample_and_travels_with_the_segmenter(tiny_pairs: Path) -> None:
-    segmenter = pychunk.Segmenter("nsp", encoder=tiny_pairs, max_tokens=None)
+    bare = pychunk.Segmenter("nsp", encoder=tiny_pairs, max_tokens=None)
     with pytest.raises(ValueError, match=r"stores no threshold: pass threshold=.*or call fit"):
-        segmenter(TEXTS[0])
-    segmenter.fit(TEXTS)
+        bare(TEXTS[0])
+    segmenter = bare.fit(TEXTS)
+    with pytest.raises(ValueError, match=r"stores no threshold"):  # what threads share does not change under them
+        bare(TEXTS[0])
     scorer = PairScorer(tiny_pairs)
     mean = np.mean([p for text in TEXTS for p in probabilities(scorer, text)])
     assert segmenter.plan.threshold_value == pytest.approx(mean, abs=1e-6)

@@ -11,12 +11,14 @@ import pytest
 
 import pychunk
 from pychunk._arrow import flat_text
-from pychunk.encoders import model_dir, registry
+from pychunk.encoders import registry
+from pychunk.encoders.files import model_dir
+from pychunk.plumbing.checksums import sha256
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from pychunk.encoders.onnx import OnnxEncoder
+from pychunk.encoders.transformer import OnnxEncoder
 
 TEXTS = [
     "Cats purr when they are content. Dogs bark at night, as Dr. Who knows. The sun is a star. Stars burn hydrogen.",
@@ -42,7 +44,7 @@ def change(path: Path, edit: object) -> None:
     edit(graph)
     (path / "model.onnx").write_bytes(graph.SerializeToString())
     facts = json.loads((path / "pychunk.json").read_text())
-    facts["model_sha256"] = model_dir.sha256(path / "model.onnx")
+    facts["model_sha256"] = sha256(path / "model.onnx")
     (path / "pychunk.json").write_text(json.dumps(facts))
 
 
@@ -226,7 +228,7 @@ def test_damage_is_named(copy: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"model.onnx is damaged.*get or export the model again"):
         OnnxEncoder(copy)
     facts = json.loads((copy / "pychunk.json").read_text())
-    facts["model_sha256"] = model_dir.sha256(copy / "model.onnx")  # cut short before its checksum was taken
+    facts["model_sha256"] = sha256(copy / "model.onnx")  # cut short before its checksum was taken
     (copy / "pychunk.json").write_text(json.dumps(facts))
     with pytest.raises(ValueError, match="cannot be loaded by ONNX Runtime"):
         OnnxEncoder(copy)
@@ -248,7 +250,7 @@ def test_a_wrong_tokenizer_is_named(copy: Path) -> None:
     with pytest.raises(ValueError, match=r"vocab.txt is damaged"):
         OnnxEncoder(copy)
     facts = json.loads((copy / "pychunk.json").read_text())
-    facts["tokenizer_sha256"] = model_dir.sha256(copy / "vocab.txt")
+    facts["tokenizer_sha256"] = sha256(copy / "vocab.txt")
     (copy / "pychunk.json").write_text(json.dumps(facts))
     with pytest.raises(ValueError, match=r"lacks its unknown token"):
         OnnxEncoder(copy)
@@ -272,10 +274,10 @@ def test_absent_models_and_extras_say_what_to_do(
     with pytest.raises(ValueError, match="runtime must be one of auto, onnxruntime, openvino, torch; got 'x'"):
         OnnxEncoder(tiny_encoder, runtime="x")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ImportError, match=r'pip install "pychunk\[onnx\]"'):
+    with pytest.raises(ImportError, match=r'pip install "pychunk-native\[onnx\]"'):
         OnnxEncoder(tiny_encoder)
     monkeypatch.setitem(sys.modules, "openvino", None)
-    with pytest.raises(ImportError, match=r'pip install "pychunk\[openvino\]"'):
+    with pytest.raises(ImportError, match=r'pip install "pychunk-native\[openvino\]"'):
         OnnxEncoder(tiny_encoder, runtime="openvino")
 
 
@@ -290,7 +292,7 @@ def test_a_name_stands_for_a_model_in_the_cache(
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
 def test_minilm_as_built_here_equals_its_stored_vectors(precision: str, minilm_source: Path, tmp_path: Path) -> None:
-    from pychunk.encoders import catalogue, convert
+    from pychunk.encoders.files import catalogue, convert
 
     convert.convert(minilm_source, tmp_path / "m", "minilm", precision=precision)
     least = catalogue._least_cosine(tmp_path / "m", catalogue.about("minilm"))
@@ -300,7 +302,7 @@ def test_minilm_as_built_here_equals_its_stored_vectors(precision: str, minilm_s
 def test_a_build_that_fails_leaves_the_cache_as_it_was(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, minilm_source: Path, minilm: Path
 ) -> None:
-    from pychunk.encoders import catalogue
+    from pychunk.encoders.files import catalogue
 
     monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path))
     monkeypatch.setattr(catalogue, "LEAST_COSINE", 1.5)

@@ -233,8 +233,8 @@ def test_wikiextractor_json_is_json_lines(tmp_path: Path) -> None:
     st.integers(1, 99),
 )
 def test_borders_of_blocks_do_not_matter_to_wikiextractor_output(bodies: list[str], size: int) -> None:
-    from pychunk.io import wikiextractor
     from pychunk.io.documents import refuse
+    from pychunk.io.wiki import wikiextractor
 
     data = "".join(f'<doc id="{i}" url="" title="t">\nt\n\n{body}\n</doc>\n' for i, body in enumerate(bodies)).encode()
     blocks = (Block(data[i : i + size], i) for i in range(0, len(data), size))
@@ -395,5 +395,5 @@ def test_pyarrow_filesystems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_remote_paths_without_fsspec_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-    with pytest.raises(ImportError, match=r'pip install "pychunk\[io\]"'):
+    with pytest.raises(ImportError, match=r'pip install "pychunk-native\[io\]"'):
         open_source("memory://x.txt")

@@ -92,6 +92,8 @@ def test_line_breaks_of_every_kind():
         assert pieces(f"a b{line}c d", size=3) == ["a b", "c d"]
         # One break (CR LF is one) does not outrank the other line border, two do.
         assert pieces(f"a{line}b{line}{line}c\nd", size=7) == [f"a{line}b", "c\nd"]
+    for separator in "\x1c\x1d\x1e":  # which end sentences, but no lines
+        assert pieces(f"a b{separator}{separator}c d\ne f", size=9) == [f"a b{separator}{separator}c d", "e f"]
 
 
 def test_overlap_repeats_whole_splits():

@@ -11,8 +11,13 @@ import pychunk
 from pychunk import _native
 from pychunk._reference import engine, hashing, vectors, wordpiece
 from pychunk._reference.document import token_ids
-from pychunk.batch import TextBatch
+from pychunk.data.cuts import Cuts
+from pychunk.data.features import PARAGRAPH_START, Features
+from pychunk.data.plan import Plan
+from pychunk.data.request import Request
+from pychunk.documents import TextBatch
 from pychunk.encoders import static
+from pychunk.given.given import Given
 
 WORDS = st.sampled_from(
     [
@@ -67,10 +72,11 @@ BUDGETS = st.fixed_dictionaries(
 
 def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: object) -> None:
     batch = TextBatch.of(texts)
-    names = ("summaries", "titles", "sentence_vectors", "sentence_spans", "page_starts")
-    prepared = segmenter._prepare(batch, *(given_values.get(name) for name in names))
-    for bare in segmenter._requests(batch, prepared, 0):
+    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), **given_values)
+    for bare, _ in segmenter._requests(batch, beside, 0):
         request = segmenter.models.complete(bare, _native)
+        if not segmenter.method.cuts_text:
+            check_cuts(_native.cuts(request), engine.cuts(request))
         native, reference = _native.segment(request), engine.segment(request)
         for name in ("tokens_met", "fallback_tokens"):
             native.pop(name), reference.pop(name)
@@ -79,6 +85,19 @@ def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: 
             mine = column.view(np.uint8) if name in ("text", "chunk_id") else column
             np.testing.assert_array_equal(mine, reference[name], err_msg=name)
             assert mine.dtype == reference[name].dtype
+
+
+def check_cuts(native: Cuts, reference: Cuts) -> None:
+    np.testing.assert_array_equal(native.first, reference.first)
+    np.testing.assert_array_equal(native.offsets, reference.offsets)
+    assert native.pairs == reference.pairs
+    assert (native.kind is None) == (reference.kind is None)
+    assert (native.score is None) == (reference.score is None)
+    if native.kind is not None:
+        np.testing.assert_array_equal(native.kind, reference.kind)
+    if native.score is not None:
+        np.testing.assert_array_equal(native.score.values, reference.score.values)
+        np.testing.assert_array_equal(native.score.offsets, reference.score.offsets)
 
 
 @settings(max_examples=150, deadline=None)
@@ -206,9 +225,14 @@ def test_wrapped_sentences_equal_the_reference(words: list[str], width: int) -> 
 def check_sentences(text: str, wrap: bool) -> None:
     data = text.encode(errors="replace")
     array, offsets = np.frombuffer(data, np.uint8), np.array([0, len(data)])
-    native = _native.split_sentences(array, offsets, wrap=wrap, threads=1)
-    for mine, expected in zip(native, engine.split_sentences(array, offsets, wrap=wrap, threads=1)):
-        np.testing.assert_array_equal(mine, expected)
+    check_split(Request(Features(array, offsets), Plan("sentence", wrap=wrap)))
+
+
+def check_split(request: Request, mask: int = 255) -> None:
+    for mine, expected in zip(_native.split(request), engine.split(request)):
+        mine_bits = mine.values & mask if mine.values.dtype == np.uint8 else mine.values
+        np.testing.assert_array_equal(mine_bits, expected.values)
+        np.testing.assert_array_equal(mine.offsets, expected.offsets)
 
 
 def batched(items: list[str], size: int) -> list[list[str]]:
@@ -293,11 +317,6 @@ def test_sentences_with_pages_and_given_spans_equal_the_reference() -> None:
         {"page_starts": [[3, 14], [], [1]]},
         {"sentence_spans": [[(0, 10), (11, 40)], [], [(0, 12)]], "sentence_vectors": np.ones((3, 4))},
     ):
-        names = ("summaries", "titles", "sentence_vectors", "sentence_spans", "page_starts")
-        prepared = segmenter._prepare(batch, *(given_values.get(name) for name in names))
-        for request in segmenter._requests(batch, prepared, 0):
-            only = request.only_sentences()
-            spans, documents, _ = _native.sentence_table(only)
-            expected = engine.sentence_table(only)
-            np.testing.assert_array_equal(spans, expected[0])
-            np.testing.assert_array_equal(documents, expected[1])
+        beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), **given_values)
+        for request, _ in segmenter._requests(batch, beside, 0):
+            check_split(request.only_sentences(), PARAGRAPH_START)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import pychunk
-from pychunk.durable import write_text
+from pychunk.plumbing.durable import write_text
 
 TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star. ' * 40] * 2000"
 
@@ -179,7 +179,7 @@ def test_a_fork_while_a_thread_makes_its_first_table_leaves_a_child_that_works(t
 LOCKED = """
     import os, signal, sys, time
     from pathlib import Path
-    from pychunk.folder_lock import FolderLock
+    from pychunk.plumbing.folder_lock import FolderLock
     path = Path({path!r})
     def free():
         other = FolderLock(path)
@@ -291,7 +291,7 @@ def test_what_killed_writers_of_an_output_left_is_removed_by_the_next_one(tmp_pa
     script = f"""
         import os, signal
         from pathlib import Path
-        from pychunk.durable import whole_file
+        from pychunk.plumbing.durable import whole_file
         with whole_file(Path({str(tmp_path / "out.parquet")!r})) as file:
             file.write(b"half"), file.flush()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -314,8 +314,10 @@ def test_what_killed_writers_of_an_output_left_is_removed_by_the_next_one(tmp_pa
 
 INTERRUPTED = """
     import os, signal, threading, time, pychunk
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born without
     sentence = "Cats purr when they are content and dogs bark at night. The sun is a star, and it is near. "
     segmenter = pychunk.Segmenter({method}, **{options})
+    segmenter("Cats purr. Dogs bark.")  # imports pandas, as Arrow does: that drops a Ctrl-C
     begun = time.monotonic()
     def interrupt():
         time.sleep({wait})
@@ -347,6 +349,7 @@ INTERRUPTED = """
         ("semantic", {"window": 1_000_000}, "sentence * 200_000", "__call__"),
         ("semantic", {"window": 1000}, "[sentence * 100_000] * 2", "fit"),
         ("recursive", {"size": 100}, "('中文没有空格' * 10 + ' ') * 1_000_000", "__call__"),
+        ("recursive", {"size": 100}, "'中文没有空格' * 10_000_000", "__call__"),  # one run of words
         ("sentence", {"vectors": "sentence"}, "sentence * 300_000", "__call__"),
     ],
 )
@@ -369,11 +372,12 @@ def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> No
         import signal, pychunk
         sentence = "Cats purr when they are content and dogs bark at night. The sun is a star, and it is near. "
         segmenter = pychunk.Segmenter("cluster", max_tokens=2000, threads=1)
-        expected, other = segmenter(sentence * 4000).table, segmenter("Dogs bark. Cats purr.").table
+        text = sentence * 40_000  # some 0.8 s; signals are looked for every 0.1
+        expected, other = segmenter(text).table, segmenter("Dogs bark. Cats purr.").table
         found = []
         signal.signal(signal.SIGALRM, lambda *_: found.append(segmenter("Dogs bark. Cats purr.").table.equals(other)))
         signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-        assert segmenter(sentence * 4000).table.equals(expected)
+        assert segmenter(text).table.equals(expected)
         signal.setitimer(signal.ITIMER_REAL, 0)
         assert found and all(found), found
     """)

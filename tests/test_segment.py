@@ -23,7 +23,7 @@ from pychunk._reference.document import token_ids
 from pychunk.encoders import static
 from pychunk.methods import METHODS
 
-PLAIN = sorted(METHODS)
+PLAIN = sorted(METHODS.keys() - {"given"})
 
 
 def own_options(method: str) -> dict[str, object]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk import _core
+from pychunk._reference.characters import STOPS
 
 
 def split(text: str, wrap: str | bool = False) -> list[str]:
@@ -56,6 +57,13 @@ def split(text: str, wrap: str | bool = False) -> list[str]:
 def test_literal_cases(sentences: list[str]) -> None:
     joiner = "\n" if sentences[0].startswith("1.") else "" if "。" in sentences[0] else " "
     assert split(joiner.join(sentences)) == sentences
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_every_stop_ends_a_sentence_wherever_it_lies(stop: str) -> None:
+    for before in ("", "x" * 61, "x" * 62, "x" * 63):  # its bytes in one block of the scan, or in two
+        text = f"{before}cats purr{stop} Dogs bark"
+        assert split(text) == [f"{before}cats purr{stop}", "Dogs bark"]
 
 
 def test_a_missing_space_after_the_stop_is_forgiven() -> None:

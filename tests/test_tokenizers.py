@@ -12,7 +12,9 @@ import pytest
 from test_segment import check_exact
 
 import pychunk
-from pychunk.encoders import huggingface, model_dir, static
+from pychunk.encoders import static
+from pychunk.encoders.files import huggingface
+from pychunk.plumbing.checksums import sha256
 
 tokenizers = pytest.importorskip("tokenizers")
 pytest.importorskip("onnxruntime")
@@ -54,7 +56,7 @@ def with_tokenizer(source: Path, path: Path, write: Any) -> Path:
     write(path / "tokenizer.json")
     facts = json.loads((path / "pychunk.json").read_text())
     facts |= huggingface.template(path / "tokenizer.json")
-    facts |= {"tokenizer": "tokenizer.json", "tokenizer_sha256": model_dir.sha256(path / "tokenizer.json")}
+    facts |= {"tokenizer": "tokenizer.json", "tokenizer_sha256": sha256(path / "tokenizer.json")}
     (path / "pychunk.json").write_text(json.dumps(facts))
     return path
 
@@ -114,7 +116,7 @@ def test_the_tokenizer_is_named_and_told_of_once(foreign: Path, caplog: pytest.L
         segmenter([TEXT])
     said = [record.message for record in caplog.records if "not WordPiece" in record.message]
     assert len(said) <= 1
-    assert out.metadata["tokenizer"] == f"tokenizer.json:{model_dir.sha256(foreign / 'tokenizer.json')[:16]}"
+    assert out.metadata["tokenizer"] == f"tokenizer.json:{sha256(foreign / 'tokenizer.json')[:16]}"
     assert pychunk.segment("One.").metadata["tokenizer"].startswith("vocab.txt:")
 
 

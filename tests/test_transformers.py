@@ -13,9 +13,10 @@ transformers = pytest.importorskip("transformers")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from pychunk.encoders import convert, export, registry, static
-from pychunk.encoders.onnx import OnnxEncoder
+from pychunk.encoders import registry, static
+from pychunk.encoders.files import convert, export
 from pychunk.encoders.pairs import PairScorer
+from pychunk.encoders.transformer import OnnxEncoder
 
 WORDS = ["the", "river", "rises", "in", "mountains", "and", "crosses", "three", "old", "countries", "before", "it"]
 

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.io.wikitext import Cleaner, clean
+from pychunk.io import wikitext
+
+Cleaner, clean = wikitext.Cleaner, wikitext.clean  # as the README spells them: pychunk.io.wikitext.clean
 
 MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|\{\||\|\}|</?[a-zA-Z][^<>]*>|&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);|'''")
 

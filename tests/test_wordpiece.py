@@ -1,6 +1,7 @@
 """WordPiece: ids and offsets equal to Hugging Face `tokenizers`, on real text, on fuzz, for every code point."""
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ CASED_PAIR = native(CASED, lowercase=False), oracle(CASED, lowercase=False)
 
 def encode(wordpiece: _core.WordPiece, text: str) -> tuple[list[int], list[tuple[int, int]]]:
     data = np.frombuffer(text.encode(), dtype=np.uint8)
-    ids, _, spans = wordpiece.encode(data, np.array([0, len(data)]), True)
+    ids, _, spans, _ = wordpiece.encode(data, np.array([0, len(data)]), True)
     before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
     return ids.tolist(), [(int(before[a]), int(before[b])) for a, b in spans]
 
@@ -118,9 +119,36 @@ def test_spans_are_tokenised_each_by_itself(text: str, cuts: list[int]) -> None:
     data = np.frombuffer(text.encode(), dtype=np.uint8)
     before = np.concatenate([[0], np.cumsum([len(c.encode()) for c in text])]).astype(np.int64)
     bounds = np.array(sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)}))
-    ids, offsets, _ = UNCASED[0].encode(data, before[bounds], False)
+    ids, offsets, _, _ = UNCASED[0].encode(data, before[bounds], False)
     for i, (start, stop) in enumerate(zip(bounds, bounds[1:])):
         assert ids[offsets[i] : offsets[i + 1]].tolist() == encode(UNCASED[0], text[start:stop])[0]
+
+
+@pytest.mark.parametrize("pair", [UNCASED, CASED_PAIR], ids=["uncased", "cased"])
+@pytest.mark.parametrize("seed", range(20))
+def test_ids_equal_hugging_face_on_long_text_without_white_space(pair: tuple, seed: int) -> None:
+    """The core takes text in pieces, and where white space is far off it cuts before what is a word by itself: marks,
+    letters that decompose, dropped controls and long words stand around every cut."""
+    drawn = random.Random(seed)
+    isolated = drawn.choice(["中文没有空格", "中。", "、,", "豈国", "."])
+    around = [
+        "a",
+        "é",
+        "e\u0301",
+        "\u0301\u0327",
+        "한",
+        "\u1100\u1161",
+        "\u00ad",
+        "\x00",
+        "ﬁ",
+        "İ",
+        "x" * 101,
+        "𠀀",
+        "\u200d",
+    ]
+    rare = drawn.choice([2, 50, 3000])
+    parts = [drawn.choice(isolated) if drawn.randrange(rare) == 0 else drawn.choice(around) for _ in range(rare + 9000)]
+    check_ids(pair, "".join(parts))
 
 
 def test_ids_equal_hugging_face_on_articles(articles: list[str]) -> None:

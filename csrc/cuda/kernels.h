@@ -1,5 +1,6 @@
-// The GPU kernels, each the twin of a CPU function and equal to it bit for bit. All pointers are device memory, all
-// work is put into `stream`, and nothing waits; whoever calls checks shapes and keeps what is pointed to alive.
+// The GPU kernels, each the twin of a CPU function of its name and equal to it bit for bit. All pointers are device
+// memory, all work is put into `stream`, and nothing waits; whoever calls checks shapes and keeps what is pointed to
+// alive.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -17,28 +18,30 @@ struct RowSource {
   const uint64_t* first_state = nullptr;
   const int32_t* tokens = nullptr;
   bool mean = true, unit = true;
-  // token ids: as embedding_bag() and unit_from_sums() in csrc/kernels.h
+  // token ids: as embedding_bags()
   const int8_t* table = nullptr;
   const int32_t* ids = nullptr;
   const int64_t* id_offsets = nullptr;
 };
 
-// out[row] = vector of the sentence, for all rows, or with `chosen` to out[chosen[row]].
-//
-// Floor: the states (or ids and the table's rows) read once, 4 dim bytes a sentence written.
-void make_rows(const RowSource& source, int64_t rows, int dim, const int64_t* chosen, float* out, cudaStream_t stream);
+// out[row] = unit vector of the ids [id_offsets[row], id_offsets[row + 1]); as csrc/encode_static.h. Floor: the ids and
+// the table's rows read once, 4 dim bytes a row written.
+void embedding_bags(const int8_t* table, const int32_t* ids, const int64_t* id_offsets, int64_t rows, int dim,
+                    float* out, cudaStream_t stream);
 
-// Hidden states of one batch, [rows, width, dim], as above; tokens[i] of row i count.
-void pool_batch(const void* states, bool half, int64_t rows, int64_t width, int dim, const int32_t* tokens, bool mean,
-                bool unit, const int64_t* chosen, float* out, cudaStream_t stream);
+// Hidden states of one batch, [rows, width, dim], of which tokens[row] count, to out[row], or with `chosen` to
+// out[chosen[row]]; as csrc/pool.h. Floor: the states read once, 4 dim bytes a row written.
+void pool(const void* states, bool half, int64_t rows, int64_t width, int dim, const int32_t* tokens, bool mean,
+          bool unit, const int64_t* chosen, float* out, cudaStream_t stream);
 
-// out[i] = v_i . v_{i+1} for i < rows - 1, whatever documents they are of. Floor: 4 dim bytes a row read, 4 written.
-void adjacent(const float* vectors, int64_t rows, int dim, float* out, cudaStream_t stream);
+// out[i] = v_i . v_{i+1} for i < rows - 1, whatever documents they are of; as csrc/similarity.h with a window of 1.
+// Floor: 4 dim bytes a row read, 4 written.
+void adjacent_cosines(const float* vectors, int64_t rows, int dim, float* out, cudaStream_t stream);
 
 // PIC of a ragged batch in one launch: vectors from their source, the summary, cosines to it, their mean threshold,
 // runs. Small documents have a block each; those of over kBlockRows sentences have the whole device, one after the
-// other. Floor: what make_rows() reads and writes, the vectors read once more from memory where a document's do not
-// stay in cache (an extractive summary reads them up to seven times), 13 bytes a sentence written.
+// other. Floor: what the rows' source reads and writes, the vectors read once more from memory where a document's do
+// not stay in cache (an extractive summary reads them up to seven times), 13 bytes a sentence written.
 enum class SummaryKind : uint8_t { kGiven, kMean, kLead, kExtractive };
 struct PicBatch {
   RowSource source;

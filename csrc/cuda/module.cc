@@ -248,8 +248,8 @@ py::array pinned(int64_t bytes) {
 
 // ---- kernels ----
 
-void pool(const Array& states, const Array& tokens, const std::optional<Array>& chosen, const Array& out, bool mean,
-          bool unit, uint64_t stream) {
+void run_pool(const Array& states, const Array& tokens, const std::optional<Array>& chosen, const Array& out, bool mean,
+              bool unit, uint64_t stream) {
   PYCHUNK_CHECK(states.shape.size() == 3, "states must have three dimensions, got ", states.shape.size());
   const bool half = states.type == &type_of("<f2");
   PYCHUNK_CHECK(half || states.type == &type_of("<f4"), "states must be float16 or float32, got ", states.type->name);
@@ -259,8 +259,8 @@ void pool(const Array& states, const Array& tokens, const std::optional<Array>& 
   const int64_t* places = chosen ? chosen->as<int64_t>("chosen", "<i8", {rows}) : nullptr;
   const Unlocked unlocked;
   const OnDevice scope(states.device);
-  pool_batch(states.data, half, rows, states.shape[1], static_cast<int>(dim), counts, mean, unit, places, to,
-             stream_of(stream));
+  pool(states.data, half, rows, states.shape[1], static_cast<int>(dim), counts, mean, unit, places, to,
+       stream_of(stream));
 }
 
 RowSource bags_from(const Array& table, const Array& ids, const Array& offsets, int64_t rows, int64_t dim) {
@@ -272,22 +272,22 @@ RowSource bags_from(const Array& table, const Array& ids, const Array& offsets, 
   return source;
 }
 
-void bags(const Array& table, const Array& ids, const Array& offsets, const Array& out, uint64_t stream) {
+void run_embedding_bags(const Array& table, const Array& ids, const Array& offsets, const Array& out, uint64_t stream) {
   auto* to = out.as<float>("out", "<f4", {-1, -1});
   const int64_t rows = out.shape[0], dim = out.shape[1];
   const RowSource source = bags_from(table, ids, offsets, rows, dim);
   const Unlocked unlocked;
   const OnDevice scope(out.device);
-  make_rows(source, rows, static_cast<int>(dim), nullptr, to, stream_of(stream));
+  embedding_bags(source.table, source.ids, source.id_offsets, rows, static_cast<int>(dim), to, stream_of(stream));
 }
 
-void cosines(const Array& vectors, const Array& out, uint64_t stream) {
+void run_adjacent_cosines(const Array& vectors, const Array& out, uint64_t stream) {
   const auto* from = vectors.as<float>("vectors", "<f4", {-1, -1});
   const int64_t rows = vectors.shape[0];
   auto* to = out.as<float>("out", "<f4", {rows > 0 ? rows - 1 : 0});
   const Unlocked unlocked;
   const OnDevice scope(vectors.device);
-  adjacent(from, rows, static_cast<int>(vectors.shape[1]), to, stream_of(stream));
+  adjacent_cosines(from, rows, static_cast<int>(vectors.shape[1]), to, stream_of(stream));
 }
 
 SummaryKind summary_from(const std::string& name) {
@@ -300,10 +300,10 @@ SummaryKind summary_from(const std::string& name) {
 
 // `sources`: {} where vectors are given, {first_state, tokens} or {table, ids, id_offsets}. `offsets` on the device
 // equal `host_offsets`.
-void pic_batch(const std::vector<Array>& sources, bool half, bool mean, bool unit, const Array& vectors,
-               const Array& offsets, const py::array_t<int64_t, py::array::c_style>& host_offsets,
-               const std::string& summary, const std::optional<Array>& given, const std::optional<Array>& lead,
-               double k, float margin, const std::vector<Array>& out, uint64_t stream) {
+void run_pic(const std::vector<Array>& sources, bool half, bool mean, bool unit, const Array& vectors,
+             const Array& offsets, const py::array_t<int64_t, py::array::c_style>& host_offsets,
+             const std::string& summary, const std::optional<Array>& given, const std::optional<Array>& lead, double k,
+             float margin, const std::vector<Array>& out, uint64_t stream) {
   PicBatch batch;
   batch.vectors = vectors.as<float>("vectors", "<f4", {-1, -1});
   batch.rows = vectors.shape[0], batch.dim = static_cast<int>(vectors.shape[1]);
@@ -426,12 +426,13 @@ PYBIND11_MODULE(_cuda, m) {
   m.def("foreign", &foreign, py::arg("owner"), py::arg("pointer"), py::arg("shape"), py::arg("dtype"),
         py::arg("device") = 0, "Another library's array, by its address.");
   m.def("from_dlpack", &from_dlpack, py::arg("capsule"));
-  m.def("pool", &pool, py::arg("states"), py::arg("tokens"), py::arg("chosen"), py::arg("out"), py::kw_only(),
+  m.def("pool", &run_pool, py::arg("states"), py::arg("tokens"), py::arg("chosen"), py::arg("out"), py::kw_only(),
         py::arg("mean"), py::arg("unit"), py::arg("stream") = 0);
-  m.def("bags", &bags, py::arg("table"), py::arg("ids"), py::arg("offsets"), py::arg("out"), py::kw_only(),
+  m.def("embedding_bags", &run_embedding_bags, py::arg("table"), py::arg("ids"), py::arg("offsets"), py::arg("out"),
+        py::kw_only(), py::arg("stream") = 0);
+  m.def("adjacent_cosines", &run_adjacent_cosines, py::arg("vectors"), py::arg("out"), py::kw_only(),
         py::arg("stream") = 0);
-  m.def("adjacent", &cosines, py::arg("vectors"), py::arg("out"), py::kw_only(), py::arg("stream") = 0);
-  m.def("pic", &pic_batch, py::arg("sources"), py::kw_only(), py::arg("half") = false, py::arg("mean") = true,
+  m.def("pic", &run_pic, py::arg("sources"), py::kw_only(), py::arg("half") = false, py::arg("mean") = true,
         py::arg("unit") = true, py::arg("vectors"), py::arg("offsets"), py::arg("host_offsets"), py::arg("summary"),
         py::arg("given") = py::none(), py::arg("lead") = py::none(), py::arg("k") = 0.0, py::arg("margin") = 0.0f,
         py::arg("out"), py::arg("stream") = 0);

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -18,19 +20,93 @@ from .vectors import F32
 
 
 def _summary(document: Document) -> F32:
-    plan, given = document.plan, document.request.summaries
+    plan, given = document.plan, document.features.summaries
     if plan.summary != "given":
         return linear.summary_vector(plan.summary, document.vectors, document.paragraphs, document.text)
     assert given is not None
     if isinstance(given, np.ndarray):
         return np.asarray(given[document.row], dtype=np.float32)
-    return document.vector(given[document.row].as_py())
+    return document.vector(bytes(given.part(document.row)).decode())
 
 
 def _runs(begins: list[bool]) -> list[budget.Group]:
     """Groups that begin at sentence 0 and wherever `begins` says so."""
     first = [i for i, begin in enumerate(begins) if begin or i == 0]
     return list(zip(first, [*first[1:], len(begins)], strict=True))
+
+
+@dataclass
+class Decision:
+    """A method's groups of sentences; scores of sentences, or of pairs of neighbours; labels of sentences."""
+
+    groups: list[budget.Group]
+    scores: Sequence[float] | F32 = ()
+    labels: Sequence[int] = ()
+    #: Of each group, why it begins where it does (``columns.CUT_REASONS``); empty: the method's.
+    reasons: Sequence[int] = ()
+
+
+def _sentence(d: Document) -> Decision:
+    return Decision(_runs([True] * d.n))
+
+
+def _paragraph(d: Document) -> Decision:
+    return Decision(_runs(d.paragraphs))
+
+
+def _page(d: Document) -> Decision:
+    pages = [d.page_at(start) for start in d.starts]
+    return Decision(_runs([i > 0 and pages[i] != pages[i - 1] for i in range(d.n)]))
+
+
+def _fixed(d: Document) -> Decision:
+    return Decision(budget.greedy(d.n, d.length(d.plan.unit), d.plan.size, d.plan.overlap))
+
+
+def _cluster(d: Document) -> Decision:
+    first = set(optimal_partition(d.vectors, d.tokens, d.plan.max_tokens))
+    return Decision(_runs([i in first for i in range(d.n)]))
+
+
+def _semantic(d: Document) -> Decision:
+    wide = d.plan.window > 1
+    scores = linear.adjacent(d.vectors, d.plan.window) if wide else np.array(d.affinities, np.float32)
+    return Decision(_runs([False, *scoring.cuts(scores, d.plan.threshold, d.plan.threshold_value)]), d.affinities)
+
+
+def _pic(d: Document) -> Decision:
+    summary = _summary(d)
+    scores = np.array([linear.dot(vector, summary) for vector in d.vectors], np.float32)
+    labels = [int(label) for label in scoring.labels(scores, d.plan.k)]
+    return Decision(_runs([i > 0 and labels[i] != labels[i - 1] for i in range(d.n)]), scores, labels)
+
+
+METHODS = {
+    "sentence": _sentence,
+    "paragraph": _paragraph,
+    "page": _page,
+    "fixed": _fixed,
+    "cluster": _cluster,
+    "semantic": _semantic,
+    "nsp": _semantic,
+    "pic": _pic,
+}
+
+
+def decide(document: Document) -> Decision:
+    """What is given, else what the plan's method decides."""
+    if document.n == 0:
+        return Decision([])
+    cuts, row = document.request.cuts, document.row
+    if cuts is None:
+        return METHODS[document.plan.method](document)
+    first = cuts.part(row).tolist()
+    groups = list(zip(first, [*first[1:], document.n], strict=True))
+    kinds = [-1] * len(first) if cuts.kind is None else cuts.kind[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
+    labels = [kind for (a, b), kind in zip(groups, kinds, strict=True) for _ in range(a, b)]
+    scores = () if cuts.score is None else cuts.score.part(row)
+    why = () if cuts.reason is None else cuts.reason[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
+    return Decision(groups, scores, () if cuts.kind is None else labels, why)
 
 
 class Parts:
@@ -60,43 +136,23 @@ class Cut:
 
     def __init__(self, document: Document) -> None:
         self.document, self.plan = document, document.plan
-        self.scores: F32 = np.empty(0, np.float32)
-        self.labels: list[bool] = []
+        self.decision = Decision([])
         #: (begin, end, first sentence, last sentence, first that is not repeated)
         self.spans: list[tuple[int, int, int, int, int]] = []
         if document.n:
-            if self.plan.method == "recursive":
+            if self.plan.traits.cuts_text and document.request.cuts is None:
                 self._recursive()
             else:
-                self._grouped(self._groups())
-
-    def _groups(self) -> list[budget.Group]:
-        d, plan, n = self.document, self.plan, self.document.n
-        if plan.method == "sentence":
-            return _runs([True] * n)
-        if plan.method == "paragraph":
-            return _runs(d.paragraphs)
-        if plan.method == "page":
-            pages = [d.page_at(start) for start in d.starts]
-            return _runs([i > 0 and pages[i] != pages[i - 1] for i in range(n)])
-        if plan.method == "fixed":
-            return budget.greedy(n, d.length(plan.unit), plan.size, plan.overlap)
-        if plan.method == "cluster":
-            first = set(optimal_partition(d.vectors, d.tokens, plan.max_tokens))
-            return _runs([i in first for i in range(n)])
-        if plan.method in ("semantic", "nsp"):
-            wide = plan.window > 1
-            scores = linear.adjacent(d.vectors, plan.window) if wide else np.array(d.affinities, np.float32)
-            return _runs([False, *scoring.cuts(scores, plan.threshold, plan.threshold_value)])
-        summary = _summary(d)
-        self.scores = np.array([linear.dot(vector, summary) for vector in d.vectors], np.float32)
-        self.labels = scoring.labels(self.scores, plan.k)
-        return _runs([i > 0 and self.labels[i] != self.labels[i - 1] for i in range(n)])
+                self.decision = decide(document)
+                self._grouped(self.decision.groups)
 
     def _grouped(self, groups: list[budget.Group]) -> None:
         d, plan = self.document, self.plan
         parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
-        has_vectors = any(x is not None for x in (d.request.pair_scores, d.request.vectors, d.request.encoder))
+        cuts = d.request.cuts
+        scored = cuts is not None and cuts.pairs and cuts.score is not None
+        given = (d.features.pair_scores, d.features.vectors, d.request.table)
+        has_vectors = scored or any(part is not None for part in given)
         affinities = d.affinities if has_vectors and (plan.min_tokens or plan.max_tokens or plan.size) else None
         limits = self._limits()
         if plan.min_tokens:
@@ -109,7 +165,7 @@ class Cut:
         if plan.min_tokens:  # what cutting left short
             within = parts.affinities(affinities)
             groups = budget.join_short(groups, parts.length("tokens"), plan.min_tokens, fits, within)
-        unit = plan.unit if plan.method == "fixed" else "tokens"
+        unit = plan.unit if plan.traits.sized else "tokens"
         starts = [first for first, _ in groups]
         if plan.overlap:
             starts = budget.overlap_starts(groups, parts.length(unit), plan.overlap, fits, parts.is_piece)
@@ -119,7 +175,7 @@ class Cut:
 
     def _limits(self) -> list[tuple[str, int]]:
         """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
-        own = [(self.plan.unit, self.plan.size)] if self.plan.method == "fixed" else []
+        own = [(self.plan.unit, self.plan.size)] if self.plan.traits.sized else []
         return own + ([("tokens", self.plan.max_tokens)] if self.plan.max_tokens else [])
 
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
@@ -228,7 +284,7 @@ class Cut:
 
 def _token_starts(document: Document) -> list[int]:
     """Where tokens begin, from the native tokenizer's byte spans; those of a long word are spread evenly over it."""
-    encoder, data = document.request.encoder, document.data
+    encoder, data = document.request.tokenizer, document.data
     assert encoder is not None
     _, _, spans = _native.encode_words(
         encoder, np.frombuffer(data, np.uint8), np.array([0, len(data)]), byte_spans=True

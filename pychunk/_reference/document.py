@@ -9,9 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..plan import Request
+from ..data.request import Request
 from . import budget, wordpiece
 from . import vectors as linear
+from .characters import LINE_BREAKS
 from .sentences import PARAGRAPH, sentence_starts
 from .vectors import F32
 
@@ -32,17 +33,18 @@ class Document:
 
     def __init__(self, request: Request, row: int) -> None:
         self.request, self.row, self.plan = request, row, request.plan
-        if hasattr(request.encoder, "count_spans"):
+        self.features = request.features
+        if hasattr(request.tokenizer, "count_spans"):
             raise ValueError("PYCHUNK_BACKEND=reference counts tokens by WordPiece alone; this encoder's are others")
-        data = bytes(request.text[request.offsets[row] : request.offsets[row + 1]])
+        data = bytes(self.features.text[self.features.offsets[row] : self.features.offsets[row + 1]])
         self.data, self.text = data, data.decode()
         self.vocabulary: dict[str, int] = {}
-        if request.encoder is not None:
-            self.vocabulary = token_ids(request.encoder)
+        if request.tokenizer is not None:
+            self.vocabulary = token_ids(request.tokenizer)
         self.flags: list[int] = []
         self.starts, self.paragraphs = self._sentences()
         self.pages = self._pages()
-        if request.page_starts is not None:
+        if self.features.page_starts is not None:
             self._cut_at_pages()
         self.n = len(self.starts)
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
@@ -52,32 +54,33 @@ class Document:
         self._affinities: list[float] | None = None
 
     def _sentences(self) -> tuple[list[int], list[bool]]:
-        given = self.request.sentence_starts
+        given = self.features.sentences
         if given is None:
             found, self.flags = sentence_starts(self.text, self.plan.wrap)
             return found, [bool(flag & PARAGRAPH) for flag in self.flags]
-        values, offsets = given
-        starts = [int(value) for value in values[offsets[self.row] : offsets[self.row + 1]]]
+        starts = [self._characters(byte) for byte in given.part(self.row)]
         name = self.request.first_row + self.row
-        if any(start > len(self.text) for start in starts):
-            raise ValueError(f"sentence_spans of document {name} must lie in its {len(self.text)} characters")
         if not starts:
             if self.text.strip():
                 raise ValueError(f"document {name} has text but no sentence in sentence_spans")
             return [], []
         starts[0] = 0
+        if self.features.flags is not None:
+            self.flags = self.features.flags.part(self.row).tolist()
+            return starts, [bool(flag & PARAGRAPH) for flag in self.flags]
         gaps = [self.text[len(self.text[:start].rstrip()) : start] for start in starts]
-        breaks = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
-        begins = [start == 0 or any(c in breaks for c in gap) for start, gap in zip(starts, gaps, strict=True)]
+        begins = [start == 0 or any(c in LINE_BREAKS for c in gap) for start, gap in zip(starts, gaps, strict=True)]
         self.flags = [PARAGRAPH * begin for begin in begins]
         return starts, begins
 
     def _pages(self) -> list[int]:
-        given = self.request.page_starts
+        given = self.features.page_starts
         if given is None:
             return [0, *(i + 1 for i, c in enumerate(self.text) if c == "\f")]
-        values, offsets = given
-        return sorted({0, *(int(value) for value in values[offsets[self.row] : offsets[self.row + 1]])})
+        return sorted({0, *(self._characters(byte) for byte in given.part(self.row))})
+
+    def _characters(self, byte: int) -> int:
+        return len(self.data[:byte].decode())
 
     def _cut_at_pages(self) -> None:
         starts: list[int] = []
@@ -97,13 +100,13 @@ class Document:
         return bisect_right(self.pages, character)
 
     def encode(self, text: str) -> list[int]:
-        assert self.request.encoder is not None
-        return wordpiece.encode(text, self.vocabulary, self.request.encoder.tokenizer_options)
+        assert self.request.tokenizer is not None
+        return wordpiece.encode(text, self.vocabulary, self.request.tokenizer.tokenizer_options)
 
     def count(self, text: str) -> int:
-        assert self.request.encoder is not None
+        assert self.request.tokenizer is not None
         if text not in self._counts:
-            options = self.request.encoder.tokenizer_options
+            options = self.request.tokenizer.tokenizer_options
             self._counts[text] = wordpiece.count(text, self.vocabulary, options)
         return self._counts[text]
 
@@ -112,6 +115,8 @@ class Document:
 
     @property
     def tokens(self) -> list[int]:
+        if self.features.token_counts is not None:
+            return [int(count) for count in self.features.token_counts.part(self.row)]
         if self._tokens is None:
             self._tokens = [self.count(self.text[a:b]) for a, b in zip(self.starts, self.ends, strict=True)]
         return self._tokens
@@ -138,9 +143,8 @@ class Document:
     @property
     def vectors(self) -> F32:
         if self._vectors is None:
-            if self.request.vectors is not None:
-                matrix, offsets = self.request.vectors
-                self._vectors = matrix[offsets[self.row] : offsets[self.row + 1]]
+            if self.features.vectors is not None:
+                self._vectors = self.features.vectors.part(self.row)
                 if len(self._vectors) != self.n:
                     raise ValueError(
                         f"document {self.request.first_row + self.row} has {self.n} sentences but "
@@ -153,16 +157,18 @@ class Document:
         return self._vectors
 
     def vector(self, text: str) -> F32:
-        assert self.request.encoder is not None
-        return linear.bag(self.request.encoder.table, self.encode(text))
+        assert self.request.table is not None
+        return linear.bag(self.request.table, self.encode(text))
 
     @property
     def affinities(self) -> list[float]:
         """How much each sentence belongs to the one before: probabilities (nsp), else adjacent cosines."""
         if self._affinities is None:
-            given, head = self.request.pair_scores, self.request.pair_head
-            if given is not None:
-                found = given[0][given[1][self.row] : given[1][self.row + 1]]
+            cuts, given, head = self.request.cuts, self.features.pair_scores, self.request.pair_head
+            if cuts is not None and cuts.pairs and cuts.score is not None:
+                found = cuts.score.part(self.row)
+            elif given is not None:
+                found = given.part(self.row)
             elif head is not None:
                 found = linear.next_probabilities(head, self.vectors)
             else:
@@ -173,10 +179,7 @@ class Document:
     @property
     def table_vectors(self) -> F32:
         """Those that the table holds."""
-        if self.request.table_vectors is None:
-            return self.vectors
-        matrix, offsets = self.request.table_vectors
-        return matrix[offsets[self.row] : offsets[self.row + 1]]
+        return self.vectors if self.features.table_vectors is None else self.features.table_vectors.part(self.row)
 
 
 def token_ids(encoder: Any) -> dict[str, int]:

@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..plan import Plan, Request
+from ..data.columns import CUT_REASONS
+from ..data.cuts import Cuts
+from ..data.ragged import Ragged
+from ..data.request import Request
 from . import scoring, wordpiece
 from . import vectors as linear
-from .document import Document, Trimmed, token_ids
+from .cut import decide
+from .document import Document, token_ids
 from .table import segment
 from .vectors import F32
 
@@ -41,33 +45,30 @@ def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], e
     return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
 
 
-def sentence_table(
-    request: Request,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """(spans int64[n, 2] in bytes of each document, doc_offsets int64[k + 1], flags uint8[n]) of k documents.
+def split(request: Request) -> tuple[Ragged, Ragged]:
+    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected.
 
     Flags are those of sentences split here; with given ones only whether a paragraph begins.
     """
-    spans: list[Trimmed] = []
-    flags: list[int] = []
-    counts = [0]
+    starts, flags = [], []
     for row in range(request.documents):
         document = Document(request, row)
-        borders = [*document.starts, len(document.text)]
-        spans += pairwise(
-            [len(document.text[:border].encode()) for border in borders[: len(borders) if document.n else 0]]
-        )
-        flags += document.flags
-        counts.append(document.n)
-    pairs = np.array(spans, np.int64).reshape(-1, 2)
-    return pairs, np.cumsum(counts).astype(np.int64), np.array(flags, np.uint8)
+        starts.append([len(document.text[:start].encode()) for start in document.starts])
+        flags.append(document.flags)
+    return Ragged.of(starts, np.int64), Ragged.of(flags, np.uint8)
 
 
-def split_sentences(
-    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """As `sentence_table`, of texts alone."""
-    return sentence_table(Request(text, offsets, Plan("sentence", wrap=wrap)))
+def cuts(request: Request) -> Cuts:
+    """What the request's method decides, before chunks are fitted to the budget."""
+    decided = [decide(Document(request, row)) for row in range(request.documents)]
+    kinds = [each.labels[first] for each in decided if each.labels for first, _ in each.groups]
+    return Cuts(
+        *Ragged.of([[first for first, _ in each.groups] for each in decided], np.int32),
+        np.array(kinds, np.int8) if kinds else None,
+        Ragged.of([each.scores for each in decided], np.float32) if request.plan.traits.scores else None,
+        request.plan.traits.scores == "pairs",
+        np.full(sum(len(each.groups) for each in decided), CUT_REASONS.index(request.plan.traits.reason), np.int8),
+    )
 
 
-__all__ = ["adjacent_sums", "encode_static", "segment", "sentence_table", "split_sentences"]
+__all__ = ["adjacent_sums", "cuts", "encode_static", "segment", "split"]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 SPACES = re.compile(r"\s+")  # for str, exactly the characters of str.isspace
-LINE_BREAK = re.compile("\r\n|[\n-\r\x85\u2028\u2029]")
+#: Without FS, GS and RS, which end sentences but are no lines (csrc/utf8.h).
+NEWLINE = re.compile("\r\n|[\n-\r\x85\u2028\u2029]")
 Measure = Callable[[int, int], int]
 LADDER = ["blank line", "line", "sentence", "word", "character"]
 
@@ -47,7 +48,7 @@ def split_recursive(
             return [start for start in sentence_starts if begin < start < end]
         needed = {"blank line": 2, "line": 1, "word": 0}[rung]
         runs = SPACES.finditer(text, begin, end)
-        return [run.end() for run in runs if len(LINE_BREAK.findall(run[0])) >= needed and run.end() < end]
+        return [run.end() for run in runs if len(NEWLINE.findall(run[0])) >= needed and run.end() < end]
 
     def matches(separator: str, begin: int, end: int) -> list[int]:
         pattern = re.compile(re.escape(separator))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..plan import Plan, Request
+from ..data.columns import CUT_REASONS
+from ..data.request import Request
 from . import scoring
 from . import vectors as linear
 from .cut import Cut
@@ -16,21 +18,35 @@ from .hashing import chunk_id
 from .vectors import F32
 
 
-def _kind(labels: list[bool], parts: list[Part], own: int) -> int:
+def _kind(labels: Sequence[int], parts: list[Part], own: int) -> int:
     """The run's label; of joined runs, the one that holds more tokens (a tie: relevant)."""
-    if not labels:
+    if not len(labels):
         return -1
     held = [(labels[part.sentence], part.tokens) for part in parts if part.sentence >= own]
     if len({label for label, _ in held}) == 1:
         return int(held[0][0])
-    return int(sum(tokens if label else -tokens for label, tokens in held) >= 0)
+    return int(sum({1: tokens, 0: -tokens, -1: 0}[label] for label, tokens in held) >= 0)
 
 
-def _counts_tokens(plan: Plan, request: Request) -> bool:
-    sized = plan.method in ("fixed", "recursive")
-    needs = plan.max_tokens or plan.min_tokens or (plan.overlap and (not sized or plan.unit == "tokens"))
-    needs = needs or plan.chunk_vectors or (sized and plan.unit == "tokens") or plan.method == "cluster"
-    return bool(needs or (plan.needs_vectors and request.vectors is None))
+def _counts_tokens(request: Request) -> bool:
+    plan = request.plan
+    encodes = plan.needs_vectors and (request.table is not None or request.features.vectors is None)
+    return plan.needs_tokens or encodes
+
+
+def _reason(cut: Cut, end: int, last: int) -> int:
+    """Why a chunk ends at a character, before sentence ``last``."""
+    document, traits = cut.document, cut.plan.traits
+    text = traits.cuts_text and document.request.cuts is None
+    if not document.text[end:].strip():
+        return CUT_REASONS.index("end")
+    if text:
+        return CUT_REASONS.index(traits.reason)
+    whole = last < document.n and trim(document.text, end, document.starts[last])[0] == document.starts[last]
+    firsts = [first for first, _ in cut.decision.groups]
+    if whole and last in firsts:
+        return cut.decision.reasons[firsts.index(last)] if cut.decision.reasons else CUT_REASONS.index(traits.reason)
+    return CUT_REASONS.index("size" if traits.sized and not whole else "budget")
 
 
 @dataclass(frozen=True)
@@ -65,12 +81,11 @@ def _row(
     """One chunk: characters [begin, end), sentences [first, last), of which those before `own` are repeated."""
     begin, end, first, last, own = span
     request, plan, text = document.request, document.plan, document.text[span[0] : span[1]]
-    name = document.data if request.ids is None else str(request.ids[document.row].as_py()).encode()
-    counted = _counts_tokens(plan, request)
+    name = document.data if request.ids is None else bytes(request.ids.part(document.row))
+    counted = _counts_tokens(request)
     parts = [_part(document, s, begin, end, counted) for s in range(first, last)]
-    scores = cut.scores[own:last]
-    if plan.method in ("semantic", "nsp"):
-        scores = np.array(document.affinities[own : last - 1], np.float32)
+    pairs = plan.traits.scores == "pairs" if request.cuts is None else request.cuts.pairs
+    scores = np.array(cut.decision.scores[own : last - pairs], np.float32)
     row = {
         "document": request.first_row + document.row,
         "chunk": position,
@@ -79,9 +94,12 @@ def _row(
         "start_byte": len(document.text[:begin].encode()),
         "end_byte": len(document.text[:end].encode()),
         "overlap": max(0, min(previous, end) - begin),
-        "kind": _kind(cut.labels, parts, own),
+        "kind": _kind(cut.decision.labels, parts, own),
         "score": scoring.mean(scores) if len(scores) else np.nan,
         "tokens": document.count(text) if counted else 0,
+        "cut": _reason(cut, end, last),
+        "line": document.text.count("\n", 0, begin) + 1,
+        "line_end": document.text.count("\n", 0, end) + 1,
         "page": document.page_at(begin),
         "page_end": document.page_at(end - 1),
         "text": text.encode(),
@@ -106,7 +124,7 @@ def _part(document: Document, sentence: int, begin: int, end: int, counted: bool
 
 def _vector(document: Document, part: Part) -> F32:
     """The sentence's; of a piece of one, its own where pychunk encodes, else the sentence's all the same."""
-    given = document.request.vectors is not None or document.request.table_vectors is not None
+    given = document.request.table is None or document.features.table_vectors is not None
     if not (part.whole or given):
         return document.vector(document.text[part.begin : part.end])
     own: F32 = document.table_vectors[part.sentence]
@@ -119,11 +137,13 @@ def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
     def column(name: str, kind: type) -> Any:
         return np.array([row[name] for row in rows], kind)
 
-    whole = ["document", "chunk", "start", "end", "start_byte", "end_byte", "overlap"]
-    whole += ["tokens"] * _counts_tokens(plan, request)
-    whole += ["page", "page_end"] * (plan.method == "page" or request.page_starts is not None)
+    whole = ["document", "chunk", "start", "end", "start_byte", "end_byte", "line", "line_end", "overlap"]
+    whole += ["tokens"] * _counts_tokens(request)
+    whole += ["page", "page_end"] * (plan.traits.pages or request.features.page_starts is not None)
     out: dict[str, Any] = {name: column(name, np.int64) for name in whole}
-    out["kind"], out["score"] = column("kind", np.int8), column("score", np.float32)
+    out["kind"], out["score"], out["cut"] = (
+        column(name, kind) for name, kind in (("kind", np.int8), ("score", np.float32), ("cut", np.int8))
+    )
     out["text"] = np.frombuffer(b"".join(row["text"] for row in rows), np.uint8)
     out["text_offsets"] = np.cumsum([0, *(len(row["text"]) for row in rows)]).astype(np.int64)
     out["chunk_id"] = np.frombuffer("".join(row["chunk_id"] for row in rows).encode(), np.uint8)
@@ -145,7 +165,8 @@ def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _dim(request: Request) -> int:
     """Width of the vectors in the table."""
-    shown = request.vectors if request.table_vectors is None else request.table_vectors
+    features = request.features
+    shown = features.vectors if features.table_vectors is None else features.table_vectors
     if shown is not None:
-        return int(shown[0].shape[1])
-    return 0 if request.encoder is None else int(request.encoder.table.shape[1])
+        return int(shown.values.shape[1])
+    return 0 if request.table is None else int(request.table.shape[1])

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..plan import PairHead
+from ..data.models import PairHead
 from .hashing import hash128, random_words
 
 F32 = npt.NDArray[np.float32]

@@ -6,7 +6,6 @@ own code, timed in the same minute, is the calibration that follows best.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import tempfile
 import zipfile
@@ -15,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..durable import whole_file
+from ..plumbing.checksums import sha256
+from ..plumbing.durable import whole_file
 from .launch import Installation
 
 #: Left out: what Python makes again, and the GPU's code, which no workload runs.
@@ -33,7 +33,7 @@ def keep(installation: Installation, path: Path) -> str:
     with whole_file(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, **options) as archive:
         for name, file in sorted(_files(Path(str(installation.package))).items()):
             archive.write(file, name)
-    return _sha256(path)
+    return sha256(path)
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def unpacked(path: Path, digest: str) -> Iterator[Path]:
         raise ValueError("the base was saved without a copy of its package")
     if not path.is_file():
         raise ValueError(f"{path}, the copy of the base's package, is not there")
-    if _sha256(path) != digest:
+    if sha256(path) != digest:
         raise ValueError(f"{path} is not the copy that was saved with the base")
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(path) as archive:
@@ -61,10 +61,6 @@ def _files(package: Path) -> dict[str, Path]:
     core = sys.modules.get("pychunk._core")
     if core is not None and core.__file__ is not None:  # an editable install has it elsewhere
         found[f"pychunk/{Path(core.__file__).name}"] = Path(core.__file__)
-    libraries = package.with_name("pychunk.libs")  # what a wheel brings along
-    found |= {f"pychunk.libs/{file.name}": file for file in libraries.glob("*") if file.is_file()}
+    libraries = package.with_name("pychunk_native.libs")  # what a wheel brings along
+    found |= {f"{libraries.name}/{file.name}": file for file in libraries.glob("*") if file.is_file()}
     return {name: file for name, file in found.items() if not any(part in name for part in _LEFT_OUT)}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

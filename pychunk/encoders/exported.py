@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _native
-from . import model_dir, tokens
-from .batches import Report, Sink, run_batches
-from .device_batches import DeviceSink, Lanes, run_device_batches
-from .device_sessions import DeviceSession, open_device_session
-from .placement import Placement
-from .runtime import Session, open_session
+from ..data.tokens import Tokens
+from . import tokens
+from .files import model_dir
+from .running.batches import Report, Sink, run_batches
+from .running.device_batches import DeviceSink, Lanes, run_device_batches
+from .running.device_sessions import DeviceSession, open_device_session
+from .running.placement import Placement
+from .running.sessions import Session, open_session
 
 I64 = npt.NDArray[np.int64]
-Tokens = tokens.Tokens
 
 
 class Exported:
@@ -34,6 +35,9 @@ class Exported:
         ValueError: a missing, damaged or unsuitable file; the message names it and says what to do.
         ImportError: the runtime is not installed; the message has the command.
     """
+
+    #: The engine cannot compute it in its own call.
+    in_engine: ClassVar[Literal[False]] = False
 
     def __init__(self, path: str | Path, task: str, runtime: str | Placement, output: str | None = None) -> None:
         self.path, self.placement = Path(path), Placement.of(runtime)
@@ -57,6 +61,21 @@ class Exported:
         """Names the model, its exact weights and what runs them; results of equal fingerprint can be compared."""
         own = self.facts.fingerprint
         return f"{own}:openvino" if self.placement.runtime == "openvino" else own
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Names what counts its tokens, and its exact vocabulary."""
+        return f"{self.facts.tokenizer}:{self.facts.tokenizer_sha256[:16]}"
+
+    @property
+    def running(self) -> tuple[str, str]:
+        """The runtime's version, and the precision that it computes in."""
+        return self.session.version, self.session.arithmetic or self.facts.precision
+
+    @property
+    def in_doubt(self) -> Placement | None:
+        """Where sentences run again that half precision leaves in doubt; None where nothing does."""
+        return self.placement.in_doubt
 
     def run(
         self,
@@ -95,6 +114,6 @@ class Exported:
             self.session, rows, sink, self._lanes, pairs=pairs, threads=threads, report=report, **options
         )
 
-    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None) -> Tokens:
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
-        return self.tokenizer.encode(text, bounds, threads=threads or _native.default_threads())
+        return self.tokenizer.tokens_of(text, bounds, threads or _native.default_threads())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,12 @@ import numpy.typing as npt
 
 from .. import _device, _native
 from .._device import Device
-from .batches import Sink
-from .exported import I64, Exported, Tokens
-from .placement import Placement
+from ..data.tokens import Tokens
+from .exported import I64, Exported
+from .files.model_dir import FACTS
+from .loaded import loaded
+from .running.batches import Sink
+from .running.placement import Placement
 
 if TYPE_CHECKING:
     from .._cuda import Array
@@ -34,6 +36,11 @@ class PairScorer(Exported):
         super().__init__(path, task, runtime, "logits")
         if self.session.rank != 2:
             raise ValueError(f"{self.path / self.facts.model} has no logits of a head for {task}")
+
+    @property
+    def threshold(self) -> float | None:
+        """What was fitted on training articles and is stored with the model."""
+        return self.facts.threshold
 
     def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
         """Logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenised once.
@@ -84,7 +91,7 @@ class PairScorer(Exported):
         return out
 
 
-@functools.lru_cache(maxsize=4)
 def load(path: str | Path, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> PairScorer:
-    """The scorer in a directory, loaded once a process."""
-    return PairScorer(path, runtime=runtime, task=task)
+    """The scorer in a directory, loaded once a placement."""
+    placement = Placement.of(runtime)
+    return loaded(path, FACTS, lambda: PairScorer(path, runtime=placement, task=task), PairScorer, placement, task)

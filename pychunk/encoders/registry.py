@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from . import catalogue, model_dir, onnx, pairs, static, static_pairs
-from .placement import Placement
+from . import pairs, static, static_pairs, transformer
+from .files import model_dir
+from .loaded import read
+from .running.placement import Placement
 
-VectorEncoder = static.StaticEncoder | onnx.OnnxEncoder
+VectorEncoder = static.StaticEncoder | transformer.OnnxEncoder
 PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
 
 #: The next-sentence cross-encoder that pychunk ships.
@@ -24,9 +28,9 @@ def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Ve
     if encoder is None or encoder == "static":
         return static.load()
     path = _directory(encoder)
-    if (path / "static.json").is_file():
+    if (path / static.FACTS).is_file():
         return static.load(path)
-    return onnx.load(path, runtime)
+    return transformer.load(path, runtime)
 
 
 def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> PairEncoder:
@@ -51,9 +55,22 @@ def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> pai
     return pairs.load(_directory(model), runtime, "relevance")
 
 
+def identity(encoder: Any) -> Hashable:
+    """What tells the model that a name or directory stands for now from another; None for what ships, or nothing."""
+    if encoder is None or encoder == "static":
+        return None
+    try:
+        path = _directory(encoder)
+    except ValueError:
+        return None
+    return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static.FACTS)
+
+
 def _directory(encoder: Any) -> Path:
+    from .files import catalogue  # here, for it loads all that builds models
+
     if isinstance(encoder, (str, Path)):
-        if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / "static.json").is_file():
+        if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / static.FACTS).is_file():
             return Path(encoder)
         if isinstance(encoder, str) and "/" not in encoder:
             if (model_dir.cached(encoder) / model_dir.FACTS).is_file():
@@ -65,7 +82,7 @@ def _directory(encoder: Any) -> Path:
                 )
     known = ["static", *sorted({*catalogue.names(), *cached_names()})]
     raise ValueError(
-        f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that holds static.json or "
+        f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {static.FACTS} or "
         f"{model_dir.FACTS}"
     )
 

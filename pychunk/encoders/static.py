@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +12,17 @@ import pyarrow as pa
 
 from .. import _native
 from .._arrow import flat_text
-from .tokens import Tokens
+from ..data.tokens import Tokens
+from ..plumbing.checksums import check
+from .files.facts import read_facts
+from .loaded import loaded
 from .vocabulary import load_vocabulary
 
 I64 = npt.NDArray[np.int64]
 
 SHIPPED = Path(__file__).resolve().parent.parent / "models"
+FACTS = "static.json"
+_NEEDED = ("name", "table", "table_sha256", "vocab", "vocab_sha256", "lowercase", "strip_accents")
 
 
 class StaticEncoder:
@@ -38,18 +40,19 @@ class StaticEncoder:
         (1, 256)
     """
 
+    #: The engine computes it in its own call.
+    in_engine: ClassVar[Literal[True]] = True
+    #: Its vectors are exact wherever they are computed.
+    in_doubt: ClassVar[None] = None
+
     def __init__(self, path: str | Path = SHIPPED) -> None:
         self.path = Path(path)
-        facts_file = self.path / "static.json"
+        facts_file = self.path / FACTS
         if not facts_file.is_file():
-            raise ValueError(f"no static encoder in {self.path}: static.json is missing")
-        self.facts: dict[str, Any] = json.loads(facts_file.read_text(encoding="utf-8"))
-        if self.facts.get("format") != 1:
-            raise ValueError(
-                f"{facts_file} has format {self.facts.get('format')!r}, but this pychunk reads 1; upgrade it"
-            )
+            raise ValueError(f"no static encoder in {self.path}: {FACTS} is missing")
+        self.facts = read_facts(facts_file, "install pychunk again", _NEEDED)
         for name in ("table", "vocab"):
-            _check_file(self.path / self.facts[name], self.facts[f"{name}_sha256"])
+            check(self.path / self.facts[name], self.facts[f"{name}_sha256"], "install pychunk again")
         self.vocabulary, self.tokenizer_options = load_vocabulary(self.path / self.facts["vocab"])
         self.tokenizer_options.update({key: self.facts[key] for key in ("lowercase", "strip_accents")})
         self.table: npt.NDArray[np.int8] = np.load(self.path / self.facts["table"], allow_pickle=False)
@@ -69,6 +72,16 @@ class StaticEncoder:
         return f"{self.facts['name']}:{self.facts['table_sha256'][:16]}"
 
     @property
+    def tokenizer(self) -> StaticEncoder:
+        """What counts tokens: itself."""
+        return self
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Names what counts its tokens, and its exact vocabulary."""
+        return f"{self.facts['vocab']}:{self.facts['vocab_sha256'][:16]}"
+
+    @property
     def dim(self) -> int:
         return int(self.table.shape[1])
 
@@ -80,22 +93,9 @@ class StaticEncoder:
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
-        threads = threads or _native.default_threads()
-        ids, offsets, _ = _native.encode_words(self, text, bounds, threads=threads)
-        return ids, offsets
+        return _native.tokenize(self, text, bounds, threads=threads or _native.default_threads())
 
 
-def _check_file(path: Path, expected: str) -> None:
-    if not path.is_file():
-        raise ValueError(f"{path} is missing; install pychunk again")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != expected:
-        raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found[:16]}..., not {expected[:16]}...; install pychunk again"
-        )
-
-
-@functools.lru_cache(maxsize=4)
 def load(path: str | Path = SHIPPED) -> StaticEncoder:
-    """The static encoder in a directory, loaded once a process."""
-    return StaticEncoder(path)
+    """The static encoder in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: StaticEncoder(path), StaticEncoder)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ..plumbing.checksums import check
 from . import static
-from .model_dir import sha256
+from .files.facts import read_facts
+from .loaded import loaded
 
 F32 = npt.NDArray[np.float32]
 FACTS = "nsp_static.json"
@@ -26,19 +26,20 @@ class StaticPairs:
         ValueError: a file is missing, damaged, of a newer format, or made for another static encoder.
     """
 
+    #: The engine computes it in its own call.
+    in_engine: ClassVar[Literal[True]] = True
+
     def __init__(self, path: Path = static.SHIPPED) -> None:
         file = path / FACTS
         if not file.is_file():
             raise ValueError(f"no next-sentence network for static vectors in {path}: {FACTS} is missing")
-        self.facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if self.facts.get("format") != 1:
-            raise ValueError(f"{file} has format {self.facts.get('format')!r}, but this pychunk reads 1; upgrade it")
+        needed = ("name", "encoder", "weights", "weights_sha256", "threshold")
+        self.facts = read_facts(file, "install pychunk again", needed)
         self.encoder = static.load(path)
         if self.facts["encoder"] != self.encoder.fingerprint:
             raise ValueError(f"{file} is for {self.facts['encoder']}, but {self.encoder.fingerprint} is in {path}")
         weights = path / self.facts["weights"]
-        if not weights.is_file() or sha256(weights) != self.facts["weights_sha256"]:
-            raise ValueError(f"{weights} is missing or damaged; install pychunk again")
+        check(weights, self.facts["weights_sha256"], "install pychunk again")
         with np.load(weights, allow_pickle=False) as stored:
             parts = {name: np.ascontiguousarray(stored[name], np.float32) for name in stored.files}
         self.first, self.second, self.product = parts["first"], parts["second"], parts["product"]
@@ -59,7 +60,6 @@ class StaticPairs:
         return float(self.facts["threshold"])
 
 
-@functools.lru_cache(maxsize=4)
 def load(path: Path = static.SHIPPED) -> StaticPairs:
-    """The network in a directory, loaded once a process."""
-    return StaticPairs(path)
+    """The network in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: StaticPairs(path), StaticPairs)

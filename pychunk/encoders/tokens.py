@@ -12,21 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
-from ..plan import TokenTable
+from ..data.models import TokenTable
+from ..data.tokens import Tokens
 from .vocabulary import load_vocabulary
 
 logger = logging.getLogger("pychunk")
 
-I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
-#: Ids int32[t] of sentences laid end to end, and their offsets int64[n + 1].
-Tokens = tuple[I32, I64]
 
 
 class Tokenizer(Protocol):
-    """Turns consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8 into ids int32[t] and offsets int64[n + 1]."""
+    """Makes tokens of consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8."""
 
-    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]: ...
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens: ...
 
 
 class WordPieceTokenizer:
@@ -45,9 +43,8 @@ class WordPieceTokenizer:
         )
         return mine == others and self.vocabulary == other.vocabulary
 
-    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]:
-        ids, offsets, _ = _native.encode_words(self, text, bounds, threads=threads)
-        return ids, offsets
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
+        return _native.tokenize(self, text, bounds, threads=threads)
 
 
 class OtherTokenizer:
@@ -61,7 +58,7 @@ class OtherTokenizer:
         try:
             from tokenizers import Tokenizer as Loaded
         except ImportError as error:
-            raise ImportError(f'{path} is not WordPiece; it needs: pip install "pychunk[onnx]"') from error
+            raise ImportError(f'{path} is not WordPiece; it needs: pip install "pychunk-native[onnx]"') from error
         try:
             self._loaded: Any = Loaded.from_file(str(path))
         except Exception as error:  # the package raises Exception itself
@@ -70,14 +67,14 @@ class OtherTokenizer:
         self._loaded.no_padding()
         self._loaded.no_truncation()
 
-    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[I32, I64]:
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         data = text.tobytes()
         # White space belongs to the sentence before it; these tokenizers would make tokens of it.
         sentences = [data[a:b].decode().strip() for a, b in pairwise(bounds)]
         found = self._loaded.encode_batch(sentences, add_special_tokens=False)
         offsets = np.cumsum([0, *(len(each.ids) for each in found)]).astype(np.int64)
         ids = np.fromiter((i for each in found for i in each.ids), np.int32, int(offsets[-1]))
-        return ids, offsets
+        return Tokens(ids, offsets, np.diff(offsets))
 
     def count_spans(self, text: bytes, bounds: I64, byte_spans: bool) -> tuple[I64, I64 | None]:
         """Tokens of consecutive spans of UTF-8, without those of white space at their edges: as csrc/wordpiece.h says.

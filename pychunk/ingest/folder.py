@@ -5,13 +5,12 @@ Every file that is not a shard begins with ``_``, so that Spark, DuckDB and pyar
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from types import TracebackType
 
-from ..durable import flush
-from ..folder_lock import FolderLock
+from ..plumbing import durable
+from ..plumbing.folder_lock import FolderLock
 
 LOCK = "_lock"
 #: Begins the name of a file that is being written.
@@ -30,8 +29,7 @@ def aside(path: Path) -> Path:
 
 def settle(path: Path) -> None:
     """Gives what was written aside, and is on the disk, its name."""
-    os.replace(aside(path), path)
-    flush(path.parent)
+    durable.settle(aside(path), path)
 
 
 def sweep(folder: Path, kept: set[str]) -> list[str]:

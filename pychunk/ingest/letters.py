@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..durable import flush
 from ..io import DeadLetter
+from ..plumbing.durable import flush, sync
 
 NAME = "_dead_letters.jsonl"
 
@@ -30,7 +30,7 @@ def put(folder: Path, at: int, data: bytes) -> None:
         while data:
             written = os.pwrite(handle, data, at)
             at, data = at + written, data[written:]
-        os.fsync(handle)
+        sync(handle, folder / NAME)
     finally:
         os.close(handle)
     flush(folder)

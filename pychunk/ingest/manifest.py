@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..durable import whole_file
+from ..plumbing.durable import whole_file
 from .folder import aside
 
 NAME = "_manifest.json"

@@ -6,12 +6,12 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import cast
 
-import numpy as np
 import pyarrow as pa
 
-from ..batch import TextBatch
+from .._arrow import flat_text
+from ..documents import TextBatch
+from ..documents.columns import column_of
 from ..io import DeadLetter, Source
-from ..per_document import column_of
 from .sample import Sample
 
 #: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.
@@ -86,6 +86,6 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
 def _text_bytes(table: pa.Table) -> int:
     total = 0
     for chunk in table.column("text").chunks:
-        offsets = np.frombuffer(chunk.buffers()[1] or b"\0" * 8, np.int64)
-        total += int(offsets[chunk.offset + len(chunk)] - offsets[chunk.offset])
+        _, offsets = flat_text(chunk)
+        total += int(offsets[-1] - offsets[0])
     return total

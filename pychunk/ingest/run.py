@@ -11,8 +11,8 @@ from typing import Any
 from ..io import Source, open_source
 from ..io.files import find
 from ..io.repeats import Repeats
+from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
-from ..staged import Staged
 from . import facts, letters
 from .folder import LOCK, Lock, strangers, sweep
 from .manifest import NAME, Manifest, Shard, differences

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..data.columns import COLUMNS
 from .folder import aside
 from .unbuffered import UnbufferedFile
 
@@ -19,8 +20,8 @@ ROW_GROUP_BYTES = 4 << 20
 ZSTD_LEVEL = 1
 COMPRESSIONS = ("none", "lz4", "zstd")
 #: Whole numbers that grow or repeat: a third of their size in a twentieth of the time that a dictionary takes.
-_DELTA = ("document", "chunk", "start", "end", "start_byte", "end_byte", "tokens", "overlap", "page", "page_end")
-_DICTIONARY = ("id", "kind")
+_DELTA = frozenset(column.name for column in COLUMNS if column.delta)
+_DICTIONARY = ("id", *(column.name for column in COLUMNS if column.labels))
 _STATISTICS = ("document", "id")
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..plumbing.checksums import sha256
 from . import letters
 from .manifest import Shard
-
-_BLOCK = 1 << 20
 
 
 def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:
@@ -21,16 +19,8 @@ def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple
             found.append((shard, "is missing"))
         elif path.stat().st_size != shard.bytes:
             found.append((shard, f"has {path.stat().st_size:,} bytes, not {shard.bytes:,}"))
-        elif hashes and _sha256(path) != shard.sha256:
+        elif hashes and sha256(path) != shard.sha256:
             found.append((shard, "is damaged: its SHA-256 differs"))
         elif letters.digest(folder, shard.letters_at, shard.letter_bytes) != shard.letters_sha256:
             found.append((shard, f"its lines of {letters.NAME} are damaged"))
     return found
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()

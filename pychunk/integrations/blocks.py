@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
-from ..batch import RowError, TextBatch
 from ..chunks import ChunkBatch
+from ..documents import RowError, TextBatch
+from ..documents.columns import column_of
 from ..functions import segment
-from ..per_document import column_of
 from ..segmenter import CALL_BYTES, Segmenter
 
 logger = logging.getLogger("pychunk")

@@ -99,5 +99,5 @@ def _ray_data() -> Any:
     try:
         from ray import data
     except ImportError:
-        raise ImportError('integrations.ray needs Ray Data: pip install "pychunk[ray]"') from None
+        raise ImportError('integrations.ray needs Ray Data: pip install "pychunk-native[ray]"') from None
     return data

@@ -105,5 +105,7 @@ def _pyspark() -> tuple[Any, Any]:
         from pyspark.sql import types
         from pyspark.sql.pandas import types as arrow
     except ImportError:
-        raise ImportError('integrations.spark needs PySpark (and Java 17): pip install "pychunk[spark]"') from None
+        raise ImportError(
+            'integrations.spark needs PySpark (and Java 17): pip install "pychunk-native[spark]"'
+        ) from None
     return types, arrow

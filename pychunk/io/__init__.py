@@ -2,5 +2,6 @@
 
 from .documents import Batch, DeadLetter
 from .source import KINDS, Source, open_source
+from .wiki import wikitext
 
-__all__ = ["KINDS", "Batch", "DeadLetter", "Source", "open_source"]
+__all__ = ["KINDS", "Batch", "DeadLetter", "Source", "open_source", "wikitext"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..batch import TextBatch
+from ..documents import TextBatch
 from . import rows
 from .documents import BATCH_ROWS, DeadLetters, table_of
 from .tables import Part

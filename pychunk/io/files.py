@@ -122,7 +122,7 @@ def _fsspec_filesystem(path: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        message = f'{path}: reading {scheme_of(path)}:// needs fsspec: pip install "pychunk[io]"'
+        message = f'{path}: reading {scheme_of(path)}:// needs fsspec: pip install "pychunk-native[io]"'
         raise ImportError(message) from None
     return cast("tuple[Any, str]", url_to_fs(path))
 

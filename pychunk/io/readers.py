@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pyarrow as pa
 
-from . import files, json_lines, streams, tables, text_files
+from . import arrow_files, files, json_lines, parquet_files, streams, text_files
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .tables import Part
 
@@ -112,7 +112,7 @@ def _binary(path: str, kind: str, columns: list[str] | None, dead_letters: DeadL
     size = Path(path).stat().st_size
     if kind == ".parquet":
         with open(path, "rb") as file:
-            yield from tables.parquet(file, path, size, dead_letters, columns)
+            yield from parquet_files.parts(file, path, size, dead_letters, columns)
     else:
         with pa.memory_map(path) as source:
-            yield from tables.arrow(source, path, size, dead_letters, columns)
+            yield from arrow_files.parts(source, path, size, dead_letters, columns)

@@ -1,54 +1,99 @@
-"""A 7z archive of one file to plain bytes: py7zr pushes what it unpacks, a pipe lets the reader pull."""
+"""A 7z archive of one file to plain bytes: py7zr reads the header, decompressors are asked for a little."""
 
 from __future__ import annotations
 
+import bz2
+import importlib
+import io
+import itertools
 import os
-import threading
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
 
 from .bzip2 import Block
 
-#: Bytes that an archive's dictionary may have: it is allocated as the header says; 7-Zip's strongest takes 256 MB.
+#: Bytes that an archive's dictionaries may have: they are allocated as the header says; 7-Zip's strongest takes 256 MB.
 MAX_DICTIONARY = 512 << 20
-_LZMA, _LZMA2, _PPMD = b"\x03\x01\x01", b"\x21", b"\x03\x04\x01"
+#: Bytes of a header once it is unpacked: that of one file has a few hundred, and each one more takes a Python object.
+MAX_HEADER = 1 << 20
+_COPY, _LZMA, _LZMA2, _PPMD, _AES = b"\0", b"\x03\x01\x01", b"\x21", b"\x03\x04\x01", b"\x06\xf1\x07\x01"
+_ENCODED = b"\x17"
+#: Packed bytes read, and plain bytes asked for, at once.
+_READ = 32 << 10
+_OUTPUT = 1 << 20
+#: Packed bytes given to deflate64 at once, which has no limit of its own: they hold 7 MB at most.
+_CRUMB = 256
 
 
 def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
-    """The plain bytes of the archive's file in blocks of ``size``, unpacked in a thread as far as they are asked for.
+    """The plain bytes of the archive's file in blocks of at most ``size``, unpacked as far as they are asked for.
 
     Raises:
         ImportError: py7zr is not installed.
-        OSError: the archive is damaged, encrypted, or holds more than one file.
+        OSError, EOFError: the archive is damaged, encrypted, or holds more than one file.
     """
     try:
         import py7zr
     except ImportError:
-        raise ImportError('reading .7z needs py7zr: pip install "pychunk[7z]", or pipe it in: 7z x -so') from None
+        raise ImportError(
+            'reading .7z needs py7zr: pip install "pychunk-native[7z]", or pipe it in: 7z x -so'
+        ) from None
     if not file.seekable():
         raise OSError("a 7z archive cannot be read from a stream: unpack it, as 7z x -so does")
-    stored = file.seek(0, os.SEEK_END)
-    file.seek(0)
     try:
+        _check_header(file)
+        file.seek(0)
         with py7zr.SevenZipFile(file) as archive:
             members = [member for member in archive.list() if not member.is_directory]
             if len(members) != 1:
                 raise OSError(f"the archive holds {len(members)} files, not one: unpack it into a folder")
-            for folder in archive.header.main_streams.unpackinfo.folders if archive.header.main_streams else ():
-                for coder in folder.coders:
-                    if (size_of := _dictionary(coder["method"], coder["properties"] or b"")) > MAX_DICTIONARY:
-                        raise OSError(
-                            f"the archive asks for a dictionary of {size_of:,} bytes; at most {MAX_DICTIONARY:,} are "
-                            "allowed: pipe it in, 7z x -so"
-                        )
-            plain, done = max(1, members[0].uncompressed), 0
-            for data in _pulled(archive, size):
-                done += len(data)
-                yield Block(data, stored * min(done, plain) // plain)
+            done = crc = 0
+            for data in _member(file, archive, members[0].uncompressed):
+                done, crc = done + len(data), zlib.crc32(data, crc)
+                for begin in range(0, len(data), size):
+                    yield Block(data[begin : begin + size], file.tell())
+            if done < members[0].uncompressed:
+                raise EOFError(f"the archive's data end after {done:,} of {members[0].uncompressed:,} bytes")
+            if members[0].crc32 is not None and crc != members[0].crc32:
+                raise OSError("the archive is damaged: the file's checksum is another")
     except (OSError, EOFError):
         raise
     except Exception as error:  # py7zr's own errors, and those of its decompressors
         raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _check_header(file: BinaryIO) -> None:
+    """Raises for a header that would take much memory; it is most often packed, too."""
+    from py7zr.archiveinfo import HeaderStreamsInfo, SignatureHeader
+
+    begin = SignatureHeader.retrieve(file)
+    _check_size(begin.nextheadersize)
+    file.seek(begin.nextheaderofs, os.SEEK_CUR)
+    header = io.BytesIO(file.read(begin.nextheadersize))
+    if header.read(1) == _ENCODED:
+        folders = HeaderStreamsInfo.retrieve(header).unpackinfo.folders
+        for folder in folders:
+            if not all(coder["method"] in (_COPY, _LZMA, _LZMA2, _AES) for coder in folder.coders):
+                raise OSError("the archive's header is packed by something else than LZMA: pipe it in, 7z x -so")
+        _check_size(sum(size for folder in folders for size in folder.unpacksizes))
+        _check_dictionaries(folders)
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_HEADER:
+        raise OSError(
+            f"the archive's header has {size:,} bytes, that of one file at most {MAX_HEADER:,}: unpack it into a folder"
+        )
+
+
+def _check_dictionaries(folders: Any) -> None:
+    size = sum(_dictionary(coder["method"], coder["properties"] or b"") for each in folders for coder in each.coders)
+    if size > MAX_DICTIONARY:
+        raise OSError(
+            f"the archive asks for a dictionary of {size:,} bytes; at most {MAX_DICTIONARY:,} are allowed: "
+            "pipe it in, 7z x -so"
+        )
 
 
 def _dictionary(method: bytes, properties: bytes) -> int:
@@ -61,54 +106,107 @@ def _dictionary(method: bytes, properties: bytes) -> int:
     return 0
 
 
-def _pulled(archive: Any, size: int) -> Iterator[bytes]:
-    read_end, write_end = os.pipe()
-    failures: list[Exception] = []
-
-    def unpack() -> None:
-        try:
-            with open(write_end, "wb") as out:
-                archive.extractall(factory=_into(out))
-        except Exception as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=unpack, daemon=True, name="pychunk-7z")
-    thread.start()
-    try:
-        with open(read_end, "rb") as source:  # closed early, it ends the thread's next write
-            while data := source.read(size):
-                yield data
-    finally:
-        thread.join()
-    if failures:
-        raise failures[0]
+def _member(file: BinaryIO, archive: Any, size: int) -> Iterator[bytes]:
+    """The archive's only file in pieces of about ``_OUTPUT``, each coder fed by the one before it."""
+    streams = archive.header.main_streams
+    if not size or not streams:
+        return
+    (folder,) = streams.unpackinfo.folders
+    _check_dictionaries([folder])
+    if any(coder["method"] == _PPMD for coder in folder.coders):  # pyppmd 1.3 crashes with half of those of 5 MB
+        raise OSError("the archive is packed by PPMd, for which no safe unpacker is at hand: pipe it in, 7z x -so")
+    packed = streams.packinfo.packsizes[0]
+    made = folder.get_decompressor(packed)
+    file.seek(archive.afterheader + streams.packinfo.packpos)
+    pieces = _stored(file, packed)
+    sizes = made._unpacksizes[: len(made.chain) - 1]
+    for coder, length in zip(made.chain, [*sizes, size], strict=True):
+        pieces = _unpacked(pieces, _coder(coder), length)
+    yield from pieces
 
 
-def _into(out: BinaryIO) -> Any:
-    """What py7zr asks for a place to write: every file of the archive goes to ``out``."""
-    from py7zr.io import Py7zIO, WriterFactory
+def _stored(file: BinaryIO, size: int) -> Iterator[bytes]:
+    while size and (data := file.read(min(size, _READ))):
+        size -= len(data)
+        yield data
 
-    class Pipe(Py7zIO):
-        written = 0
 
-        def write(self, s: bytes | bytearray) -> int:
-            self.written += len(s)
-            return out.write(s)
+class _Coder(NamedTuple):
+    """``unpack`` gives up to so many bytes, and fewer only if it has used up what it was given."""
 
-        def read(self, size: int | None = None) -> bytes:
-            return b""
+    unpack: Callable[[bytes, int], bytes]
+    at_once: int = _OUTPUT
 
-        def seek(self, offset: int, whence: int = 0) -> int:
-            return offset
 
-        def flush(self) -> None:
-            out.flush()
+def _coder(coder: Any) -> _Coder:
+    """One of py7zr's decompressors, which pass on a limit to what they wrap only in part."""
+    known: Any = importlib.import_module("py7zr.compressor")
+    if isinstance(coder, known.DeflateDecompressor):
+        return _Coder(_Deflate().unpack)
+    if isinstance(coder, known.ZstdDecompressor):
+        return _Coder(_Streams(type(coder.decompressor)).unpack)
+    if isinstance(coder, bz2.BZ2Decompressor):
+        return _Coder(_Streams(bz2.BZ2Decompressor).unpack)
+    if isinstance(coder, known.BrotliDecompressor):
+        return _Coder(_Brotli(known.brotli.Decompressor()).unpack)
+    if isinstance(coder, known.Deflate64Decompressor):
+        return _Coder(coder.decompress, _CRUMB)
+    return _Coder(coder.decompress)
 
-        def size(self) -> int:
-            return self.written
 
-    class Factory(WriterFactory):
-        def create(self, filename: str) -> Pipe:
-            return Pipe()
+def _unpacked(packed: Iterator[bytes], coder: _Coder, length: int) -> Iterator[bytes]:
+    """Up to ``length`` bytes."""
+    for data in itertools.chain(packed, [b""]):
+        for begin in range(0, max(1, len(data)), coder.at_once):
+            given = data[begin : begin + coder.at_once]
+            while True:
+                most = min(_OUTPUT, length)
+                out = coder.unpack(given, most)[:length]
+                length -= len(out)
+                if out:
+                    yield out
+                if not length:
+                    return
+                if len(out) < most:
+                    break
+                given = b""
 
-    return Factory()
+
+class _Deflate:
+    def __init__(self) -> None:
+        self._inner: Any = zlib.decompressobj(-15)
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        return bytes(self._inner.decompress(self._inner.unconsumed_tail + data, most))
+
+
+class _Brotli:
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        out = bytes(self._inner.process(data, output_buffer_limit=most))
+        while len(out) < most and (more := self._inner.process(b"", output_buffer_limit=most - len(out))):
+            out += more
+        return out
+
+
+class _Streams:
+    """Streams that follow each other, of bz2 or Zstandard."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._inner = make, make()
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        out = b""
+        while len(out) < most:
+            if self._inner.eof:
+                data = self._inner.unused_data + data
+                if not data:
+                    break
+                self._inner = self._make()
+            out += self._inner.decompress(data, most - len(out))
+            data = b""
+            if not self._inner.eof:
+                break
+        return out

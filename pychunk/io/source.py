@@ -13,11 +13,12 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from . import columns, files, json_lines, mediawiki, streams, tables, text_files, wikiextractor
+from . import arrow_files, columns, files, json_lines, parquet_files, streams, tables, text_files
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
-from .mediawiki import RawPage, Wanted
+from .wiki import mediawiki, wikiextractor
+from .wiki.mediawiki import RawPage, Wanted
 from .workers import Task, Workers
 
 #: The kinds of source, with what the names of their files look like, compressed or not.
@@ -186,17 +187,20 @@ class Source:
         name = file.path
         asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
         wanted = asked if self.column else None
+        optional = () if self.id_column else ("id",)
         if self.kind == "parquet":
             ahead = bool(files.scheme_of(name))
-            with _StandardInput() if name == "-" else files.open_at(name) as found:
-                parts = tables.parquet(found, name, file.size, tell, wanted, ("id",), ahead=ahead)
+            with _opened_at(name) as found:
+                parts = parquet_files.parts(found, name, file.size, tell, wanted, optional, ahead=ahead)
+                yield from self._rows(parts, name, tell)
+            return
+        if self.kind == "arrow":
+            with _opened_at(name) as found:
+                source = found if isinstance(found, pa.NativeFile) else pa.PythonFile(found, mode="r")
+                parts = arrow_files.parts(source, name, file.size, tell, wanted, optional)
                 yield from self._rows(parts, name, tell)
             return
         with _opened(name) as opened:
-            if self.kind == "arrow":
-                parts = tables.arrow(pa.PythonFile(opened, mode="r"), name, file.size, tell, wanted, ("id",))
-                yield from self._rows(parts, name, tell)
-                return
             blocks = streams.blocks(opened, name, tell, threads=self.threads)
             if self.kind == "mediawiki":
                 yield from mediawiki.pages(blocks, name, tell, self.wanted)
@@ -350,6 +354,11 @@ class _StandardInput:
 
     def __exit__(self, *_: object) -> None:
         return None
+
+
+def _opened_at(path: str) -> Any:
+    """For Arrow's readers: Arrow's own file, if it can be. Their threads call a Python one even as the process ends."""
+    return _StandardInput() if path == "-" else files.open_at(path)
 
 
 def _opened(path: str) -> Any:

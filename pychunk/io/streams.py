@@ -12,12 +12,14 @@ wikiextractor  600 MB
 jsonl         1400 MB
 text          1400 MB
 parquet       3200 MB
-arrow          200 MB
+arrow         1800 MB
 
-Of a 7z archive that is so for LZMA: py7zr unpacks up to 1 MB of other methods in one go, whatever becomes of it.
-For
-Parquet it is rows that repeat one long value; for Arrow buffers that announce more than they hold: a batch that is
-truly huge is in memory as a whole. Letters outside Latin-1 take two or four times as much in Python's strings.
+Of a 7z archive, 512 MB may be LZMA's dictionary, as the archive asks for it. One that asks for more is refused, and one
+packed by PPMd, whose unpacker crashes. For Parquet and Arrow it is rows that repeat one long value. A compressed record
+batch of Arrow is in memory as a whole: one that has more than 1 GB unpacked, and more than 32 times what is stored, is
+refused before anything is unpacked. So is a row group of Parquet where a column's first page is such a one; its later
+pages, which may have 2 GB each, are not looked at: a file made so takes 4 GB. Letters outside Latin-1 take two or four
+times as much in Python's strings.
 """
 
 from __future__ import annotations

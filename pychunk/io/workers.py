@@ -13,9 +13,9 @@ from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 
-from . import mediawiki
 from .documents import DeadLetter, Document
-from .mediawiki import RawPage, Wanted
+from .wiki import mediawiki
+from .wiki.mediawiki import RawPage, Wanted
 
 #: What pages became: documents, and letters about those that are broken.
 Rendered = tuple[list[Document], list[DeadLetter]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
-from ..durable import whole_file
+from ..plumbing.durable import whole_file
 
 KNOWN = (".parquet", ".jsonl", ".arrow")
 
@@ -24,7 +25,7 @@ class Writer:
         ValueError: an unknown kind of file.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         self.kind = self.path.suffix.lower()
         if self.kind not in KNOWN:
@@ -43,8 +44,9 @@ class Writer:
     def write(self, table: pa.Table) -> None:
         """Appends rows; every table must have the first one's columns."""
         if self.kind == ".jsonl":
-            for row in table.to_pylist():
-                self._file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
+            for batch in table.to_batches(max_chunksize=1024):  # vectors take ten times their bytes as Python's floats
+                for row in batch.to_pylist():
+                    self._file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
             return
         if self._sink is None:
             self._schema = table.schema

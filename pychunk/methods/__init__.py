@@ -1,4 +1,4 @@
-"""Segmentation methods: one file, one small class each. A class checks its options and writes them into a Plan."""
+"""Segmentation methods: one file, one small class each. A class checks its options and says what it needs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from .base import Method
 from .cluster import Cluster
 from .fixed import Fixed
+from .given import Given
 from .nsp import Nsp
 from .page import Page
 from .paragraph import Paragraph
@@ -26,6 +27,7 @@ METHODS: dict[str, type[Method]] = {
     "paragraph": Paragraph,
     "page": Page,
     "nsp": Nsp,
+    "given": Given,
 }
 
 
@@ -34,16 +36,40 @@ def option_names(method: str) -> list[str]:
     return list(inspect.signature(METHODS[method]).parameters)
 
 
-def make_method(name: str, options: dict[str, Any]) -> Method:
-    """The method of that name; ValueError, naming the choices, for an unknown name or option."""
+def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, ...] = ()) -> Method:
+    """The method of that name; ValueError, naming the choices, for an unknown name or option.
+
+    ``common``: names of the options that every method has, which the caller takes care of.
+    """
+    if isinstance(name, Method):
+        if options:
+            raise ValueError(f"{name!r} is made already; it takes no options here; got {', '.join(options)}")
+        return name
     if not isinstance(name, str) or name not in METHODS:
         raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
     known = option_names(name)
     for option in options:
         if option not in known:
             choices = f"its options are {', '.join(known)}" if known else "it has no options of its own"
-            raise ValueError(f"method {name!r} has no option {option!r}; {choices}")
+            shared = f"; those of every method are {', '.join(common)}" if common else ""
+            raise ValueError(
+                f"method {name!r} has no option {option!r}; {choices}{shared}{_meant(option, known, common)}"
+            )
     return METHODS[name](**options)
+
+
+def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
+    """The nearest name to one that is unknown, with the methods whose option it is where it is not this one's."""
+    import difflib
+
+    owners = {each: [repr(m) for m in METHODS if each in option_names(m)] for m in METHODS for each in option_names(m)}
+    near = difflib.get_close_matches(option, dict.fromkeys([*known, *common, *owners]), 1)
+    if not near:
+        return ""
+    if near[0] in known or near[0] in common:
+        return f"; did you mean {near[0]!r}?"
+    of = " and ".join(owners[near[0]])
+    return f"; it is one of {of}" if near[0] == option else f"; did you mean {near[0]!r}, which is one of {of}?"
 
 
 __all__ = ["METHODS", "Method", "make_method", "option_names"]

@@ -3,25 +3,77 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from ..plan import Plan
+from .. import _native
+from ..data.cuts import Cuts
+from ..data.features import Features
+from ..data.plan import Plan, Traits
+from ..data.request import Request
 
 UNITS = ("tokens", "words", "characters")
 
 
 class Method:
-    """Base of the methods. ``plan(shared)`` returns the shared plan with the method's own options filled in."""
+    """Decides where documents are cut.
+
+    A native method writes its options into a plan, and the engine cuts in the same call in which it splits, encodes and
+    builds the table (csrc/methods.cc). One in Python overrides :meth:`cuts`, which is handed what ``needs`` names.
+
+    Example:
+        >>> from pychunk import Cuts, Features, Method, segment
+        >>> class Pairs(Method):
+        ...     name = "pairs"
+        ...     def cuts(self, features: Features) -> Cuts:
+        ...         counts = features.given("sentences").counts
+        ...         return Cuts.of([list(range(0, count, 2)) for count in counts])
+        >>> segment("One. Two. Three.", Pairs()).texts
+        ['One. Two.', 'Three.']
+    """
 
     name: ClassVar[str]
     #: What ``max_tokens="auto"`` means: 512, BERT's longest input, where nothing else bounds a chunk; 0 is none.
     auto_max_tokens: ClassVar[int] = 0
     #: Whether ``fit(sample)`` can set its threshold.
     fitted_threshold: ClassVar[bool] = False
+    #: Features that its cuts are made of, besides sentences: "tokens", "vectors", "pairs", "summaries"; or "cuts".
+    needs: ClassVar[frozenset[str] | set[str]] = frozenset()
+    #: What a chunk's score is the mean of: "sentences", "pairs" or nothing.
+    scores: ClassVar[str] = ""
+    #: Why it cuts, in the column ``cut``: "score", "sentence", "paragraph", "page", "size" or "given".
+    reason: ClassVar[str] = "given"
+    #: Whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
+    sized: ClassVar[bool] = False
+    #: Whether its pieces need not be runs of sentences.
+    cuts_text: ClassVar[bool] = False
+    #: Whether the table says which pages a chunk lies on.
+    pages: ClassVar[bool] = False
+
+    @property
+    def traits(self) -> Traits:
+        """What the stages around it ask of it."""
+        return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.cuts_text, self.pages)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the engine cuts by it in its own call."""
+        return type(self).cuts is Method.cuts
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether a GPU computes all that it cuts by; else vectors come back and the CPU computes the rest."""
+        return False
 
     def plan(self, shared: Plan) -> Plan:
-        return shared.with_(method=self.name)
+        """The shared plan with the method's name and options filled in."""
+        return shared.with_(method=self.name, traits=self.traits)
+
+    def cuts(self, features: Features) -> Cuts:
+        """First sentences of the chunks of each document, before they are fitted to a budget.
+
+        Of a native method: as the engine decides, from features that are there.
+        """
+        return _native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
 
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())

@@ -11,4 +11,6 @@ class Cluster(Method):
     """
 
     name = "cluster"
+    reason = "score"
+    needs = frozenset({"tokens", "vectors"})
     auto_max_tokens = 512

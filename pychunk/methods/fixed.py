@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import UNITS, Method, check_choice, check_whole
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..data.plan import Plan
 
 
 class Fixed(Method):
@@ -18,10 +18,12 @@ class Fixed(Method):
     """
 
     name = "fixed"
+    reason = "size"
+    sized = True
 
     def __init__(self, *, size: int = 200, unit: str = "tokens") -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
 
     def plan(self, shared: Plan) -> Plan:
-        return shared.with_(method=self.name, size=self.size, unit=self.unit)
+        return super().plan(shared).with_(size=self.size, unit=self.unit)

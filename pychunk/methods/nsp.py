@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import Method, check_threshold
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..data.plan import Plan
 
 ANY = (float("-inf"), float("inf"))
 RANGES = {"value": (0.0, 1.0), "percentile": (0.0, 100.0), "std": ANY, "iqr": ANY}
@@ -24,6 +24,9 @@ class Nsp(Method):
     """
 
     name = "nsp"
+    reason = "score"
+    needs = frozenset({"pairs"})
+    scores = "pairs"
     auto_max_tokens = 512
     fitted_threshold = True
 
@@ -33,4 +36,4 @@ class Nsp(Method):
     def plan(self, shared: Plan) -> Plan:
         # Without a threshold: NaN, until the model's own takes its place.
         kind, value = self.threshold or ("value", float("nan"))
-        return shared.with_(method=self.name, threshold=kind, threshold_value=value)
+        return super().plan(shared).with_(threshold=kind, threshold_value=value)

@@ -7,3 +7,5 @@ class Page(Method):
     """Cut at form feeds, or where ``page_starts=`` says; adds the columns ``page`` and ``page_end``, from 1."""
 
     name = "page"
+    reason = "page"
+    pages = True

@@ -7,3 +7,4 @@ class Paragraph(Method):
     """Cut at line breaks that are not mere wraps (see ``wrap``)."""
 
     name = "paragraph"
+    reason = "paragraph"

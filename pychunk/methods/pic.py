@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import Method, check_choice, check_number
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..data.plan import Plan
 
 #: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "sentence", "random")
@@ -24,12 +24,19 @@ class Pic(Method):
     """
 
     name = "pic"
+    reason = "score"
+    needs = frozenset({"vectors", "summaries"})
+    scores = "sentences"
     auto_max_tokens = 512
 
     def __init__(self, *, summary: str = "extractive", k: float = 0.0) -> None:
         self.summary = check_choice("summary", summary, SOURCES)
         self.k = check_number("k", k)
 
+    @property
+    def has_kernel(self) -> bool:
+        return self.summary in ("extractive", "mean", "lead", "title", "given")
+
     def plan(self, shared: Plan) -> Plan:
         source = "given" if self.summary == "title" else self.summary
-        return shared.with_(method=self.name, summary=source, k=self.k)
+        return super().plan(shared).with_(summary=source, k=self.k)

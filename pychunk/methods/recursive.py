@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .base import UNITS, Method, check_choice, check_whole
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..data.plan import Plan
 
 
 class Recursive(Method):
@@ -19,6 +19,9 @@ class Recursive(Method):
     """
 
     name = "recursive"
+    reason = "size"
+    sized = True
+    cuts_text = True
 
     def __init__(self, *, size: int = 200, unit: str = "tokens", separators: Sequence[str] | None = None) -> None:
         self.size = check_whole("size", size, least=1)
@@ -33,4 +36,4 @@ class Recursive(Method):
         self.separators = None if separators is None else tuple(separators)
 
     def plan(self, shared: Plan) -> Plan:
-        return shared.with_(method=self.name, size=self.size, unit=self.unit, separators=self.separators or ())
+        return super().plan(shared).with_(size=self.size, unit=self.unit, separators=self.separators or ())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import Method, check_threshold, check_whole
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..data.plan import Plan
 
 ANY = (float("-inf"), float("inf"))
 PERCENT = (0.0, 100.0)
@@ -24,6 +24,9 @@ class Semantic(Method):
     """
 
     name = "semantic"
+    reason = "score"
+    needs = frozenset({"vectors"})
+    scores = "pairs"
     auto_max_tokens = 512
     fitted_threshold = True
 
@@ -31,6 +34,10 @@ class Semantic(Method):
         self.threshold = check_threshold(threshold, RANGES)
         self.window = check_whole("window", window, least=1)
 
+    @property
+    def has_kernel(self) -> bool:
+        return self.window == 1
+
     def plan(self, shared: Plan) -> Plan:
         kind, value = self.threshold
-        return shared.with_(method=self.name, threshold=kind, threshold_value=value, window=self.window)
+        return super().plan(shared).with_(threshold=kind, threshold_value=value, window=self.window)

@@ -7,3 +7,4 @@ class Sentence(Method):
     """One chunk a sentence: the finest baseline of PIC's table 1."""
 
     name = "sentence"
+    reason = "sentence"

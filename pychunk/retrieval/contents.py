@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
-from ..durable import remove as discard
-from ..durable import uninterrupted
-from ..encoders.placement import Placement
+from ..encoders.running.placement import Placement
+from ..plumbing.durable import remove as discard
+from ..plumbing.durable import uninterrupted
 from . import ingest
 from .part import Layout, Part, PartWriter, Rows, slices
 from .postings import save_array

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..plumbing.lines import one_line, quoted
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Passage:
     """A chunk beside a hit, or the hit itself, in reading order."""
 
@@ -15,8 +17,11 @@ class Passage:
     end: int
     text: str
 
+    def __repr__(self) -> str:
+        return one_line("Passage", {"chunk": self.chunk, "start": self.start, "end": self.end}, self.text)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Hit:
     """One chunk that was found.
 
@@ -24,6 +29,7 @@ class Hit:
         row: its row in the index. document, id, chunk, chunk_id, start, end, text: as in the chunk table.
         score: what the hits are ranked by. scores: of each stage: ``dense`` (cosine; of its best sentence where the
             index holds sentences), ``sparse`` (BM25 as a share of what the query allows), ``rerank``.
+        line, line_end: lines of its first and last character in the document, from 1.
         sentence: span of the best sentence in characters of the document, where dense search looked at sentences.
         metadata: the chunk table's other columns.
         around: with ``expand``, the chunks around it and itself, in reading order.
@@ -40,14 +46,20 @@ class Hit:
     score: float
     scores: dict[str, float]
     sentence: tuple[int, int] | None = None
+    line: int | None = None
+    line_end: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     around: tuple[Passage, ...] = ()
 
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        facts = {name: getattr(self, name) for name in ("id", "chunk", "start", "end")}
+        return one_line("Hit", {"score": round(self.score, 4), **facts}, self.text)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class DocumentHits:
     """The hits of one document, best first; the document scores as its best hit."""
 
@@ -55,3 +67,7 @@ class DocumentHits:
     document: int
     score: float
     hits: tuple[Hit, ...]
+
+    def __repr__(self) -> str:
+        shown = f"id={quoted(self.id, 32)}, document={self.document}, score={round(self.score, 4)}"
+        return f"DocumentHits({shown}, hits=<{len(self.hits)}>)"

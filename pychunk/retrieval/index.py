@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from .. import _native
 from ..encoders import registry
-from ..encoders.placement import Placement
+from ..encoders.running.placement import Placement
 from . import checks, ingest, rerank
 from .contents import Contents, steady
 from .hits import DocumentHits, Hit

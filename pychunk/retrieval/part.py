@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
+from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
 from . import postings
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..durable import new_file
+from ..plumbing.durable import new_file
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoders import pairs, registry
-from ..encoders.placement import Placement
+from ..encoders.running.placement import Placement
 
 F32 = npt.NDArray[np.float32]
 
 
-@functools.lru_cache(maxsize=4)
 def load(model: str | Path, runtime: str | Placement = "onnxruntime") -> pairs.PairScorer:
     """An exported cross-encoder for relevance by name or directory.
 

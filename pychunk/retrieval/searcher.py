@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..encoders.placement import Placement
+from ..data.columns import COLUMNS
+from ..encoders.running.placement import Placement
 from . import checks, fusion
 from .bm25 import BM25
 from .fusion import F32, I64, Ranked
@@ -22,7 +23,7 @@ from .vectors import VectorIndex
 
 _COLUMNS = ("document", "chunk", "chunk_id", "start", "end", "text")
 #: Of the chunk table, of no use for a reader of hits.
-_INTERNAL = ("start_byte", "end_byte", "tokens", "overlap", "kind", "score")
+_INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits)
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,8 @@ class Searcher:
                     score=float(scores[i]),
                     scores=parts[i],
                     sentence=sentence,
+                    line=values.pop("line", None),  # an index of before these columns has none
+                    line_end=values.pop("line_end", None),
                     metadata=values,
                     **own,
                 )

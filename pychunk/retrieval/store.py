@@ -15,8 +15,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from ..durable import flush, new_file, remove, uninterrupted
-from ..folder_lock import FolderLock
+from ..plumbing.durable import remove, whole_file
+from ..plumbing.folder_lock import FolderLock
 
 #: 2: BM25's analysis has a version of its own, which a pychunk that reads up to 1 does not know.
 SCHEMA = 2
@@ -79,7 +79,7 @@ class Store:
         if schema > SCHEMA:
             raise ValueError(
                 f"{self.folder} was written by pychunk {manifest.get('pychunk')} (index version {schema}; this one "
-                f"reads up to {SCHEMA}): upgrade with pip install -U pychunk"
+                f"reads up to {SCHEMA}): upgrade with pip install -U pychunk-native"
             )
         if manifest.get("checksum") != _digest(manifest):
             raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")
@@ -120,12 +120,12 @@ class Store:
         """Make ``manifest``, whose files are on the disk, the state of the index."""
         manifest["checksum"] = _digest(manifest)
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
-        with new_file(aside) as file:
-            file.write(json.dumps(manifest, indent=1).encode() + b"\n")
-        with uninterrupted():
-            os.replace(aside, self.folder / MANIFEST)
+
+        def named() -> None:
             self.manifest = manifest  # readers see it, whatever comes now
-        flush(self.folder)
+
+        with whole_file(self.folder / MANIFEST, aside, named) as file:
+            file.write(json.dumps(manifest, indent=1).encode() + b"\n")
         self.sweep()
 
     def sweep(self) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..durable import new_file
-from ..encoders.placement import CPU, Placement
+from ..encoders.running.placement import CPU, Placement
+from ..plumbing.durable import new_file
 from .torch_flat import TorchFlat
 
 F32 = npt.NDArray[np.float32]
@@ -37,7 +37,7 @@ def import_faiss() -> Any:
     try:
         import faiss
     except ImportError as error:
-        raise ImportError('an index needs FAISS: pip install "pychunk[index]"') from error
+        raise ImportError('an index needs FAISS: pip install "pychunk-native[index]"') from error
     return faiss
 
 

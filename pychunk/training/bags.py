@@ -49,7 +49,7 @@ def tokenize(sentences: Sequence[str], vocabulary: Sequence[str]) -> Bags:
     try:
         from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     except ImportError as error:
-        raise ImportError('training needs tokenizers: pip install "pychunk[train]"') from error
+        raise ImportError('training needs tokenizers: pip install "pychunk-native[train]"') from error
     pieces = {token: index for index, token in enumerate(vocabulary)}
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(

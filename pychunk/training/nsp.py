@@ -22,9 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders import huggingface, model_dir, static
-from ..encoders.bert_graph import bert_graph
+from ..encoders import static
+from ..encoders.files import huggingface, model_dir
+from ..encoders.files.bert_graph import bert_graph
 from ..encoders.pairs import PairScorer
+from ..plumbing.checksums import sha256
 from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
 from .corpus import read_split
 from .options import add_articles, add_out, add_plan, add_teacher, cache_home, command, names, new_parser, plan_from
@@ -102,9 +104,9 @@ def write(out: Path, model: Any, history: History, material: Material, options: 
             name=NAME,
             task="pairs",
             model="model.onnx",
-            model_sha256=model_dir.sha256(aside / "model.onnx"),
+            model_sha256=sha256(aside / "model.onnx"),
             tokenizer="../vocab.txt" if beside else "vocab.txt",
-            tokenizer_sha256=model_dir.sha256(vocabulary),
+            tokenizer_sha256=sha256(vocabulary),
             **huggingface.template(vocabulary),
             max_length=MAX_LENGTH,
             precision="int8",
@@ -150,7 +152,7 @@ def measure(model: Path, material: Material, options: argparse.Namespace) -> dic
 
 def report(sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, probabilities: F32) -> dict[str, Any]:
     """Scores over all pairs, and over those whose both sentences have at least ``WHOLE`` tokens."""
-    whole = np.diff(sentences.offsets) >= WHOLE
+    whole = sentences.lengths >= WHOLE
     rows = whole[pairs.first] & whole[pairs.second]
     return {
         "all": nsp_eval.score(probabilities, pairs.kind).rounded(),
@@ -161,7 +163,7 @@ def report(sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, probabilities
 
 def scored(scorer: PairScorer, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs) -> F32:
     """Probabilities of drawn pairs by an exported model."""
-    return scorer.of_tokens((sentences.ids, sentences.offsets), pairs.first, pairs.second)
+    return scorer.of_tokens(sentences.tokens, pairs.first, pairs.second)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..encoders.model_dir import ModelFacts
+from ..encoders.files.model_dir import ModelFacts
 
 
 def card(facts: ModelFacts) -> str:

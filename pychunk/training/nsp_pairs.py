@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from .. import _native
 from .._arrow import flat_text
+from ..data.features import Features
+from ..data.tokens import Tokens
 from ..encoders import static
 
 I32 = npt.NDArray[np.int32]
@@ -24,15 +26,19 @@ NEXT, SAME_DOCUMENT, OTHER_DOCUMENT = 0, 1, 2
 class Sentences:
     """WordPiece ids of all sentences laid end to end, and the documents as runs of sentences."""
 
-    ids: I32
-    offsets: I64
+    tokens: Tokens
     documents: I64
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.tokens.counts)
+
+    @property
+    def lengths(self) -> I64:
+        """Tokens of each sentence."""
+        return np.diff(self.tokens.offsets)
 
     def of(self, sentence: int) -> I32:
-        return self.ids[self.offsets[sentence] : self.offsets[sentence + 1]]
+        return self.tokens.ids[self.tokens.offsets[sentence] : self.tokens.offsets[sentence + 1]]
 
 
 @dataclass(frozen=True)
@@ -53,10 +59,9 @@ class Pairs:
 def tokenize(texts: Sequence[str]) -> Sentences:
     """Split and tokenise documents as pychunk does when it chunks; BERT's uncased vocabulary."""
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    spans, documents, _ = _native.split_sentences(text, offsets, wrap=True, threads=1)
-    starts = spans[:, 0] + np.repeat(offsets[:-1], np.diff(documents))
-    ids, token_offsets, _ = _native.encode_words(static.load(), text, np.append(starts, offsets[-1]))
-    return Sentences(ids, token_offsets, documents)
+    starts, _ = _native.split_texts(text, offsets, wrap=True, threads=1)
+    features = Features(text, offsets, sentences=starts)
+    return Sentences(_native.tokenize(static.load(), text, features.bounds), features.doc_offsets)
 
 
 def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:

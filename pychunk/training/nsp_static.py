@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoders import static, static_pairs
-from ..encoders.model_dir import sha256
 from ..encoders.pairs import PairScorer
+from ..plumbing.checksums import sha256
 from . import nsp, nsp_eval, nsp_pairs
 from .options import add_articles, add_out, add_plan, command, names, new_parser, setting
 from .teacher import import_torch
@@ -49,8 +49,8 @@ def sentence_vectors(sentences: nsp_pairs.Sentences) -> F32:
     table = static.load().table.astype(np.float32)
     sums = np.zeros((len(sentences), table.shape[1]), np.float32)
     for begin in range(0, len(sentences), 8192):
-        offsets = sentences.offsets[begin : begin + 8193]
-        rows = table[sentences.ids[offsets[0] : offsets[-1]]]
+        offsets = sentences.tokens.offsets[begin : begin + 8193]
+        rows = table[sentences.tokens.ids[offsets[0] : offsets[-1]]]
         known = np.diff(offsets) > 0  # reduceat has no empty runs
         sums[begin : begin + len(known)][known] = np.add.reduceat(rows, (offsets[:-1] - offsets[0])[known], axis=0)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders import huggingface, model_dir, static
-from ..encoders.bert_graph import bert_graph
+from ..encoders import static
+from ..encoders.files import huggingface, model_dir
+from ..encoders.files.bert_graph import bert_graph
+from ..plumbing.checksums import sha256
 
 
 def random_bert(
@@ -29,9 +31,9 @@ def random_bert(
         name="random-bert",
         task=task,
         model="model.onnx",
-        model_sha256=model_dir.sha256(path / "model.onnx"),
+        model_sha256=sha256(path / "model.onnx"),
         tokenizer="vocab.txt",
-        tokenizer_sha256=model_dir.sha256(path / "vocab.txt"),
+        tokenizer_sha256=sha256(path / "vocab.txt"),
         **huggingface.template(path / "vocab.txt"),
         max_length=512,
         dim=hidden,

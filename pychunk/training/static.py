@@ -12,7 +12,6 @@ Run ``python -m pychunk.training.static --help``.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import logging
 import time
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pychunk.plumbing.checksums import sha256
 from pychunk.training import static_card, static_fit
 from pychunk.training.bags import Bags, tokenize, without_meaning
 from pychunk.training.corpus import Document, read_split, sample_runs, whole_documents
@@ -157,9 +157,9 @@ def write(
         "tokens": table.shape[0],
         "dtype": "int8",
         "table": "static.npy",
-        "table_sha256": _sha256(out / "static.npy"),
+        "table_sha256": sha256(out / "static.npy"),
         "vocab": "vocab.txt",
-        "vocab_sha256": _sha256(out / "vocab.txt"),
+        "vocab_sha256": sha256(out / "vocab.txt"),
         "lowercase": True,
         "strip_accents": True,
         "language": "en",
@@ -177,10 +177,6 @@ def write(
     }
     (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     (out / "static.md").write_text(static_card.card(facts), encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..durable import whole_file
+from ..plumbing.durable import whole_file
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def import_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ImportError('training needs torch: pip install "pychunk[train]"') from error
+        raise ImportError('training needs torch: pip install "pychunk-native[train]"') from error
     return torch
 
 
@@ -68,7 +68,7 @@ class Teacher:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise ImportError('training needs sentence-transformers: pip install "pychunk[train]"') from error
+            raise ImportError('training needs sentence-transformers: pip install "pychunk-native[train]"') from error
         model = SentenceTransformer(name, device="cpu").eval()
         self._model: Any = model.to(getattr(self._torch, dtype))
         self.tokenizer: Any = model.tokenizer

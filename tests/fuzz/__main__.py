@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -34,7 +33,7 @@ def main() -> int:
         "--findings", type=Path, default=Path("findings"), help="folder for findings (default: findings)"
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "fuzz", help="folder for the native targets")
-    parser.add_argument("--json", type=Path, help="write the outcome to this file")
+    parser.add_argument("--json", "--save", type=Path, help="write the outcome to this file")
     arguments = parser.parse_args()
     seed = arguments.seed if arguments.seed is not None else time.time_ns() // 1000
     if arguments.case is not None:
@@ -94,7 +93,10 @@ def main() -> int:
             {"target": o.target, "inputs": o.executions, "seconds": round(o.seconds, 1), "findings": len(o.findings)}
             for o in outcomes.values()
         ]
-        arguments.json.write_text(json.dumps({"seed": seed, "targets": rows}, indent=1) + "\n")
+        from bench import record
+
+        about = f"All targets together for {arguments.minutes:g} minutes, in {arguments.jobs} processes."
+        record.save(arguments.json, "Random inputs", {"seed": seed, "targets": rows}, about=about)
     return 1 if found else status
 
 

@@ -36,7 +36,7 @@ import pyarrow as pa
 import pychunk
 from pychunk import _native
 from pychunk.encoders import registry
-from pychunk.encoders.placement import Placement
+from pychunk.encoders.running.placement import Placement
 from pychunk.io import open_source
 from pychunk.io.writers import Writer
 from pychunk.retrieval.index import Index

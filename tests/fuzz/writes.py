@@ -25,7 +25,7 @@ SOURCE = Path(__file__).with_name("inject.c")
 
 
 class Case(NamedTuple):
-    """What is written (see the classes of disk.py for the options), and what happens.
+    """What is written (see the classes of work_*.py for the options), and what happens.
 
     Attributes:
         at: at which of the calls that change files, as a share of all of them.

@@ -5,17 +5,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pychunk;
   fuzz::Input input(data, size);
   Plan plan;
-  constexpr Method kMethods[] = {Method::kSentence, Method::kParagraph, Method::kFixed,    Method::kSemantic,
-                                 Method::kCluster,  Method::kPic,       Method::kRecursive};
-  plan.method = kMethods[input.option(7)];
+  constexpr const char* kMethods[] = {"sentence", "paragraph", "fixed", "semantic", "cluster", "pic", "recursive"};
+  plan.method = method_named(kMethods[input.option(7)]);
   plan.unit = static_cast<Unit>(input.option(3));
   plan.size = 1 + input.option(60);
   plan.summary = SummarySource::kMean;
-  plan.max_tokens = plan.has_size() && input.flag() ? 0 : 1 + input.option(40);
+  plan.max_tokens = plan.method->sized && input.flag() ? 0 : 1 + input.option(40);
   if (input.flag()) plan.min_tokens = input.option(plan.max_tokens + 1);
-  const int64_t room = plan.has_size() ? plan.size : plan.max_tokens;
+  const int64_t room = plan.method->sized ? plan.size : plan.max_tokens;
   if (input.flag()) plan.overlap = input.option(room);
-  if (plan.method == Method::kRecursive) plan.min_tokens = 0;
+  if (plan.method->cuts_text()) plan.min_tokens = 0;
   const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
   const Table t = fuzz::checked_table(input, fuzz::inputs(all, plan));
   for (int64_t i = 0; i < t.document.size; ++i) {
@@ -25,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const int64_t tokens = measure(piece, Unit::kTokens, &fuzz::tokenizer());
     REQUIRE(plan.max_tokens == 0 || tokens <= plan.max_tokens, "chunk ", i, " has ", tokens, " tokens of ",
             plan.max_tokens);
-    if (!plan.has_size()) continue;
+    if (!plan.method->sized) continue;
     const int64_t own = plan.unit == Unit::kTokens ? tokens : measure(piece, plan.unit, nullptr);
     REQUIRE(own <= plan.size, "chunk ", i, " measures ", own, " of ", plan.size);
   }

@@ -17,7 +17,9 @@
 #include "dispatch.h"
 #include "hash.h"
 #include "measure.h"
+#include "methods.h"
 #include "pipeline.h"
+#include "sentence_table.h"
 #include "text.h"
 #include "unicode.h"
 #include "wordpiece.h"
@@ -183,7 +185,7 @@ inline pychunk::Inputs alone(const pychunk::Inputs& in, int64_t d, Documents& te
   const auto part = [&](std::span<const int64_t>& offsets) {
     if (!offsets.empty()) offsets = offsets.subspan(static_cast<size_t>(d), 2);
   };
-  part(out.vector_offsets), part(out.pair_scores.offsets);
+  part(out.vectors.offsets), part(out.pair_scores.offsets);
   return out;
 }
 
@@ -193,10 +195,10 @@ inline bool same_rows(const pychunk::Table& a, int64_t from, const pychunk::Tabl
     return n == 0 || std::memcmp(x.data + from * width, y.data + other_from * width,
                                  static_cast<size_t>(n * width) * sizeof(*x.data)) == 0;
   };
-  return same(a.chunk, b.chunk) && same(a.start, b.start) && same(a.end, b.end) && same(a.start_byte, b.start_byte) &&
-         same(a.end_byte, b.end_byte) && same(a.chunk_id, b.chunk_id, 32) && same(a.tokens, b.tokens) &&
-         same(a.overlap, b.overlap) && same(a.page, b.page) && same(a.page_end, b.page_end) && same(a.kind, b.kind) &&
-         same(a.score, b.score);
+#define SAME_COLUMN(name, there, value) same(a.name, b.name) &&
+  return PYCHUNK_WHOLE_COLUMNS(SAME_COLUMN) same(a.chunk, b.chunk) && same(a.chunk_id, b.chunk_id, 32) &&
+         same(a.kind, b.kind) && same(a.score, b.score) && same(a.cut, b.cut);
+#undef SAME_COLUMN
 }
 
 // Chunks [from, to) of a table lie in `text` in order, on its borders, hold what they say, and cover all but white
@@ -256,6 +258,22 @@ inline pychunk::Table checked_table(Input& input, pychunk::Inputs in) {
             "vectors differ on two threads");
   }
   return t;
+}
+
+// Sentences, flags and cuts of the inputs, given from outside, make the same table.
+inline void check_given(const pychunk::Table& made, pychunk::Inputs in) {
+  const pychunk::SentenceTable sentences = pychunk::split(in);
+  const std::span<const int64_t> offsets{sentences.doc_offsets.data, static_cast<size_t>(sentences.doc_offsets.size)};
+  const auto n = static_cast<size_t>(sentences.flags.size);
+  in.sentences = {{sentences.starts.data, n}, offsets};
+  in.flags = {{sentences.flags.data, n}, offsets};
+  const pychunk::CutTable cuts = pychunk::cuts(in);
+  const bool pairs = in.plan->method->scores == pychunk::Scores::kPairs;
+  in.cuts = {{cuts.first, cuts.offsets}, cuts.reason, cuts.kind, {}, pairs};
+  if (in.plan->method->scores != pychunk::Scores::kNone) in.cuts.score = {cuts.score, cuts.score_offsets};
+  const pychunk::Table given = pychunk::segment(in);
+  REQUIRE(given.document.size == made.document.size && same_rows(given, 0, made, 0, made.document.size),
+          "given cuts make ", given.document.size, " chunks, their method ", made.document.size);
 }
 
 }  // namespace fuzz

@@ -16,7 +16,7 @@ struct Given {
     for (int64_t d = 0; d < in.texts.size(); ++d) {
       const int64_t begin = sentences.doc_offsets.data[d], end = sentences.doc_offsets.data[d + 1];
       for (int64_t s = begin; s < end; ++s) {
-        state = (state + static_cast<uint32_t>(sentences.spans.data[2 * s + 1])) * 1664525 + 1013904223;
+        state = (state + static_cast<uint32_t>(sentences.starts.data[s])) * 1664525 + 1013904223;
         for (int64_t i = 0; i < kDim; ++i) vectors.push_back((state >> (28 + i)) % 2 != 0 ? 0.5f : -0.5f);
         if (s > begin) scores.push_back(static_cast<float>(state >> 24) / 255);
       }
@@ -32,12 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pychunk;
   fuzz::Input input(data, size);
   Plan plan;
-  constexpr Method kMethods[] = {Method::kSentence, Method::kParagraph, Method::kPage,
-                                 Method::kFixed,    Method::kSemantic,  Method::kCluster,
-                                 Method::kPic,      Method::kRecursive, Method::kNsp};
+  constexpr const char* kMethods[] = {"sentence", "paragraph", "page",      "fixed", "semantic",
+                                      "cluster",  "pic",       "recursive", "nsp"};
   constexpr SummarySource kSources[] = {SummarySource::kMean, SummarySource::kLead, SummarySource::kExtractive,
                                         SummarySource::kRandom, SummarySource::kSentence};
-  plan.method = kMethods[input.option(9)];
+  plan.method = method_named(kMethods[input.option(9)]);
   plan.wrap = input.flag() ? Wrap::kAuto : Wrap::kOff;
   plan.unit = static_cast<Unit>(input.option(3));
   plan.size = 1 + input.option(60);
@@ -51,24 +50,26 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plan.k = static_cast<double>(input.option(9)) / 4 - 1;
   plan.chunk_vectors = input.flag();
   plan.sentence_vectors = input.flag();
-  if (plan.has_size() && plan.method == Method::kFixed) plan.overlap = input.option(plan.size);
+  if (plan.method->sized && !plan.method->cuts_text()) plan.overlap = input.option(plan.size);
   const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
   Inputs in = fuzz::inputs(all, plan);
   const bool given = input.flag();
-  if (!given && plan.method != Method::kNsp) {
-    fuzz::checked_table(input, in);
+  const bool by_pairs = plan.method->pairs;
+  if (!given && !by_pairs) {
+    const Table made = fuzz::checked_table(input, in);
+    if (!plan.method->cuts_text() && input.one_in(4)) fuzz::check_given(made, in);
     return 0;
   }
   const Given from(in);
-  if (plan.method == Method::kNsp) {
+  if (by_pairs) {
     plan.window = 1;
     in.pair_scores = {from.scores, from.score_offsets};
   }
   if (given) {
     in.table = {};
-    in.vectors = {from.vectors.data(), from.vector_offsets.back(), Given::kDim};
-    in.vector_offsets = from.vector_offsets;
+    in.vectors = {{from.vectors.data(), from.vector_offsets.back(), Given::kDim}, from.vector_offsets};
   }
-  fuzz::checked_table(input, in);
+  const Table made = fuzz::checked_table(input, in);
+  if (!plan.method->cuts_text() && input.one_in(4)) fuzz::check_given(made, in);
   return 0;
 }

@@ -8,8 +8,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto choice = static_cast<size_t>(input.option(32));
   if (!made[choice])
     made[choice] = std::make_unique<WordPiece>(
-        fuzz::vocabulary(), WordPieceOptions{(choice & 1) != 0, (choice & 2) != 0, (choice & 4) != 0, (choice & 8) != 0,
-                                             "[UNK]", "##", (choice & 16) != 0 ? 100 : 3});
+        fuzz::vocabulary(),
+        WordPieceOptions{{(choice & 1) != 0, (choice & 2) != 0, (choice & 4) != 0, (choice & 8) != 0},
+                         "[UNK]",
+                         "##",
+                         (choice & 16) != 0 ? 100 : 3});
   const WordPiece& tokenizer = *made[choice];
   const int64_t every = 1 + input.option(40);
   const std::string text = fuzz::valid(input.bytes());

@@ -1,0 +1,310 @@
+#include "chunker.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "buffer.h"
+#include "interrupt.h"
+#include "recursive.h"
+
+namespace pychunk {
+namespace {
+
+class Chunker {
+ public:
+  Chunker(const Inputs& inputs, Document& document, Chunking& out)
+      : inputs_(inputs), plan_(*inputs.plan), document_(document), out_(out) {}
+
+  void run() {
+    if (plan_.method->cuts_text() && !inputs_.cuts.given()) {
+      split_by_separators();
+    } else {
+      group();
+    }
+    if (inputs_.counts_tokens() && is_foreign()) refit();
+  }
+
+ private:
+  std::string_view piece(int64_t begin, int64_t end) const {
+    return document_.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  }
+  bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
+  // Whether the method's own size is a limit of its groups of sentences.
+  bool bounds_groups() const { return plan_.method->sized && !plan_.method->cuts_text(); }
+  void split_by_separators();
+
+  void group() {
+    group_sentences(inputs_, document_, out_.grouping);
+    out_.begins.assign(static_cast<size_t>(document_.sentences()), CutReason::kEnd);
+    for (size_t g = 0; g < out_.grouping.groups.size(); ++g) {
+      const auto& reasons = out_.grouping.reasons;
+      out_.begins[static_cast<size_t>(out_.grouping.groups[g].first)] =
+          reasons.empty() ? plan_.method->reason : reasons[g];
+    }
+    std::vector<Group>& groups = out_.grouping.groups;
+    out_.parts.of_sentences(document_);
+    const auto fit = [&](bool join_only) {
+      const std::vector<Limit> limits = limits_of_parts();
+      const Affinities affinities = [this] { return affinities_of_parts(); };
+      if (plan_.min_tokens > 0) join_short(groups, lengths(Unit::kTokens), plan_.min_tokens, limits, affinities);
+      const size_t joined = groups.size();
+      if (!join_only)
+        for (const Limit& limit : limits) cut_long(groups, limit, affinities);
+      return groups.size() > joined;
+    };
+    const bool cut = fit(false);
+    const bool split = split_long_sentences();
+    if (plan_.min_tokens > 0 && (cut || split)) fit(true);  // what cutting left short
+    if (plan_.overlap > 0) {
+      const Unit unit = bounds_groups() ? plan_.unit : Unit::kTokens;
+      add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces);
+    }
+    const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change what is in a chunk
+    for (const Group& g : groups)
+      out_.spans.push_back({out_.parts.begin(g.overlap_first), out_.parts.begin(g.last),
+                            out_.parts.sentence(g.overlap_first), out_.parts.sentence(g.last - 1) + 1,
+                            out_.parts.sentence(g.first),
+                            counted ? lengths(Unit::kTokens)(g.overlap_first, g.last) : 0});
+  }
+
+  const Lengths& lengths(Unit unit) {
+    const auto u = static_cast<size_t>(unit);
+    if (out_.parts.starts.empty()) return document_.lengths(unit);
+    if (out_.has_lengths[u]) return out_.lengths[u];
+    out_.has_lengths[u] = true;
+    out_.counts.clear();
+    if (unit == Unit::kTokens)
+      for (size_t p = 0; p < out_.parts.starts.size(); ++p) {
+        const auto at = static_cast<int64_t>(p);
+        out_.counts.push_back(out_.parts.pieces[p]
+                                  ? document_.count_tokens(piece(out_.parts.begin(at), out_.parts.begin(at + 1)))
+                                  : document_.token_counts()[static_cast<size_t>(out_.parts.sentence(at))]);
+      }
+    document_.measure_parts(unit, out_.parts.starts, out_.counts, out_.shared_words, out_.lengths[u]);
+    return out_.lengths[u];
+  }
+
+  // Limits of a chunk: the method's own size and max_tokens.
+  std::vector<Limit> limits_of_parts() {
+    std::vector<Limit> found;
+    if (bounds_groups()) found.push_back({&lengths(plan_.unit), plan_.size});
+    if (plan_.max_tokens > 0) found.push_back({&lengths(Unit::kTokens), plan_.max_tokens});
+    return found;
+  }
+
+  // Pieces of one sentence belong together more than any two sentences do.
+  std::span<const float> affinities_of_parts() {
+    const std::span<const float> own = document_.affinities();
+    if (out_.parts.starts.empty() || own.empty()) return own;
+    out_.affinities.clear();
+    for (size_t p = 1; p < out_.parts.starts.size(); ++p) {
+      const bool inside = out_.parts.sentences[p] == out_.parts.sentences[p - 1];
+      out_.affinities.push_back(inside ? std::numeric_limits<float>::infinity()
+                                       : own[static_cast<size_t>(out_.parts.sentences[p - 1])]);
+    }
+    return out_.affinities;
+  }
+
+  // Groups of one sentence that break a limit become groups of one piece each; false if there are none.
+  bool split_long_sentences() {
+    std::vector<Group>& groups = out_.grouping.groups;
+    const std::vector<Limit> limits = limits_of_parts();
+    const auto fits = [&](const Group& g) {
+      return g.last - g.first > 1 || std::all_of(limits.begin(), limits.end(),
+                                                 [&](const Limit& limit) { return limit.allows(g.first, g.last); });
+    };
+    if (std::all_of(groups.begin(), groups.end(), fits)) return false;
+    std::fill(std::begin(out_.has_lengths), std::end(out_.has_lengths), false);
+    std::vector<Group> finer;
+    Parts parts;
+    parts.of_sentences(document_);
+    for (const Group& g : groups) {
+      const bool whole = fits(g);
+      const auto first = static_cast<int32_t>(parts.starts.size());
+      if (whole) {
+        for (int32_t s = g.first; s < g.last; ++s) parts.add(document_.begin(s), s, false);
+        const auto last = static_cast<int32_t>(parts.starts.size());
+        finer.push_back({first, last, first});
+        continue;
+      }
+      for (const int64_t start : pieces_of(g.first)) {
+        const auto at = static_cast<int32_t>(parts.starts.size());
+        parts.add(start, g.first, true);
+        finer.push_back({at, at + 1, at});
+      }
+    }
+    groups = std::move(finer);
+    out_.parts = std::move(parts);
+    return true;
+  }
+
+  // Where the pieces of a sentence begin that alone breaks a limit.
+  std::vector<int64_t> pieces_of(int64_t s) {
+    std::vector<int64_t> starts{document_.begin(s)};
+    const int64_t stop = document_.end(s);
+    const auto refine = [&](Unit unit, int64_t limit) {
+      std::vector<int64_t> finer;
+      for (size_t p = 0; p < starts.size(); ++p) {
+        const int64_t end = p + 1 < starts.size() ? starts[p + 1] : stop;
+        const Trimmed inside = trim(document_.text(), starts[p], end);
+        if (measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer) <= limit) {
+          finer.push_back(starts[p]);
+        } else {
+          split_oversize(document_.text(), starts[p], end, unit, limit, inputs_.tokenizer, finer);
+        }
+      }
+      starts = std::move(finer);
+    };
+    const bool foreign = is_foreign();  // refit() cuts by its tokens
+    if (bounds_groups() && !(foreign && plan_.unit == Unit::kTokens)) refine(plan_.unit, plan_.size);
+    if (plan_.max_tokens > 0 && !foreign) refine(Unit::kTokens, plan_.max_tokens);
+    return starts;
+  }
+
+  // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
+  void refit() {
+    int64_t limit = plan_.max_tokens;
+    if (plan_.method->sized && plan_.unit == Unit::kTokens)
+      limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
+    if (limit <= 0) return;
+    std::vector<Span> fitting;
+    int64_t least = 0;  // no chunk begins before the one before it
+    for (Span span : out_.spans) {
+      span.begin = std::max(span.begin, least);
+      if (fits(span.begin, span.end, limit)) {
+        fitting.push_back(span);
+      } else {
+        const int64_t own = document_.begin(span.own_first);
+        std::vector<int64_t> starts;
+        cut_to(span.first < span.own_first ? std::max(own, least) : span.begin, span.end, limit, starts);
+        for (size_t p = 0; p < starts.size(); ++p) {
+          const int64_t end = p + 1 < starts.size() ? starts[p + 1] : span.end;
+          const int64_t first = document_.sentence_at(starts[p]);
+          fitting.push_back({starts[p], end, first, document_.sentence_at(end - 1) + 1, first, 0});
+        }
+      }
+      least = fitting.back().begin;
+    }
+    out_.spans = std::move(fitting);
+  }
+
+  bool fits(int64_t begin, int64_t end, int64_t limit) const {
+    const Trimmed inside = trim(document_.text(), begin, end);
+    return inside.empty() || document_.count_tokens(piece(inside.begin, inside.end)) <= limit ||
+           next_character(inside.begin) >= inside.end;
+  }
+  int64_t next_character(int64_t at) const { return at + decode_utf8(document_.text(), at).length; }
+
+  // Appends where pieces of [begin, end) begin that fit: each as long as can be, to a sentence's end, else to a word's,
+  // else to a character's.
+  void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) const {
+    while (begin < end) {
+      starts.push_back(begin);
+      int64_t reach = begin;  // not far beyond what fits, so that the time is linear in the text
+      for (int64_t window = 64 + 8 * std::min<int64_t>(limit, 1 << 20); reach < end; window *= 2) {
+        reach = window < end - begin ? next_border(document_.text(), begin + window, end) : end;
+        if (!fits(begin, reach, limit)) break;
+        if (reach == end) return;
+      }
+      int64_t stop = 0;
+      for (int rung = 0; rung < 3 && stop == 0; ++rung) stop = furthest(begin, limit, borders(rung, begin, reach));
+      begin = stop > 0 ? stop : next_character(begin);
+    }
+  }
+  // The last of the rising borders up to which [begin, border) fits; 0: none. Counts rise with the border, nearly.
+  int64_t furthest(int64_t begin, int64_t limit, const std::vector<int64_t>& borders) const {
+    size_t low = 0, high = borders.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (fits(begin, borders[middle], limit)) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low > 0 ? borders[low - 1] : 0;
+  }
+  // Inside [begin, end): beginnings of sentences, of words, or of characters, of the latter as many as may be needed.
+  std::vector<int64_t> borders(int rung, int64_t begin, int64_t end) const {
+    std::vector<int64_t> found;
+    if (rung == 0) {
+      for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s)
+        found.push_back(document_.begin(s));
+      return found;
+    }
+    const std::string_view text = document_.text();
+    bool after_space = false;
+    for (int64_t at = begin; at < end; at = next_character(at)) {
+      const bool space = space_length(text, at) > 0;
+      if (at > begin && !space && (rung == 2 || after_space)) found.push_back(at);
+      after_space = space;
+    }
+    return found;
+  }
+
+  const Inputs& inputs_;
+  const Plan& plan_;
+  Document& document_;
+  Chunking& out_;
+};
+
+void Chunker::split_by_separators() {
+  RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
+  RecursiveInput input{document_.text(), 0, static_cast<int64_t>(document_.text().size()), document_.starts(), {}};
+  thread_local std::vector<int64_t> tokens;
+  if (plan_.unit == Unit::kTokens) {
+    token_starts(*inputs_.tokenizer, document_.text(), tokens);
+    input.token_starts = tokens;
+  }
+  std::vector<Piece> pieces;
+  splitter.split(input, pieces);
+  forget_if_huge(tokens);
+
+  // A word that had to be cut has other tokens than its pieces, so what goes into the table is counted by itself.
+  int64_t limit = plan_.max_tokens;
+  const bool to_characters = plan_.separators.empty() || std::find(plan_.separators.begin(), plan_.separators.end(),
+                                                                   std::string()) != plan_.separators.end();
+  if (plan_.unit == Unit::kTokens && to_characters) limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
+  if (is_foreign()) limit = 0;  // refit() cuts by its tokens
+  const bool counted = inputs_.counts_tokens() && !is_foreign();
+  const auto add = [&](int64_t begin, int64_t end) {
+    const int64_t used = counted ? document_.count_tokens(piece(begin, end)) : 0;
+    if (limit > 0 && used > limit) return false;
+    const int64_t first = document_.sentence_at(begin);
+    out_.spans.push_back({begin, end, first, document_.sentence_at(end - 1) + 1, first, used});
+    return true;
+  };
+  std::vector<int64_t> starts;
+  const auto cut = [&](int64_t begin, int64_t end) {
+    starts.clear();
+    split_oversize(document_.text(), begin, end, Unit::kTokens, limit, inputs_.tokenizer, starts);
+    starts.push_back(end);
+  };
+  for (const Piece& p : pieces) {
+    // Of a piece that was cut, only its last chunk may be repeated.
+    int64_t begin = out_.spans.empty() ? p.start : std::max(p.start, out_.spans.back().begin);
+    if (add(begin, p.end)) continue;
+    cut(begin, p.end);
+    const int64_t known = out_.spans.empty() ? 0 : out_.spans.back().end;
+    if (trim(document_.text(), begin, starts[1]).end <= known) {  // nothing new fits beside what is repeated
+      begin = trim(document_.text(), known, p.end).begin;
+      if (begin >= p.end || add(begin, p.end)) continue;
+      cut(begin, p.end);
+    }
+    for (size_t i = 0; i + 1 < starts.size(); ++i) {
+      const Trimmed part = trim(document_.text(), starts[i], starts[i + 1]);
+      const int64_t first = document_.sentence_at(part.begin);
+      out_.spans.push_back({part.begin, part.end, first, document_.sentence_at(part.end - 1) + 1, first,
+                            document_.count_tokens(piece(part.begin, part.end))});
+    }
+  }
+}
+
+}  // namespace
+
+void chunk_document(const Inputs& inputs, Document& document, Chunking& out) {
+  out.spans.clear();
+  Chunker(inputs, document, out).run();
+}
+
+}  // namespace pychunk

@@ -1,0 +1,37 @@
+"""The commands that say what is here: methods and backend."""
+
+from __future__ import annotations
+
+import inspect
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .. import engine
+from ..methods import METHODS
+from .errors import readable_errors
+
+
+def methods() -> None:
+    """Explain the methods and their options."""
+    console = Console(highlight=False)
+    for name, method in METHODS.items():
+        options = inspect.signature(method).parameters.values()
+        shown = ", ".join(f"{option.name}={option.default!r}" for option in options) or "no options of its own"
+        console.print(Text(name, style="bold cyan").append(f"  {shown}", style="dim"))
+        paragraphs = inspect.cleandoc(method.__doc__ or "").replace("``", "").split("\n\n")
+        console.print(Text("\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)))
+        console.print()
+    console.print("All methods take --max-tokens, --min-tokens, --overlap and --vectors.")
+
+
+def backend() -> None:
+    """Say what runs: version, instruction set, threads, CUDA."""
+    table = Table(show_header=False, box=None)
+    with readable_errors("interrupted"):
+        facts = engine.backend()
+    for name, value in facts.items():
+        shown = value["why"] or ", ".join(value["devices"]) if name == "cuda" else value
+        table.add_row(name, ", ".join(shown) if isinstance(shown, list) else str(shown))
+    Console(highlight=False).print(table)

@@ -1,0 +1,156 @@
+"""The command that finds slowdowns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from ..benchmark import report
+from ..benchmark.launch import other_installation, this_installation
+from ..benchmark.session import Outcome, Session
+from ..benchmark.workloads import WORKLOADS
+from .errors import readable_errors
+from .outputs import Overwrite, check_output
+
+EPILOG = """Examples:
+
+pychunk bench
+
+pychunk bench --save base.json
+
+pychunk bench --compare base.json --max-regression 10%
+
+pychunk bench --against parent/bin/python --only pic,semantic
+
+pychunk bench --list
+
+The exit status is 0 where nothing is slower by more than --max-regression, 1 where something is, 2 after an error or a
+wrong answer. Each round starts a fresh process, because times differ by some percent with where a process's memory
+comes to lie. Times are CPU time on one thread. What looks slower is measured again before it counts.
+
+--save base.json keeps a copy of this pychunk, base.json.pychunk.zip, of 28 MB. --compare times it in turns with the
+present one, so that what slows the machine slows both; where the copy cannot run (another Python), it
+compares with the figures of base.json, in units of loops that are timed beside. The copy is code: compare with bases
+that you trust. --against takes turns with another environment's pychunk. On one that is the same code it shows the
+machine's noise."""
+
+
+def bench(
+    only: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these workloads.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Fresh processes (with --against, pairs of them).")] = 10,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the figures, and a copy of this pychunk beside them, for --compare."),
+    ] = None,
+    overwrite: Overwrite = False,
+    no_copy: Annotated[bool, typer.Option("--no-copy", help="With --save, write the figures alone.")] = False,
+    compare: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Compare with what --save wrote: its copy is timed again, in turns."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PYTHON", help="Compare with the pychunk of another interpreter, or virtual environment, in turns."
+        ),
+    ] = None,
+    max_regression: Annotated[str, typer.Option(help="The slowdown that fails, such as 10% or 0.1.")] = "10%",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the workloads and leave.")] = False,
+) -> None:
+    """Time fixed workloads with known answers, and compare with an earlier run or another installation."""
+    out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    with readable_errors("interrupted; nothing was written"):
+        if list_:
+            for workload in WORKLOADS.values():
+                out.print(f"{workload.name:22}{workload.purpose}")
+            return
+        names, limit = _names(only), _share(max_regression)
+        if compare is not None and against is not None:
+            raise ValueError("--compare and --against are two ways to compare: give one of them")
+        if save is not None:
+            check_output(save, [compare] if compare else [], overwrite=overwrite)
+        with _progress(Console(stderr=True)) as (announce, step):
+            session = Session(names, rounds, announce, step)
+            here = this_installation()
+            if compare is not None:
+                outcome = session.with_saved(here, compare, limit)
+            elif against is not None:
+                outcome = session.with_other(here, other_installation(against), limit)
+            else:
+                outcome = session.alone(here)
+        if save is not None:
+            session.save(save, outcome, None if no_copy else here)
+        (_print_json if as_json else _print)(outcome, limit, out)
+        for note in outcome.notes:
+            Console(stderr=True, highlight=False).print(Text(f"note: {note}", style="yellow"))
+    if any(verdict.status == "regressed" for verdict in outcome.verdicts):
+        raise typer.Exit(1)
+
+
+def _names(only: str | None) -> list[str]:
+    if only is None:
+        return list(WORKLOADS)
+    wanted = [name.strip() for name in only.split(",")]
+    for name in wanted:
+        if name not in WORKLOADS:
+            raise ValueError(f"--only must name workloads ({', '.join(WORKLOADS)}); got {name!r}")
+    return [name for name in WORKLOADS if name in wanted]
+
+
+def _share(text: str) -> float:
+    """0.1 of ``10%`` or ``0.1``."""
+    number, sign, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if sign else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 < share < 10:
+        raise ValueError(f"--max-regression must be a percentage such as 10%, or a share such as 0.1; got {text!r}")
+    return share
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[tuple[Callable[[str, int], None], Callable[[], None]]]:
+    """(announce, step) of a bar that is shown on a terminal alone."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("preparing", total=None)
+
+        def announce(what: str, steps: int) -> None:
+            bar.reset(task, description=what, total=steps)
+
+        yield announce, lambda: bar.advance(task)
+
+
+def _figures(outcome: Outcome) -> dict[str, dict[str, Any]]:
+    return report.figures(outcome.run, outcome.sizes, {name: each.unit for name, each in WORKLOADS.items()})
+
+
+def _print(outcome: Outcome, limit: float, out: Console) -> None:
+    purposes = {name: each.purpose for name, each in WORKLOADS.items()}
+    report.print_figures(outcome.run, _figures(outcome), purposes, out)
+    if outcome.verdicts:
+        out.print()
+        report.print_comparison(outcome.verdicts, limit, out)
+
+
+def _print_json(outcome: Outcome, limit: float, out: Console) -> None:
+    found: dict[str, Any] = {
+        "facts": outcome.run.facts,
+        "workloads": _figures(outcome),
+        "missing": outcome.run.missing,
+        "max_regression": limit,
+        "comparison": [report.verdict_json(verdict) for verdict in outcome.verdicts],
+        "notes": outcome.notes,
+    }
+    typer.echo(json.dumps(found, indent=1))

@@ -1,0 +1,194 @@
+"""The command about corpora: ingest."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import TaskID
+from rich.text import Text
+
+from ..ingest import IngestError, Report, ingest
+from ..ingest.letters import NAME as LETTERS
+from ..ingest.run import Progress
+from ..ingest.shards import COMPRESSIONS
+from ..io import KINDS
+from . import options as given
+from .batches import counted, progress_bar, rate_of
+from .errors import readable_errors
+
+EPILOG = """Examples:
+
+pychunk ingest articles.parquet --column text -o wiki.chunks
+
+pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 16 --compression zstd
+
+pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 16 --compression zstd --resume
+
+pychunk ingest notes/ --kind text -m recursive --size 200 --unit words --vectors chunk -o notes.chunks
+
+pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.chunks
+
+Read it: duckdb -c "select count(*) from 'wiki.chunks/*.parquet'", or pyarrow.dataset.dataset("wiki.chunks").
+
+Status: 0 complete; 1 the run was stopped, nothing at all could be read, or --strict and something could not be;
+2 wrong use; 130 Ctrl-C."""
+
+
+def command(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A file, a folder or a URL; a folder's files are of one kind.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="The folder of shards.")],
+    kind: Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")] = "auto",
+    column: given.Column = None,
+    id_column: given.IdColumn = None,
+    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
+    ] = None,
+    method: given.Method = "pic",
+    encoder: given.Encoder = None,
+    vector_encoder: given.VectorEncoder = None,
+    runtime: given.Runtime = "auto",
+    device: given.Device = "auto",
+    precision: given.Precision = "auto",
+    max_tokens: given.MaxTokens = "auto",
+    min_tokens: given.MinTokens = 0,
+    overlap: given.Overlap = 0,
+    vectors: given.Vectors = None,
+    wrap: given.Wrap = True,
+    size: given.Size = None,
+    unit: given.Unit = None,
+    threshold: given.Threshold = None,
+    window: given.Window = None,
+    summary: given.Summary = None,
+    k: given.K = None,
+    limit: given.Limit = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Only N documents, those whose ids hash lowest with --seed; the source is read twice for it."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which sample.")] = 0,
+    shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text a shard.")] = 128.0,
+    compression: Annotated[str, typer.Option(help=f"Of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
+    threads: given.Threads = None,
+    workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped; start where none did.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Status 1 if anything could not be read.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary; errors alone.")] = False,
+) -> None:
+    """Cut a whole corpus into a folder of Parquet files; whatever stops it, --resume goes on to the very same bytes.
+
+    OUTDIR holds whole shards (part-000000.parquet ...), _manifest.json (source, options, versions, the SHA-256 of all)
+    and _dead_letters.jsonl: what could not be read, where, and why. Neither --threads nor --workers change a byte.
+    """
+    console = Console(stderr=True, soft_wrap=True, quiet=quiet)
+    stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
+    with readable_errors(stopped):
+        options = given.segmenter_options(
+            max_tokens=max_tokens,
+            wrap=wrap,
+            threshold=threshold,
+            own={"size": size, "unit": unit, "window": window, "summary": summary, "k": k},
+            method=method,
+            encoder=encoder,
+            vector_encoder=vector_encoder,
+            runtime=runtime,
+            device=device,
+            precision=precision,
+            min_tokens=min_tokens,
+            overlap=overlap,
+            vectors=vectors,
+        )
+        with progress_bar("ingest", console) as bar:
+            try:
+                report = ingest(
+                    source,
+                    output,
+                    kind=kind,
+                    column=column,
+                    id_column=id_column,
+                    redirects=redirects,
+                    namespaces=_namespaces(namespace),
+                    limit=limit,
+                    sample=sample,
+                    seed=seed,
+                    shard_bytes=round(shard_size * 1e6),
+                    compression=compression,
+                    resume=resume,
+                    workers=workers,
+                    threads=threads,
+                    progress=_shown(bar, bar.add_task("", total=1.0, rate="")),
+                    **options,
+                )
+            except IngestError as error:
+                bar.stop()
+                Console(stderr=True, soft_wrap=True).print(Text(f"error: {error}", style="red"))
+                raise typer.Exit(1) from None
+    _summarise(report, console)
+    nothing = report.letters and not report.documents
+    if nothing:
+        message = f"error: nothing could be read; {output / LETTERS} says why, first: {_first_letter(output)}"
+        Console(stderr=True, soft_wrap=True).print(Text(message, style="red"))
+    if nothing or (strict and report.letters):
+        raise typer.Exit(1)
+
+
+def _first_letter(output: Path) -> str:
+    with open(output / LETTERS, encoding="utf-8") as file:
+        letter = json.loads(file.readline())
+    return f"{letter['source']}, {letter['position']}: {letter['reason']}"
+
+
+def _namespaces(wanted: list[str] | None) -> tuple[int, ...] | None:
+    if not wanted:
+        return (0,)
+    if "all" in wanted:
+        return None
+    try:
+        return tuple(int(each) for each in wanted)
+    except ValueError:
+        raise ValueError(f"--namespace must be a number or all; got {', '.join(wanted)}") from None
+
+
+def _shown(bar: Bar, task: TaskID) -> Progress:
+    begun = time.monotonic()
+
+    def show(share: float, report: Report) -> None:
+        rate = f"{rate_of(report.new_text_bytes, begun)}, {counted(report.new_shards, 'shard')}"
+        bar.update(task, completed=share, rate=rate)
+
+    return show
+
+
+def _summarise(report: Report, console: Console) -> None:
+    def say(text: str, style: str = "") -> None:
+        console.print(Text(text, style=style))
+
+    for name in report.removed:
+        say(f"removed {name}, which was not whole", "yellow")
+    for each in report.damaged:
+        say(f"made again: {each}", "yellow")
+    if report.ignored:
+        more = f" and {len(report.ignored) - 3} more" if len(report.ignored) > 3 else ""
+        say(f"not read, of no known kind or another: {', '.join(report.ignored[:3])}{more}", "yellow")
+    if report.repeated:
+        say(f"{report.repeated} (counted from 0)", "yellow")
+    if report.letters:
+        say(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
+    documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
+    totals = f"{documents}, {chunks}, {report.text_bytes / 1e6:,.1f} MB of text"
+    if report.did_nothing:
+        say(f"{report.folder} is complete already, nothing to do: {totals}, {counted(report.shards, 'shard')}")
+        return
+    rate = f"{report.new_text_bytes / 1e6 / max(1e-9, report.seconds):.3g} MB/s"
+    shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
+    say(f"{totals}, {rate}, {counted(report.letters, 'failure')}, {shards}: {report.folder}")

@@ -1,0 +1,93 @@
+"""The command that searches an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ..retrieval.hits import DocumentHits, Hit
+from ..retrieval.index import Index
+from .errors import readable_errors
+
+EPILOG = """Examples:
+
+pychunk search wiki.idx "Who crossed the Andes?" -k 3
+
+pychunk search wiki.idx "glacier" "volcano" --mode sparse --json
+
+pychunk search wiki.idx "treaty" --where language=en --expand 1"""
+
+
+def search(
+    path: Annotated[Path, typer.Argument(metavar="INDEX", help="The index's folder.")],
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="One question or several.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Hits for each query.")] = 5,
+    mode: Annotated[str, typer.Option(help="dense (vectors), sparse (BM25) or hybrid (both).")] = "hybrid",
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only chunks with this value; may be repeated.")
+    ] = None,
+    expand: Annotated[int, typer.Option(min=0, help="Show this many chunks before and after each hit.")] = 0,
+    rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
+    by_document: Annotated[bool, typer.Option("--by-document", help="Group hits by document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a query, with scores and spans.")] = False,
+) -> None:
+    """Find the chunks that answer a question; the sentence that matched best is highlighted."""
+    with readable_errors("interrupted"):
+        made = Index.open(path)
+        found: Any = made.search(
+            queries, k, mode, where=_where(where), expand=expand, rerank=rerank, by_document=by_document
+        )
+        console = Console(highlight=False)
+        console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
+        for query, hits in zip(queries, found, strict=True):
+            if as_json:
+                typer.echo(json.dumps({"query": query, "hits": [asdict(hit) for hit in hits]}, ensure_ascii=False))
+                continue
+            if len(queries) > 1:
+                console.print(Text(query, style="bold"))
+            for rank, hit in enumerate(hits, 1):
+                for line in _shown(rank, hit):
+                    console.print(line)
+                console.print()
+
+
+def _where(given: list[str] | None) -> dict[str, list[str]] | None:
+    found: dict[str, list[str]] = {}
+    for each in given or []:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ValueError(f"--where must be COLUMN=VALUE; got {each!r}")
+        found.setdefault(name, []).append(value)
+    return found or None
+
+
+def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
+    if isinstance(hit, DocumentHits):
+        yield Text(f"{rank}. document {_name(hit)}", style="bold cyan").append(f"  {hit.score:.3f}", style="dim")
+        for each in hit.hits:
+            yield from _body(each)
+        return
+    header = Text(f"{rank}. document {_name(hit)}, chunk {hit.chunk}", style="bold cyan")
+    header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
+    parts = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
+    yield header.append(f" ({parts})", style="dim")
+    yield from _body(hit)
+
+
+def _name(hit: Hit | DocumentHits) -> Any:
+    return hit.document if hit.id is None else hit.id
+
+
+def _body(hit: Hit) -> Iterator[Text]:
+    for passage in hit.around or (hit,):
+        text = Text(passage.text, style="" if passage.chunk == hit.chunk else "dim")
+        if hit.sentence and passage.chunk == hit.chunk:
+            text.stylize("bold yellow", hit.sentence[0] - hit.start, hit.sentence[1] - hit.start)
+        yield text

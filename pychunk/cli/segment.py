@@ -1,0 +1,139 @@
+"""The command that cuts documents."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ..chunks import Chunk, ChunkBatch
+from ..io import readers, writers
+from ..segmenter import Segmenter
+from . import options as given
+from .batches import LeftOut, Shares, counted, progress_bar, rate_of, segmented
+from .errors import readable_errors
+from .outputs import Overwrite, check_output
+
+EPILOG = """Examples:
+
+pychunk segment README.md
+
+pychunk segment articles.parquet --id-column id -o chunks.parquet
+
+cat notes.txt | pychunk segment - --method fixed --size 100 --unit words
+
+pychunk segment docs.jsonl.gz --method semantic --threshold percentile:10 -o chunks.jsonl
+
+pychunk model get minilm && pychunk segment notes.md --encoder minilm --vectors chunk -o chunks.parquet"""
+
+
+def segment(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help=f"Files ({', '.join(readers.KNOWN)}), or - for standard input."),
+    ],
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
+    ] = None,
+    overwrite: Overwrite = False,
+    method: given.Method = "pic",
+    encoder: given.Encoder = None,
+    vector_encoder: given.VectorEncoder = None,
+    runtime: given.Runtime = "auto",
+    device: given.Device = "auto",
+    precision: given.Precision = "auto",
+    column: given.Column = None,
+    id_column: given.IdColumn = None,
+    limit: given.Limit = None,
+    threads: given.Threads = None,
+    max_tokens: given.MaxTokens = "auto",
+    min_tokens: given.MinTokens = 0,
+    overlap: given.Overlap = 0,
+    vectors: given.Vectors = None,
+    wrap: given.Wrap = True,
+    on_error: Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")] = "raise",
+    size: given.Size = None,
+    unit: given.Unit = None,
+    threshold: given.Threshold = None,
+    window: given.Window = None,
+    summary: given.Summary = None,
+    summary_column: Annotated[str | None, typer.Option(help="pic: column of summaries, or of titles.")] = None,
+    k: given.K = None,
+) -> None:
+    """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
+    if summary_column is not None and summary is None:
+        summary = "given"
+    with readable_errors("interrupted; nothing was written"):
+        if output is not None:
+            check_output(output, inputs, overwrite=overwrite)
+        options = given.segmenter_options(
+            max_tokens=max_tokens,
+            wrap=wrap,
+            threshold=threshold,
+            own={"size": size, "unit": unit, "window": window, "summary": summary, "k": k},
+            method=method,
+            encoder=encoder,
+            vector_encoder=vector_encoder,
+            runtime=runtime,
+            device=device,
+            precision=precision,
+            min_tokens=min_tokens,
+            overlap=overlap,
+            vectors=vectors,
+        )
+        made = Segmenter(**options, threads=threads, on_error=on_error)
+        shares = Shares()
+        left_out = LeftOut()
+        tell = left_out if on_error == "skip" else readers.refuse
+        batches = segmented(made, inputs, column, id_column, summary_column, limit, shares, tell)
+        if output is None:
+            _show(batches)
+        else:
+            _write(batches, output, shares, left_out)
+
+
+def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares, left_out: LeftOut) -> None:
+    errors = left_out.console
+    documents = chunks = size = 0
+    begun = time.monotonic()
+    bar = progress_bar("segment", errors)
+    with writers.Writer(output) as writer, bar:
+        task = bar.add_task("", total=1.0, rate="")
+        shares.show = lambda share: bar.update(task, completed=share)
+        for out, bytes_ in batches:
+            writer.write(out.table)
+            documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
+            rate = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}"
+            bar.update(task, completed=shares.done, rate=rate)
+    skipped = f", {left_out.count:,} left out" if left_out.count else ""
+    errors.print(
+        f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}{skipped}: {output}",
+        highlight=False,
+    )
+
+
+def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    for out, _ in batches:
+        for chunk in out:
+            console.print(_header(chunk))
+            console.print(Text(chunk.text))
+            console.print()
+
+
+def _header(chunk: Chunk) -> Text:
+    name = chunk.document if chunk.id is None else chunk.id
+    header = Text(f"document {name}, chunk {chunk.chunk}", style="bold cyan")
+    header.append(f"  {chunk.start}:{chunk.end}", style="dim")
+    if chunk.tokens is not None:
+        header.append(f"  {chunk.tokens} tokens", style="dim")
+    if chunk.kind is not None:
+        header.append(f"  {chunk.kind}", style="green" if chunk.kind == "relevant" else "dim")
+    if chunk.score is not None:
+        header.append(f"  {chunk.score:.3f}", style="dim")
+    return header

@@ -1,0 +1,124 @@
+"""Where documents are cut: what a method decides, before chunks are fitted to a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .ragged import Ragged, offsets_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    I8 = npt.NDArray[np.int8]
+    I32 = npt.NDArray[np.int32]
+    I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """First sentences of the chunks of k documents, and why; whoever made them, what follows is the same.
+
+    Attributes:
+        first: int32, for each chunk its first sentence, counted from the document's; the first of a document is 0.
+        offsets: int64[k + 1] of ``first``, ``kind`` and ``reason``.
+        reason: int8, one a chunk: why it begins where it does, by its place in ``columns.CUT_REASONS``; without it the
+            method's own. Of a document's first chunk it says nothing.
+        kind: int8, one a chunk: 1 relevant, 0 irrelevant (PIC), -1 neither.
+        score: float32, one a sentence, or with ``pairs`` one for each two neighbours in a document; a chunk's score is
+            the mean of those inside it.
+        pairs: what ``score`` is of. Scores of pairs also say where chunks that are too long are best cut, and which
+            neighbour a chunk that is too short belongs to.
+
+    Example:
+        >>> cuts = Cuts.of([[0, 2], [0]])
+        >>> cuts.first.tolist(), cuts.offsets.tolist()
+        ([0, 2, 0], [0, 2, 3])
+    """
+
+    first: I32
+    offsets: I64
+    kind: I8 | None = None
+    score: Ragged | None = None
+    pairs: bool = False
+    reason: I8 | None = None
+
+    @classmethod
+    def of(cls, documents: Iterable[Any], *, score: Sequence[Any] | None = None, pairs: bool = False) -> Cuts:
+        """Of one list of first sentences a document, and if there are any one of scores.
+
+        Raises:
+            ValueError, TypeError: what is not a whole number; :meth:`check` finds the rest.
+        """
+        rows = []
+        for row, firsts in enumerate(documents):
+            array = np.asarray([] if firsts is None else firsts)
+            if array.size and (array.ndim != 1 or array.dtype.kind not in "iu"):
+                raise ValueError(
+                    f"cuts of document {row} must be a list of whole numbers, the first sentence of each chunk; "
+                    f"got {str(firsts)[:60]}"
+                )
+            if array.size and (int(array.max()) >= 2**31 or int(array.min()) < 0):
+                raise ValueError(f"cuts of document {row} must be numbers of its sentences; got {str(firsts)[:60]}")
+            rows.append(array.astype(np.int32))
+        first = np.concatenate(rows) if rows else np.empty(0, np.int32)
+        scores = None if score is None else Ragged.of(score, np.float32)
+        return cls(first, offsets_of([len(row) for row in rows]), score=scores, pairs=pairs)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Cuts]) -> Cuts:
+        """Documents of several, one after the other; all of them with kinds and scores, or none."""
+        if not parts:
+            return cls(np.empty(0, np.int32), np.zeros(1, np.int64))
+        firsts = Ragged.concat([Ragged(part.first, part.offsets) for part in parts], np.int32)
+        kinds = [part.kind for part in parts if part.kind is not None]
+        scores = [part.score for part in parts if part.score is not None]
+        reasons = [part.reason for part in parts if part.reason is not None]
+        return cls(
+            *firsts,
+            np.concatenate(kinds) if len(kinds) == len(parts) else None,
+            Ragged.concat(scores, np.float32) if len(scores) == len(parts) else None,
+            parts[0].pairs,
+            np.concatenate(reasons) if len(reasons) == len(parts) else None,
+        )
+
+    @property
+    def documents(self) -> int:
+        return len(self.offsets) - 1
+
+    def part(self, document: int) -> I32:
+        """First sentences of the chunks of one document."""
+        return self.first[self.offsets[document] : self.offsets[document + 1]]
+
+    def rows(self, begin: int, end: int) -> Cuts:
+        """Those of documents [begin, end) alone; nothing is copied."""
+        score = None if self.score is None else self.score.rows(begin, end)
+        return Cuts(self.first, self.offsets[begin : end + 1], self.kind, score, self.pairs, self.reason)
+
+    def check(self, doc_offsets: I64, first_row: int = 0) -> None:
+        """ValueError, naming the document, where they are no cuts of documents of so many sentences each."""
+        counts = np.diff(doc_offsets)
+        if self.documents != len(counts):
+            raise ValueError(f"cuts must hold one list for each of {len(counts)} documents; got {self.documents}")
+        own = self.first[self.offsets[0] : self.offsets[-1]]
+        starts = self.offsets[:-1] - self.offsets[0]
+        chunks = np.diff(self.offsets)
+        begins = np.zeros(len(own), bool)
+        begins[starts[chunks > 0]] = True
+        rising = np.ones(len(own), bool)
+        rising[1:] = own[1:] > own[:-1]
+        good = np.where(begins, own == 0, rising) & (own < np.repeat(counts, chunks))
+        bad = np.repeat(np.arange(len(counts)), chunks)[~good]
+        missing = np.flatnonzero((chunks == 0) & (counts > 0))
+        for row in [*bad[:1].tolist(), *missing[:1].tolist()]:
+            raise ValueError(
+                f"cuts of document {row + first_row} must begin with 0, rise, and be less than its {counts[row]} "
+                f"sentences; got {str(self.part(row).tolist())[:60]}"
+            )
+        if self.score is not None:
+            wanted = np.maximum(counts - 1, 0) if self.pairs else counts
+            if self.score.documents != len(counts) or not np.array_equal(self.score.counts, wanted):
+                raise ValueError(f"scores of cuts must be one a {'pair of neighbours' if self.pairs else 'sentence'}")

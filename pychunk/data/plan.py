@@ -1,0 +1,66 @@
+"""What one call of the engine computes: a method with its options and the budget that all methods share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the stages around a method ask of it, in place of its name; csrc/methods.cc says the same of native ones.
+
+    Attributes:
+        needs: features that its cuts are made of, besides sentences: ``"tokens"`` (counts), ``"vectors"``, ``"pairs"``
+            (scores of neighbours, by a model of pairs), ``"summaries"``; or ``"cuts"``, which the caller gives.
+        scores: what a chunk's score is the mean of: ``"sentences"``, ``"pairs"`` or nothing.
+        reason: why it cuts, one of ``columns.CUT_REASONS``.
+        sized: whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
+        cuts_text: whether its pieces need not be runs of sentences.
+        pages: whether the table says which pages a chunk lies on.
+    """
+
+    needs: frozenset[str] = frozenset()
+    scores: str = ""
+    reason: str = "given"
+    sized: bool = False
+    cuts_text: bool = False
+    pages: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Options of the engine, all of them resolved: no "auto", no None. A budget of 0 is none."""
+
+    method: str
+    traits: Traits = Traits()
+    wrap: bool = True
+    unit: str = "tokens"
+    size: int = 0
+    separators: tuple[str, ...] = ()
+    threshold: str = "percentile"
+    threshold_value: float = 0.0
+    window: int = 1
+    summary: str = "extractive"
+    k: float = 0.0
+    max_tokens: int = 0
+    min_tokens: int = 0
+    overlap: int = 0
+    chunk_vectors: bool = False
+    sentence_vectors: bool = False
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether sentence vectors must be computed or given."""
+        return "vectors" in self.traits.needs or self.chunk_vectors or self.sentence_vectors
+
+    @property
+    def needs_tokens(self) -> bool:
+        """Whether tokens must be counted: for the method, a budget, or to weigh the sentences of a chunk's vector."""
+        by_tokens = self.unit == "tokens" if self.traits.sized else "tokens" in self.traits.needs
+        overlap = self.overlap and (not self.traits.sized or self.unit == "tokens")
+        return bool(by_tokens or self.max_tokens or self.min_tokens or overlap or self.chunk_vectors)
+
+    def with_(self, **changes: Any) -> Plan:
+        """A copy with some fields changed."""
+        return replace(self, **changes)

@@ -1,0 +1,78 @@
+"""Values of all documents laid end to end, with offsets of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+
+class Ragged(NamedTuple):
+    """``values[offsets[i] : offsets[i + 1]]`` are those of document i, whatever else the arrays hold.
+
+    Attributes:
+        values: one entry (or one row) a sentence, pair of sentences, cut, page or byte; C-contiguous.
+        offsets: int64[k + 1], never falling. Two things never share one, so that each may be a slice of more.
+
+    Example:
+        >>> ragged = Ragged.of([[1, 2], [], [3]], np.int64)
+        >>> ragged.documents, ragged.part(0).tolist(), ragged.rows(1, 3).part(1).tolist()
+        (3, [1, 2], [3])
+    """
+
+    values: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parts: Sequence[Any], dtype: Any) -> Ragged:
+        """One array or list a document, joined."""
+        arrays = [np.asarray(part, dtype) for part in parts]
+        values = np.concatenate(arrays) if arrays else np.empty(0, dtype)
+        return cls(np.ascontiguousarray(values), offsets_of([len(array) for array in arrays]))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Ragged], dtype: Any) -> Ragged:
+        """Documents of several, one after the other."""
+        values = [part.flat() for part in parts]
+        counts = [part.counts for part in parts]
+        return cls(
+            np.concatenate([np.empty(0, dtype), *values]).astype(dtype, copy=False),
+            offsets_of(np.concatenate([np.empty(0, np.int64), *counts])),
+        )
+
+    @property
+    def documents(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """int64[k]: how many values each document has."""
+        return np.diff(self.offsets)
+
+    def part(self, document: int) -> npt.NDArray[Any]:
+        """The values of one document."""
+        return self.values[self.offsets[document] : self.offsets[document + 1]]
+
+    def rows(self, begin: int, end: int) -> Ragged:
+        """The same values with the offsets of documents [begin, end) alone; nothing is copied."""
+        return Ragged(self.values, self.offsets[begin : end + 1])
+
+    def flat(self) -> npt.NDArray[Any]:
+        """The values of all its documents and no others."""
+        return self.values[self.offsets[0] : self.offsets[-1]]
+
+    def like(self, values: npt.NDArray[Any]) -> Ragged:
+        """Other values, one for each of :meth:`flat`."""
+        return Ragged(values, self.offsets - self.offsets[0])
+
+
+def offsets_of(counts: Any) -> npt.NDArray[np.int64]:
+    """int64[k + 1] of k counts."""
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets

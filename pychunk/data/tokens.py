@@ -1,0 +1,23 @@
+"""Token ids of sentences laid end to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Tokens(NamedTuple):
+    """Those of n sentences.
+
+    Attributes:
+        ids: int32[t].
+        offsets: int64[n + 1]; sentence i has ``ids[offsets[i] : offsets[i + 1]]``.
+        counts: int64[n], what budgets count: a word of over 100 characters, which is one id, for every 4 of them.
+    """
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]

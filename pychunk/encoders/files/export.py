@@ -1,0 +1,155 @@
+"""Any Hugging Face encoder, cross-encoder or next-sentence model to a model directory of pychunk."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import convert, huggingface, model_dir
+from .bert_graph import PRECISIONS
+
+if TYPE_CHECKING:
+    import onnx
+
+#: Files of a repository that are fetched: configuration, tokenizer, safetensors. Never pickles, never code.
+PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model", "*/config.json"]
+#: Weights smaller than this stay in float32 with ``int8``: norms and biases, 1 % of a model.
+LARGE = 1 << 14
+
+
+def export(
+    model: str | Path,
+    out: str | Path,
+    *,
+    precision: str = "fp32",
+    name: str | None = None,
+    revision: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> model_dir.ModelFacts:
+    """Writes a model directory that ``encoder=`` takes; it appears whole or not at all.
+
+    BERTs (MiniLM, bge, e5, gte, ms-marco cross-encoders, next-sentence heads) need no torch: their graph is written
+    from the weights. Other architectures are traced by torch (extra ``export``).
+
+    Args:
+        model: a directory, or the name of a repository on the Hugging Face hub.
+        out: the directory to write; new, empty, or with an exported model to replace.
+        precision: ``fp32``; ``fp16``; or ``int8``, 8-bit storage with float32 arithmetic.
+        name: what the model is called in metadata; default: the last part of ``model``.
+        revision: of the repository; default: its main branch.
+
+    Raises:
+        ValueError: no such model, or one that pychunk cannot run; the message says why.
+        OSError: the hub cannot be reached.
+    """
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}")
+    folder = Path(model)
+    if not folder.is_dir():
+        folder = _download(str(model), revision, say)
+    source = huggingface.read(folder)
+    name = name or Path(model).name
+    origin = "" if Path(model).is_dir() else f"{model}@{revision or 'main'}"
+    if source.is_bert and (folder / "model.safetensors").is_file():
+        say("writing the graph from the weights")
+        return convert.convert(folder, Path(out), name, precision=precision, source=origin)
+    say(f"tracing a model of type {source.config.get('model_type')!r} with torch")
+    graph = _trace(source)
+    with model_dir.whole_or_nothing(Path(out)) as aside:
+        (aside / "model.onnx").write_bytes(_stored(graph, precision).SerializeToString())
+        return convert.finish(aside, source, name, precision=precision, source=origin)
+
+
+def _download(name: str, revision: str | None, say: Callable[[str], None]) -> Path:
+    if name.startswith((".", "/", "~")):
+        raise ValueError(f"{name}: no such directory")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise ImportError('getting models needs: pip install "pychunk-native[onnx]"') from error
+    say(f"getting {name} from the Hugging Face hub")
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
+    except Exception as error:  # requests', httpx's and the hub's own errors share no better base
+        reason = str(error).strip().splitlines()[0][:200]
+        raise OSError(f"{name} is no directory and cannot be got from the Hugging Face hub: {reason}") from error
+
+
+def _trace(source: huggingface.Source) -> onnx.ModelProto:
+    try:
+        import onnx
+        import torch
+        import transformers
+    except ImportError as error:
+        raise ImportError('exporting this model needs: pip install "pychunk-native[export]"') from error
+    kinds = {"vectors": "AutoModel", "pairs": "AutoModelForNextSentencePrediction"}
+    loader = getattr(transformers, kinds.get(source.task, "AutoModelForSequenceClassification"))
+    loaded = loader.from_pretrained(
+        source.path, use_safetensors=True, trust_remote_code=False, attn_implementation="eager", dtype=torch.float32
+    ).eval()
+    if source.task == "vectors" and getattr(loaded, "pooler", None) is not None:
+        loaded.pooler = None
+    names = ["input_ids", "attention_mask"]
+    if int(source.config.get("type_vocab_size") or 0) > 1:
+        names.append("token_type_ids")
+    output = "last_hidden_state" if source.task == "vectors" else "logits"
+
+    def forward(_: Any, ids: Any, mask: Any, types: Any = None) -> Any:
+        given = {} if types is None else {"token_type_ids": types}
+        return loaded(input_ids=ids, attention_mask=mask, return_dict=True, **given)[output]
+
+    traced_module = type("Traced", (torch.nn.Module,), {"forward": forward})()
+    traced_module.add_module("model", loaded)
+    # Two rows of seven tokens, one padded: what is traced must hold for any other shape.
+    ids = torch.full((2, 7), 5, dtype=torch.int64)
+    mask = torch.ones_like(ids)
+    mask[1, 4:] = 0
+    rows = {0: "batch", 1: "length"}
+    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        # The older exporter, and its warnings of being so: the graphs of the newer one do not fuse.
+        warnings.simplefilter("ignore")
+        file = Path(folder) / "model.onnx"
+        torch.onnx.export(
+            traced_module,
+            (ids, mask, torch.zeros_like(ids))[: len(names)],
+            file,
+            input_names=names,
+            output_names=[output],
+            dynamic_axes={**dict.fromkeys(names, rows), output: rows if source.task == "vectors" else {0: "batch"}},
+            opset_version=17,
+            dynamo=False,
+        )
+        traced: onnx.ModelProto = onnx.load(file)
+    return traced
+
+
+def _stored(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
+    """The graph with its weights as `precision` says."""
+    if precision == "fp32":
+        return graph
+    if precision == "fp16":
+        from onnxruntime.transformers.float16 import convert_float_to_float16
+
+        half: onnx.ModelProto = convert_float_to_float16(graph, keep_io_types=True)
+        return half
+    from onnx import helper, numpy_helper
+
+    restored = []
+    for weight in list(graph.graph.initializer):
+        values = numpy_helper.to_array(weight)
+        if values.dtype != np.float32 or values.ndim != 2 or values.size < LARGE:
+            continue
+        scale = np.maximum(np.abs(values).max(axis=0), 1e-12).astype(np.float32) / np.float32(127)
+        rounded = np.clip(np.rint(values / scale), -127, 127).astype(np.int8)
+        graph.graph.initializer.remove(weight)
+        parts = [f"{weight.name}.int8", f"{weight.name}.scale"]
+        graph.graph.initializer.extend(map(numpy_helper.from_array, (rounded, scale), parts))
+        restored.append(helper.make_node("DequantizeLinear", parts, [weight.name], axis=1))
+    for node in reversed(restored):
+        graph.graph.node.insert(0, node)
+    return graph

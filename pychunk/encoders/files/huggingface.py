@@ -1,0 +1,136 @@
+"""What a Hugging Face or sentence-transformers directory says of its model, read without loading the model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import tokens
+from .model_dir import ModelFacts
+
+#: Heads by the architecture's name, and what a model with one is for.
+PAIR_HEADS = ("ForNextSentencePrediction", "ForPreTraining")
+RELEVANCE_HEADS = ("ForSequenceClassification",)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A directory with a model's configuration, and what follows from it."""
+
+    path: Path
+    config: dict[str, Any]
+    task: str
+    tokenizer: Path
+    max_length: int
+    pooling: str = "mean"
+    normalize: bool = True
+
+    @property
+    def is_bert(self) -> bool:
+        return self.config.get("model_type") == "bert"
+
+    @property
+    def dim(self) -> int:
+        """Size of a hidden state, by the names that architectures give it."""
+        for key in ("hidden_size", "dim", "d_model", "n_embd"):
+            if isinstance(self.config.get(key), int):
+                return int(self.config[key])
+        raise ValueError(f"{self.path / 'config.json'} does not say how large a hidden state is (hidden_size)")
+
+    def facts(self, name: str, **others: Any) -> ModelFacts:
+        """Contents of ``pychunk.json``, but for what is known only once the files are written."""
+        around = template(self.tokenizer)
+        return ModelFacts(
+            name=name,
+            task=self.task,
+            model="model.onnx",
+            model_sha256="",
+            tokenizer=self.tokenizer.name,
+            tokenizer_sha256="",
+            max_length=self.max_length,
+            pooling=self.pooling,
+            normalize=self.normalize,
+            dim=self.dim,
+            **around,
+            **others,
+        )
+
+
+def read(path: Path) -> Source:
+    """Reads the configuration files of a model's directory.
+
+    Raises:
+        ValueError: a file that is needed is missing, or asks for what pychunk does not compute.
+    """
+    file = path / "config.json"
+    if not file.is_file():
+        raise ValueError(f"{path} holds no model: config.json is missing")
+    config = _json(file)
+    architecture = (config.get("architectures") or [""])[0]
+    task = "vectors"
+    if any(architecture.endswith(head) for head in PAIR_HEADS):
+        task = "pairs"
+    elif any(architecture.endswith(head) for head in RELEVANCE_HEADS):
+        task = "relevance"
+    tokenizer = next((path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).is_file()), None)
+    if tokenizer is None:
+        raise ValueError(f"{path} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
+    longest = _max_length(path, config)
+    if task == "vectors":
+        pooling, normalize = _pooling(path)
+        return Source(path, config, task, tokenizer, longest, pooling, normalize)
+    return Source(path, config, task, tokenizer, longest)
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from error
+
+
+def _max_length(path: Path, config: dict[str, Any]) -> int:
+    known = [512]
+    positions = int(config.get("max_position_embeddings", 512))
+    # RoBERTa and its kin number positions from the pad token's id + 1.
+    known.append(positions - 2 if config.get("model_type") in ("roberta", "xlm-roberta", "camembert") else positions)
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        if (path / name).is_file() and isinstance(_json(path / name).get(key), int):
+            known.append(_json(path / name)[key])
+    return min(known)
+
+
+def _pooling(path: Path) -> tuple[str, bool]:
+    """(pooling, normalise) of a sentence-transformers directory; of a bare encoder, the mean and unit length."""
+    if not (path / "modules.json").is_file():
+        return "mean", True
+    modules = [(str(module["type"]).rsplit(".", 1)[-1], str(module["path"])) for module in _json(path / "modules.json")]
+    for kind, _ in modules:
+        if kind not in ("Transformer", "Pooling", "Normalize"):
+            raise ValueError(f"{path}: pychunk does not compute the module {kind!r} of this model")
+    folder = next((place for kind, place in modules if kind == "Pooling"), "1_Pooling")
+    settings = _json(path / folder / "config.json")
+    chosen = [key for key, value in settings.items() if key.startswith("pooling_mode") and value is True]
+    known = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+    if "pooling_mode" in settings and not chosen:  # as newer versions write it
+        chosen = [
+            {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token"}.get(settings["pooling_mode"], "")
+        ]
+    if len(chosen) != 1 or chosen[0] not in known:
+        raise ValueError(f"{path}: pooling must be the mean or [CLS]; this model has {chosen or settings}")
+    return known[chosen[0]], any(kind == "Normalize" for kind, _ in modules)
+
+
+def template(tokenizer: Path) -> dict[str, Any]:
+    """What stands around sentences (``prefix``, ``middle``, ``suffix``, ``pad``) for a tokenizer's model."""
+    loaded = tokens.load(tokenizer)
+    if isinstance(loaded, tokens.WordPieceTokenizer):
+        number = {token: i for i, token in enumerate(loaded.vocabulary)}
+        missing = [token for token in ("[CLS]", "[SEP]", "[PAD]") if token not in number]
+        if missing:
+            raise ValueError(f"{tokenizer}: the vocabulary lacks {', '.join(missing)}")
+        cls, sep = (number["[CLS]"],), (number["[SEP]"],)
+        return {"prefix": cls, "middle": sep, "suffix": sep, "pad": number["[PAD]"]}
+    return loaded.template()

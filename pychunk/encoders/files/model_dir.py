@@ -1,0 +1,122 @@
+"""A directory that holds an exported model: its facts, checked against what lies there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...data.models import Template
+from ...plumbing.checksums import check
+from ...plumbing.durable import whole_folder
+from .facts import FORMAT, read_facts
+
+FACTS = "pychunk.json"
+
+#: What a model is for: ``vectors`` of sentences, ``pairs`` (does the second sentence follow the first), ``relevance``
+#: of a passage to a question.
+TASKS = ("vectors", "pairs", "relevance")
+POOLINGS = ("mean", "cls", "none")
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Contents of ``pychunk.json``; file names are relative to the directory."""
+
+    name: str
+    task: str
+    model: str
+    model_sha256: str
+    tokenizer: str
+    tokenizer_sha256: str
+    prefix: tuple[int, ...]
+    middle: tuple[int, ...]
+    suffix: tuple[int, ...]
+    pad: int
+    max_length: int
+    #: fp32, fp16, or int8 (8-bit storage, float32 arithmetic).
+    precision: str = "fp32"
+    #: vectors: how hidden states become one, and whether it is scaled to unit length.
+    pooling: str = "mean"
+    normalize: bool = True
+    dim: int = 0
+    #: pairs: which of the logits says "follows", and the threshold fitted on training articles.
+    positive: int = 0
+    threshold: float | None = None
+    source: str = ""
+    licence: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def template(self) -> Template:
+        return Template(self.prefix, self.middle, self.suffix, self.pad, self.max_length)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and its exact weights; vectors of equal fingerprint can be compared."""
+        return f"{self.name}:{self.model_sha256[:16]}"
+
+
+def read(path: Path, task: str | None = None) -> ModelFacts:
+    """Facts of the model in a directory, after its files were compared with their checksums.
+
+    Raises:
+        ValueError: no model there, one of another task or of a newer format, or a missing or damaged file; the message
+            says which and what to do.
+    """
+    file = path / FACTS
+    if not file.is_file():
+        raise ValueError(
+            f"no model in {path}: {FACTS} is missing; `pychunk export MODEL -o {path}` makes one, "
+            "`pychunk model get minilm` fetches MiniLM"
+        )
+    data = read_facts(file, "export the model again")
+    try:
+        for name in ("prefix", "middle", "suffix"):
+            data[name] = tuple(data[name])
+        facts = ModelFacts(**data)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{file} is damaged ({error}); export the model again") from error
+    for name, choices in (("task", TASKS), ("pooling", POOLINGS)):
+        if getattr(facts, name) not in choices:
+            raise ValueError(f"{file}: {name} must be one of {', '.join(choices)}; got {getattr(facts, name)!r}")
+    if task is not None and facts.task != task:
+        raise ValueError(f"{path} holds a model for {facts.task}; one for {task} is needed here")
+    for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
+        check(path / name, expected, "get or export the model again, or install pychunk again where it came with it")
+    return facts
+
+
+def write_facts(path: Path, facts: ModelFacts) -> None:
+    """Write ``pychunk.json``."""
+    text = json.dumps({"format": FORMAT, **vars(facts)}, indent=2)
+    (path / FACTS).write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def whole_or_nothing(path: Path) -> Iterator[Path]:
+    """A new directory beside ``path`` that takes its place in one step at the end: a killed process leaves none.
+
+    What was at ``path`` is replaced only if it holds a model, or nothing.
+    """
+    if path.exists() and any(path.iterdir()) and not (path / FACTS).is_file():
+        raise ValueError(f"{path} holds something else; name an empty or new directory")
+    with whole_folder(path) as aside:
+        yield aside
+
+
+def cache_home() -> Path:
+    """Where models are kept for this user: ``PYCHUNK_CACHE``, else ``pychunk`` in the user's cache."""
+    own = os.environ.get("PYCHUNK_CACHE")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pychunk"
+
+
+def cached(name: str) -> Path:
+    """Directory of a model in the user's cache, whether it is there or not."""
+    return cache_home() / "models" / name

@@ -1,0 +1,97 @@
+"""Runs a transformer over rows of tokens: batches of equal length, as many at a time as there are threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import _native
+from .sessions import IDS, MASK, TYPES, Session
+
+if TYPE_CHECKING:
+    from ..._core import ModelRows
+
+I64 = npt.NDArray[np.int64]
+
+#: Tokens of a batch: enough to keep a core at its matrix rate, few enough that states stay in its cache.
+BATCH_TOKENS = 2048
+#: A batch smaller than this takes rows of other lengths, too: weights are read once a call, whatever it holds.
+LEAST_TOKENS = 256
+
+#: Takes the model's output of a batch, the numbers of its rows, and the lengths of all rows in tokens.
+Sink = Callable[[npt.NDArray[Any], I64, I64], None]
+Report = Callable[[int, int], None]
+
+
+def run_batches(
+    session: Session,
+    rows: ModelRows,
+    sink: Sink,
+    *,
+    threads: int,
+    batch_tokens: int = BATCH_TOKENS,
+    report: Report | None = None,
+) -> None:
+    """Calls ``sink`` with the model's output of every batch.
+
+    Each thread runs whole batches by itself: two calls on one thread each finish sooner than two threads in one call,
+    and a row's result does not depend on either. Threads are not pinned to cores: 213 against 214 sentences/s, and
+    services that pin alike share one core. ``report(done, total)`` counts tokens; an exception in a thread, or an
+    interrupt, ends the others after the batch they are at.
+    """
+    lengths = rows.lengths()
+    total = int(lengths.sum())
+    if total == 0:
+        return
+    # A small call is cut finer, so that every thread has something to do.
+    budget = max(1, min(batch_tokens, -(-total // threads)))
+    order, borders = _native.plan_batches(lengths, budget=budget, least=min(LEAST_TOKENS, budget))
+    batches = iter(range(len(borders) - 1))
+    lock, stopped = threading.Lock(), threading.Event()
+    done = 0
+
+    def work() -> None:
+        nonlocal done
+        while not stopped.is_set():
+            with lock:
+                batch = next(batches, None)
+            if batch is None:
+                return
+            chosen = order[borders[batch] : borders[batch + 1]]
+            sink(session.run(_tensors(session, rows, chosen, int(lengths[chosen[0]]))), chosen, lengths)
+            if report:
+                with lock:
+                    done += int(lengths[chosen].sum())
+                    report(done, total)
+
+    workers = min(threads, len(borders) - 1)
+    if workers <= 1:
+        work()
+        return
+    with ThreadPoolExecutor(workers, thread_name_prefix="pychunk-encode") as pool:
+        running = [pool.submit(work) for _ in range(workers)]
+        try:
+            for each in running:
+                each.result()
+        finally:
+            stopped.set()
+
+
+def _tensors(session: Session, rows: ModelRows, chosen: I64, width: int) -> dict[str, npt.NDArray[Any]]:
+    by_role = {each.role: (each.name, np.empty((len(chosen), width), each.dtype)) for each in session.inputs}
+    ids, mask, types = (by_role.get(role, (None, None))[1] for role in (IDS, MASK, TYPES))
+    assert ids is not None
+    if all(each is None or each.dtype == ids.dtype for each in (mask, types)):
+        rows.fill(chosen, width, ids, mask, types)
+    else:  # inputs of both widths of integers: filled at the ids' own, then copied
+        like = [None if each is None else np.empty_like(ids) for each in (mask, types)]
+        rows.fill(chosen, width, ids, *like)
+        for each, filled in zip((mask, types), like, strict=True):
+            if each is not None and filled is not None:
+                each[:] = filled
+    return dict(by_role.values())

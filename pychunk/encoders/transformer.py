@@ -1,0 +1,116 @@
+"""Sentence vectors from any exported transformer: tokenised natively, batched by length, pooled natively."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .. import _device, _native
+from .._arrow import flat_text
+from .._device import Device
+from ..data.tokens import Tokens
+from .exported import I64, Exported
+from .files.model_dir import FACTS
+from .loaded import loaded
+from .running.placement import Placement
+
+if TYPE_CHECKING:
+    from .._cuda import Array
+
+F32 = npt.NDArray[np.float32]
+
+
+class OnnxEncoder(Exported):
+    """A model directory (``model.onnx``, a tokenizer, ``pychunk.json``) as an encoder of sentences.
+
+    Arguments and errors are those of :class:`exported.Exported`.
+
+    Example:
+        >>> encoder = OnnxEncoder("minilm/")  # doctest: +SKIP
+        >>> encoder.encode(["A sentence."]).shape  # doctest: +SKIP
+        (1, 384)
+    """
+
+    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime") -> None:
+        super().__init__(path, "vectors", runtime)
+        wanted = 2 if self.facts.pooling == "none" else 3
+        if self.session.rank != wanted:
+            raise ValueError(
+                f"{self.path / self.facts.model}: pooling {self.facts.pooling!r} needs an output of {wanted} "
+                f"dimensions; got {self.session.rank}"
+            )
+
+    @property
+    def dim(self) -> int:
+        return self.facts.dim
+
+    def encode(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
+        """Vectors float32[n, dim] of n texts, each cut to the model's longest input; see :meth:`encode_spans`."""
+        array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
+        return self.encode_spans(*flat_text(array.cast(pa.large_string())), **options)
+
+    def encode_spans(self, text: npt.NDArray[np.uint8], bounds: I64, **options: Any) -> F32:
+        """Vectors float32[n, dim] of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8.
+
+        Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
+        """
+        return self.encode_tokens(self.tokens_of(text, bounds, options.get("threads")), **options)
+
+    def encode_tokens(self, found: Tokens, **options: Any) -> F32:
+        """The same of sentences tokenised before."""
+        if self.placement.device is not None:
+            vectors = self.encode_tokens_on_device(found, **options)
+            return np.asarray(_device.to_host(vectors, self.placement.device), np.float32)
+        out = np.zeros((len(found.counts), self.dim), np.float32)
+        pooled, unit = self.facts.pooling == "none", self.facts.normalize
+
+        def pool(states: npt.NDArray[Any], chosen: I64, lengths: I64) -> None:
+            if pooled:
+                out[chosen] = states
+            else:
+                _native.pool(states, chosen, lengths, out, pooling=self.facts.pooling, unit=unit)
+
+        self.run(found, np.arange(len(out)), None, pool, **options)
+        return _native.normalized_rows(out)[0] if pooled and unit else out
+
+    def encode_tokens_on_device(self, found: Tokens, **options: Any) -> Array:
+        """Vectors float32[n, dim] of tokenised sentences, in the device's memory and stream; waits for nothing."""
+        device = self.placement.device
+        assert device is not None
+        out = _device.empty((len(found.counts), self.dim), np.float32, device)
+        self._encode_rows(found, np.arange(len(out)), out, **options)
+        return out
+
+    def encode_again(self, found: Tokens, rows: I64, vectors: Array, **options: Any) -> None:
+        """Puts the vectors of some sentences, computed in fp32, in the place of those from half precision."""
+        exact = self.placement.in_doubt
+        assert exact is not None
+        same = load(self.path, exact)
+        if same.facts != self.facts:
+            raise ValueError(f"{self.path} holds another model than when it was loaded: make the Segmenter again")
+        same._encode_rows(found, rows, vectors, **options)
+
+    def _encode_rows(self, found: Tokens, rows: I64, out: Array, **options: Any) -> None:
+        """Vectors of sentences ``rows`` to those rows of ``out``."""
+        pooled, unit = self.facts.pooling == "none", self.facts.normalize
+        pooling = "mean" if pooled else self.facts.pooling
+
+        def pool(states: Array, part: slice, chosen: Array, lengths: Array, lane: Device) -> None:
+            rows = part.stop - part.start
+            if pooled:  # one row a text: a single state each
+                states = _device.part(states, 0, (rows, 1, self.dim), lane)
+                lengths = _device.to_device(np.ones(rows, np.int32), lane)
+            _device.pool(states, lengths, out, lane, chosen=chosen, pooling=pooling, unit=unit)
+
+        self.run_on_device(found, rows, None, pool, destinations=rows, **options)
+
+
+def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> OnnxEncoder:
+    """The encoder in a directory, loaded once a placement."""
+    placement = Placement.of(runtime)
+    return loaded(path, FACTS, lambda: OnnxEncoder(path, runtime=placement), OnnxEncoder, placement)

@@ -1,0 +1,1 @@
+"""Which model computes what for the engine, on the CPU or a GPU: vectors, probabilities, scores."""

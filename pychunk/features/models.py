@@ -1,0 +1,236 @@
+"""What models compute outside the engine before it cuts: sentence vectors, probabilities of pairs, a method's cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data.columns import CUT_REASONS
+from ..data.cuts import Cuts
+from ..data.features import Features, neighbours
+from ..data.models import TokenTable
+from ..data.plan import Plan
+from ..data.ragged import Ragged
+from ..data.request import Request
+from ..data.tokens import Tokens
+from ..encoders.pairs import PairScorer
+from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
+from ..encoders.running.placement import Placement
+from ..encoders.static import load as load_static
+from ..encoders.tokens import WordPieceTokenizer
+from ..engine import Engine
+from ..methods.base import Method
+from ..methods.nsp import Nsp
+from .device import DeviceScorer, Prepared
+from .sentences import with_sentences, with_tokens
+
+#: Share of the request's work that is done, from 0 to 1.
+Report = Callable[[float], None]
+
+
+class Models:
+    """The models of a Segmenter: one that cuts (of vectors, or of pairs), one whose vectors the table holds.
+
+    What the engine computes in its own call, with a table of tokens, is left to it; so the static path has nothing to
+    do here.
+    """
+
+    def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: Placement) -> None:
+        self.method, self.placement = method, placement
+        self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.needs else None
+        self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
+        self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
+        #: The vectors of an encoder that cuts and fills the table are computed once.
+        self.one_encoder = self.table is self.cutter
+        self._cuts_by_vectors = "vectors" in method.needs
+        self._fills_table = plan.chunk_vectors or plan.sentence_vectors
+        self.words = self._words()
+        self._scorer: DeviceScorer | None = None
+        if placement.device is not None and method.is_native and method.has_kernel:
+            wanted = self._fills_table and self.one_encoder
+            self._scorer = DeviceScorer(plan, placement.device, self.cutter, wants_vectors=wanted)
+
+    @property
+    def in_use(self) -> list[VectorEncoder | PairEncoder]:
+        """The models that decide anything, or whose vectors are returned."""
+        vectors = [self.cutter] * self._cuts_by_vectors + [self.table] * self._fills_table
+        return [*([self.pairs] if self.pairs else []), *vectors]
+
+    @property
+    def use_transformer(self) -> bool:
+        """Whether a transformer runs, which takes a thousand times as long as the static encoder."""
+        return not all(model.in_engine for model in self.in_use)
+
+    @property
+    def use_static(self) -> bool:
+        """Whether vectors of the static encoder decide anything, or are returned."""
+        return any(model.in_engine for model in self.in_use)
+
+    def _words(self) -> TokenTable:
+        """What counts tokens: the tokenizer of the encoder that cuts; a static one is its own."""
+        model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
+        own = model.tokenizer
+        if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
+            # Where it makes the same tokens, the static encoder fills the table natively, too.
+            return self.cutter.tokenizer if own.equals(self.cutter.tokenizer) else own
+        return own
+
+    @property
+    def threshold(self) -> float | None:
+        """What was fitted on training articles and is stored with the pair encoder."""
+        return self.pairs.threshold if self.pairs else None
+
+    def metadata(self, own_vectors: bool) -> dict[str, str]:
+        """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
+        vectors = "given" if own_vectors else self.cutter.fingerprint
+        counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
+        found = {"encoder": self.pairs.fingerprint if self.pairs else vectors, "tokenizer": counts.tokenizer_name}
+        if self._fills_table:
+            found["vector_encoder"] = vectors if self.one_encoder else self.table.fingerprint
+        running = [model for model in self.in_use if not model.in_engine]
+        if running:
+            found["runtime"], found["precision"] = running[0].running
+        if self.placement.device is not None:
+            found["device"] = self.placement.device.name
+        return found
+
+    def prepare(self, request: Request, engine: Engine) -> Request | Prepared:
+        """What threads of the CPU do for :meth:`complete` while a GPU is busy with the request before."""
+        if self._scorer is None:
+            return request
+        return self._scorer.prepare(self._with_models(request), engine)
+
+    def complete(self, given: Request | Prepared, engine: Engine, report: Report | None = None) -> Request:
+        """The request with all vectors, scores, probabilities and cuts that are computed outside the engine."""
+        if isinstance(given, Prepared):
+            return self._scored(given, engine, report)
+        request = self._with_models(given)
+        own = request.features.vectors is not None
+        natively = self.method.is_native or request.cuts is not None
+        pairs = self.pairs is not None and not self.pairs.in_engine
+        cuts = self._cuts_by_vectors and not own and not (self.cutter.in_engine and natively)
+        in_call = self.table.in_engine and self.table.tokenizer is self.words  # the engine has its table
+        fills = self._fills_table and (not self.one_encoder or not (own or in_call))
+        again = fills and not (cuts and self.one_encoder)
+        if not (cuts or fills or pairs) and natively:
+            return request
+        work = _Work(with_sentences(request, engine), engine, self.words, Steps(sum([pairs, cuts, again]), report))
+        if pairs or (not natively and self.pairs is not None):
+            work.add_pair_scores(self.pairs)
+        if cuts:
+            work.add_vectors("vectors", self.cutter)
+        if again:
+            own_table = self.one_encoder and not self.table.in_engine
+            work.add_vectors("vectors" if own_table else "table_vectors", self.table)
+        if not natively and "tokens" in self.method.needs:
+            work.count_tokens()
+        return work.request if natively else with_cuts(work.request, self.method)
+
+    def _scored(self, prepared: Prepared, engine: Engine, report: Report | None) -> Request:
+        """As a GPU scores it; with the vectors of another encoder for the table, if they are wanted."""
+        assert self._scorer is not None
+        again = self._fills_table and not self.one_encoder
+        steps = Steps(2 if again else 1, report)
+        request = self._scorer.score(prepared, engine, steps.next())
+        if again:
+            work = _Work(request, engine, self.words, steps)
+            work.add_vectors("table_vectors", self.table)
+            request = work.request
+        return request
+
+    def _with_models(self, request: Request) -> Request:
+        """With what the engine itself reads: the counter of tokens, the table of the static encoder, the pair head."""
+        own = request.features.vectors is not None
+        # A transformer's tokenizer has no table; and given vectors are not the table's.
+        table = self.words.table if self.words.table.size and not own else None
+        request = request.with_(tokenizer=self.words, table=table)
+        if self.pairs is None or not self.pairs.in_engine:
+            return request
+        if own:
+            raise ValueError("method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors=")
+        return request.with_(pair_head=self.pairs)
+
+
+class _Work:
+    """A request with sentences, to which models add what they make; each tokenizer reads the text once."""
+
+    def __init__(self, request: Request, engine: Engine, words: TokenTable, steps: Steps) -> None:
+        self.request, self._engine, self._words, self._steps = request, engine, words, steps
+        self._tokens: dict[int, Tokens] = {}
+
+    @property
+    def _features(self) -> Features:
+        return self.request.features
+
+    def _tokens_of(self, model: VectorEncoder | PairScorer) -> Tokens:
+        found = self._tokens.get(id(model.tokenizer))
+        if found is None:
+            features, threads = self._features, self.request.threads
+            found = model.tokens_of(features.text, features.bounds, threads)
+            self._tokens[id(model.tokenizer)] = found
+            if model.tokenizer is self._words:
+                self.request = with_tokens(self.request, found)
+        return found
+
+    def count_tokens(self) -> None:
+        if self._features.token_counts is None:
+            features, threads = self._features, self.request.threads
+            self.request = with_tokens(self.request, self._words.tokens_of(features.text, features.bounds, threads))
+
+    def add_pair_scores(self, scorer: PairEncoder | None) -> None:
+        """Probabilities of all neighbours."""
+        assert scorer is not None
+        if scorer.in_engine:
+            decided = self._engine.cuts(self.request.with_(plan=Nsp(threshold=0.5).plan(Plan("nsp"))))
+            self.request = self.request.with_(pair_scores=decided.score)
+            return
+        first, offsets = neighbours(self._features.doc_offsets)
+        found = scorer.of_tokens(
+            self._tokens_of(scorer), first, first + 1, threads=self.request.threads, report=self._steps.next()
+        )
+        self.request = self.request.with_(pair_scores=Ragged(found, offsets))
+
+    def add_vectors(self, part: str, encoder: VectorEncoder) -> None:
+        """Vectors of all sentences by an encoder, as a part of the features, and of given summaries beside them."""
+        features, threads, report = self._features, self.request.threads, self._steps.next()
+        if encoder.in_engine:
+            found = self._engine.encode_static(features.text, features.bounds, encoder, threads=threads)
+        else:
+            found = encoder.encode_tokens(self._tokens_of(encoder), threads=threads, report=report)
+        if part == "vectors" and isinstance(features.summaries, Ragged):
+            text, offsets = features.summaries
+            if encoder.in_engine:
+                given = self._engine.encode_static(text, offsets, encoder, threads=threads)
+            else:
+                given = encoder.encode_spans(text, offsets, threads=threads)
+            self.request = self.request.with_(summaries=given)
+        self.request = self.request.with_(**{part: Ragged(found, features.doc_offsets)})
+
+
+def with_cuts(request: Request, method: Method) -> Request:
+    """With what a method in Python decides, checked."""
+    cuts = method.cuts(request.features)
+    if not isinstance(cuts, Cuts):
+        raise TypeError(f"{type(method).__name__}.cuts() must return Cuts; got {type(cuts).__name__}")
+    cuts.check(request.features.doc_offsets, request.first_row)
+    if cuts.reason is None:
+        cuts = replace(cuts, reason=np.full(len(cuts.first), CUT_REASONS.index(method.reason), np.int8))
+    return request.with_(cuts=cuts)
+
+
+class Steps:
+    """Progress over several passes of a model, each an equal share."""
+
+    def __init__(self, count: int, report: Report | None) -> None:
+        self.count, self.report, self.begun = max(1, count), report, -1
+
+    def next(self) -> Callable[[int, int], None] | None:
+        """The report of the next pass, of (tokens done, tokens in all)."""
+        self.begun += 1
+        report, before, count = self.report, self.begun, self.count
+        if report is None:
+            return None
+        return lambda done, total: report((before + done / max(1, total)) / count)

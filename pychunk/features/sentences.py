@@ -1,0 +1,23 @@
+"""A request's sentences and their tokens, made once for all that look at them from outside the engine."""
+
+from __future__ import annotations
+
+from ..data.ragged import Ragged
+from ..data.request import Request
+from ..data.tokens import Tokens
+from ..engine import Engine
+
+
+def with_sentences(request: Request, engine: Engine) -> Request:
+    """With sentences as the engine splits them, unless they are there with their flags."""
+    if request.features.sentences is not None and request.features.flags is not None:
+        return request
+    sentences, flags = engine.split(request.only_sentences())
+    return request.with_(sentences=sentences, flags=flags)
+
+
+def with_tokens(request: Request, tokens: Tokens) -> Request:
+    """With what the request's own tokenizer made of its sentences."""
+    counts = Ragged(tokens.counts, request.features.doc_offsets)
+    ids = Ragged(tokens.ids, tokens.offsets) if request.table is not None else None
+    return request.with_(token_counts=counts, token_ids=ids)

@@ -1,0 +1,1 @@
+"""What the caller knows already of each document: spans and vectors of sentences, page starts, summaries."""

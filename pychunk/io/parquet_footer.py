@@ -1,0 +1,190 @@
+"""Where the columns of a Parquet file begin, and how large their first pages are, without Arrow.
+
+On a footer whose facts about a column do not go together Arrow's readers raise, but what its Python module asks of the
+same column (``RowGroupMetaData.column``) ends the process. So that is not asked; footers and the heads of pages are
+Thrift in its compact encoding, and a few numbers of them are all that is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+# Types of Thrift's compact encoding.
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
+#: Levels of what is skipped; Parquet's own structures have five.
+_DEPTH = 64
+#: Parquet's number of a physical type and of a kind of page.
+_BYTE_ARRAY, _DICTIONARY_PAGE = 6, 2
+#: Of a page's head; what is asked for comes first.
+_HEAD_BYTES = 32
+
+
+class Column(NamedTuple):
+    """A column of one row group: its name, whether its values are bytes, and where its first page begins."""
+
+    name: str
+    is_bytes: bool
+    begin: int
+
+
+class Page(NamedTuple):
+    """A page as its head says: whether it is a dictionary, its bytes unpacked, and as they are stored."""
+
+    is_dictionary: bool
+    plain: int
+    stored: int
+
+
+def columns(file: Any) -> list[list[Column]]:
+    """The columns of each row group of an open file.
+
+    Raises:
+        ValueError: there is no footer, or it is damaged.
+    """
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 8))
+    tail = file.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != b"PAR1" or length > end - 8:
+        raise ValueError("there is no footer")
+    file.seek(end - 8 - length)
+    found: list[list[Column]] = []
+    footer = _Compact(file.read(length))
+    for number, kind in footer.fields():
+        if (number, kind) == (4, _LIST):
+            found = [_row_group(footer) for _ in footer.items()]
+        else:
+            footer.skip(kind)
+    return found
+
+
+def first_page(file: Any, column: Column) -> Page:
+    """The page that a column begins with; of no size where none can be read: Arrow will say so, if it is wanted."""
+    facts = {}
+    try:
+        file.seek(column.begin)
+        head = _Compact(file.read(_HEAD_BYTES))
+        for number, kind in head.fields():  # 1: kind of page, 2: bytes unpacked, 3: bytes stored
+            if number in (1, 2, 3) and kind == _I32:
+                facts[number] = head.integer()
+            else:
+                head.skip(kind)
+            if len(facts) == 3:
+                return Page(facts[1] == _DICTIONARY_PAGE, facts[2], facts[3])
+    except (ValueError, OSError, OverflowError):
+        pass
+    return Page(False, 0, 0)
+
+
+def _row_group(footer: _Compact) -> list[Column]:
+    found: list[Column] = []
+    for number, kind in footer.fields():
+        if (number, kind) == (1, _LIST):
+            found = [_column(footer) for _ in footer.items()]
+        else:
+            footer.skip(kind)
+    return found
+
+
+def _column(footer: _Compact) -> Column:
+    facts: dict[int, int] = {}
+    path: list[str] = []
+    for number, kind in footer.fields():
+        if (number, kind) != (3, _STRUCT):
+            footer.skip(kind)
+            continue
+        for inner, inner_kind in footer.fields():  # 1: type, 3: path, 9: where data pages begin, 11: the dictionary
+            if inner in (1, 9, 11) and inner_kind in (_I32, _I64):
+                facts[inner] = footer.integer()
+            elif (inner, inner_kind) == (3, _LIST):
+                path = [footer.text() for _ in footer.items()]
+            else:
+                footer.skip(inner_kind)
+    begin, dictionary = facts.get(9, 0), facts.get(11, 0)
+    begin = max(0, min(begin, dictionary) if dictionary > 0 else begin)
+    return Column(".".join(path), facts.get(1) == _BYTE_ARRAY, begin)
+
+
+class _Compact:
+    """Reads values of Thrift's compact encoding one after the other; ValueError where they end too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """Number and type of each field of a struct; its value is to be read, or skipped, before the next."""
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self.integer()
+            yield number, head & 15
+
+    def items(self) -> range:
+        """Of a list: one number for each item that is to be read."""
+        return range(self._list()[0])
+
+    def text(self) -> str:
+        size = self._varint()
+        self._move(size)
+        return self._data[self._at - size : self._at].decode(errors="replace")
+
+    def integer(self) -> int:
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)
+
+    def skip(self, kind: int, depth: int = 0) -> None:
+        if depth > _DEPTH:
+            raise ValueError("structures are nested too deep")
+        if kind in (_I16, _I32, _I64):
+            self._varint()
+        elif kind == _BINARY:
+            self._move(self._varint())
+        elif kind in (_LIST, _SET):
+            count, item = self._list()
+            for _ in range(count):
+                self._skip_item(item, depth)
+        elif kind == _STRUCT:
+            for _, inner in self.fields():
+                self.skip(inner, depth + 1)
+        elif kind == _MAP:
+            if count := self._varint():
+                kinds = self._byte()
+                for _ in range(count):
+                    self._skip_item(kinds >> 4, depth)
+                    self._skip_item(kinds & 15, depth)
+        elif kind in (_TRUE, _FALSE):
+            pass
+        elif kind in (_BYTE, _DOUBLE, _UUID):
+            self._move({_BYTE: 1, _DOUBLE: 8, _UUID: 16}[kind])
+        else:
+            raise ValueError(f"there is no type {kind}")
+
+    def _skip_item(self, kind: int, depth: int) -> None:
+        if kind in (_TRUE, _FALSE):  # of a field the type says all
+            self._byte()
+        else:
+            self.skip(kind, depth + 1)
+
+    def _list(self) -> tuple[int, int]:
+        head = self._byte()
+        return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) >= 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number has too many bytes")
+        return value | byte << shift
+
+    def _byte(self) -> int:
+        self._move(1)
+        return self._data[self._at - 1]
+
+    def _move(self, count: int) -> None:
+        """Past so many bytes: whatever takes none of those there are would be an item of a list that never ends."""
+        self._at += count
+        if self._at > len(self._data):
+            raise ValueError("it ends too early")

@@ -1,0 +1,1 @@
+"""Wikipedia: XML dumps, what WikiExtractor made of them, wikitext to plain text."""

@@ -1,0 +1,359 @@
+"""MediaWiki XML dumps to articles: pages are found by their tags, each is parsed by itself.
+
+A page's text cannot hold ``<``, so ``<page>`` and ``</page>`` are borders that need no parser; what lies between goes
+through expat, the XML parser of Python. One broken page is one dead letter. A document type, where entities could be
+declared, is an error inside a page and is not looked at outside.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from xml.parsers import expat
+
+import pyarrow as pa
+
+from ..bzip2 import Block
+from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from .wikitext import Cleaner
+
+#: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
+MAX_PAGE_BYTES = 64 << 20
+COLUMNS = (("title", pa.string()), ("ns", pa.int32()), ("redirect", pa.string()), ("timestamp", pa.string()))
+
+_BEGIN, _END = b"<page>", b"</page>"
+_NS = re.compile(rb"<ns>\s*(-?\d{1,9})\s*</ns>")
+_SITE_BEGIN, _SITE_END = b"<siteinfo", b"</siteinfo>"
+_FURNITURE = re.compile(rb"<\?xml\b[^<>]*>|</?mediawiki\b[^<>]*>")
+_WHOLE = re.compile(r"-?[0-9]{1,10}")
+_REDIRECT_TEXT = re.compile(r"\s*#redirect[\s:]*\[\[([^\]|#]*)", re.IGNORECASE)
+_HEAD_BYTES = 1 << 20
+#: Elements open at once; pages of dumps have 4.
+_DEPTH = 100
+#: What is read of a page, and of a dump's head, by path below the root.
+_PAGE = frozenset(
+    {("title",), ("ns",), ("id",), ("redirect",), *(("revision", x) for x in ("timestamp", "model", "text"))}
+)
+_NAMESPACE = ("namespaces", "namespace")
+
+#: Namespace names by number, as a tuple so that it can be a key.
+Namespaces = tuple[tuple[int, str], ...]
+
+
+class RawPage(NamedTuple):
+    """A page's XML, the place in the plain dump where it begins, and the dump's namespaces."""
+
+    file: str
+    data: bytes
+    offset: int
+    namespaces: Namespaces
+    bytes_read: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of XML."""
+        return len(self.data)
+
+
+class Wanted(NamedTuple):
+    """Which pages are kept: the numbers of their namespaces (empty: all), and whether redirects are."""
+
+    namespaces: frozenset[int] = frozenset({0})
+    redirects: bool = False
+
+
+def pages(
+    blocks: Iterable[Block], file: str, dead_letters: DeadLetters, wanted: Wanted, max_bytes: int = MAX_PAGE_BYTES
+) -> Iterator[RawPage]:
+    """The wanted pages of one dump, in order, not parsed yet."""
+    scan = _Scan(file, dead_letters, max_bytes)
+    for block in _as_utf8(blocks, file, dead_letters):
+        for page in scan.feed(block):
+            if _may_be_wanted(page.data, wanted):
+                yield page
+    scan.finish()
+
+
+def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Iterator[Block]:
+    """The blocks themselves, or in UTF-8 where the dump is in UTF-16, as Windows' tools write it."""
+    source = iter(blocks)
+    first = next(source, None)
+    if first is None:
+        return
+    source = itertools.chain([first], source)
+    encoding = utf_16(first.data)
+    if not encoding:
+        yield from source
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")  # a page with half a character is no XML
+    done = 0
+    for block in source:
+        if block.gap:
+            yield block
+            reason = "what follows is UTF-16, of which it is not known where a character begins"
+            dead_letters(DeadLetter(file, f"byte {done} of the UTF-16", reason))
+            return
+        done += len(block.data)
+        yield block._replace(data=decoder.decode(block.data).encode("utf-8", "surrogatepass"))
+
+
+def utf_16(head: bytes) -> str:
+    """The codec of bytes that begin with a byte order mark of UTF-16, or with "<" in it; "" for others."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-16-le" if head.startswith(b"<\0") else "utf-16-be" if head.startswith(b"\0<") else ""
+
+
+def _may_be_wanted(data: bytes, wanted: Wanted) -> bool:
+    """Whether a page's head does not speak against it; pages of old dumps have no ``ns`` and are looked at later."""
+    end = data.find(b"<revision")
+    end = len(data) if end < 0 else end
+    if not wanted.redirects and data.find(b"<redirect", 0, end) >= 0:
+        return False
+    match = _NS.search(data, 0, end) if wanted.namespaces else None
+    return match is None or int(match[1]) in wanted.namespaces
+
+
+class _Scan:
+    """Cuts a dump at its page tags."""
+
+    def __init__(self, file: str, dead_letters: DeadLetters, max_bytes: int) -> None:
+        self._file, self._dead_letters, self._max = file, dead_letters, max_bytes
+        self._held = bytearray()  # bytes not dealt with yet, from a page's begin if inside; what leaves is not moved
+        self._offset = 0  # of the first of them in the plain dump
+        self._searched = 0
+        self._inside = False
+        self._outside = bytearray()
+        self._outside_offset = 0
+        self._namespaces: Namespaces = ()
+        self._opened = self._closed = self._gap = False
+        self._lost = False  # the rest of a page that was told already may stand before the next one
+
+    def feed(self, block: Block) -> Iterator[RawPage]:
+        if block.gap:
+            self._lose("the page is cut off: what follows could not be decompressed")
+            self._gap = True
+            return
+        self._held += block.data
+        while True:
+            if not self._inside:
+                start = self._held.find(_BEGIN, self._searched)
+                if start < 0:
+                    self._pass(max(0, len(self._held) - len(_BEGIN) + 1))
+                    return
+                self._pass(start)
+                self._between()
+                self._inside, self._searched = True, len(_BEGIN)
+            end = self._held.find(_END, self._searched)
+            if end < 0:
+                self._searched = max(len(_BEGIN), len(self._held) - len(_END) + 1)
+                if len(self._held) > self._max:
+                    self._lose(f"the page is longer than {self._max:,} bytes")
+                    continue
+                return
+            again = self._held.rfind(_BEGIN, 1, end)
+            if again > 0:
+                self._letter(self._offset, "the page has no end before the next one begins", self._held)
+                self._drop(again)
+            end = end + len(_END) - max(0, again)
+            yield RawPage(self._file, bytes(self._held[:end]), self._offset, self._namespaces, block.bytes_read)
+            self._drop(end)
+            self._inside, self._searched = False, 0
+
+    def finish(self) -> None:
+        """Tell of what is open at the dump's end."""
+        if self._inside:
+            self._lose("the page has no end: the dump is cut off")
+            return
+        self._pass(len(self._held))
+        self._between()
+        if self._opened and not self._closed and not self._gap:
+            self._letter(self._offset, "the dump does not end with </mediawiki>: it is cut off", b"")
+
+    def _drop(self, count: int) -> None:
+        del self._held[:count]
+        self._offset += count
+
+    def _pass(self, count: int) -> None:
+        """Bytes outside pages."""
+        if not self._outside:
+            self._outside_offset = self._offset
+        self._outside += self._held[: min(count, max(0, _HEAD_BYTES - len(self._outside)))]
+        self._drop(count)
+        self._searched = 0
+
+    def _between(self) -> None:
+        """Looks at what stood before a page: white space, a dump's head or foot, or something that is lost."""
+        outside, self._outside = bytes(self._outside).strip(), bytearray()
+        lost, self._lost = self._lost, False
+        if not outside:
+            return
+        begin, end = outside.rfind(b"<mediawiki"), outside.rfind(b"</mediawiki>")
+        if begin >= 0 or end >= 0:
+            self._opened, self._closed = True, end > begin
+        rest = _FURNITURE.sub(b"", self._without_site(outside)).strip()
+        if rest and not lost:
+            self._letter(self._outside_offset, "bytes outside pages", rest)
+
+    def _without_site(self, outside: bytes) -> bytes:
+        """What stands beside siteinfo, which says the namespaces from here on."""
+        kept, position = [], 0
+        while (begin := outside.find(_SITE_BEGIN, position)) >= 0:
+            end = outside.find(_SITE_END, begin)
+            if end < 0:
+                break  # nor has any further on one
+            kept.append(outside[position:begin])
+            position = end + len(_SITE_END)
+            self._read_site(outside[begin:position])
+        return b"".join([*kept, outside[position:]])
+
+    def _read_site(self, data: bytes) -> None:
+        """The namespaces that can be read; those that cannot are told."""
+        names: list[tuple[int, str]] = []
+        try:
+            for attributes, name in Parsed(data).namespaces:
+                number = _number(attributes.get("key", ""))
+                if number is None:
+                    reason = f"siteinfo: the key of namespace {_short(name)} must be a whole number; got "
+                    reason += _short(attributes["key"]) if "key" in attributes else "none"
+                    self._letter(self._outside_offset, reason, data)
+                else:
+                    names.append((number, name))
+        except (expat.ExpatError, ValueError) as error:
+            self._letter(self._outside_offset, f"siteinfo cannot be read: {error}", data)
+        self._namespaces = tuple(names)
+
+    def _lose(self, reason: str) -> None:
+        if self._inside:
+            self._letter(self._offset, reason, self._held)
+        self._offset += len(self._held)
+        self._held, self._inside, self._searched = bytearray(), False, 0
+        self._lost = True
+
+    def _letter(self, offset: int, reason: str, data: bytes | bytearray) -> None:
+        self._dead_letters(DeadLetter(self._file, f"byte {offset} of the XML", reason, bytes(data[:EXCERPT_BYTES])))
+
+
+class Parsed:
+    """What is read of a page or of siteinfo: nothing is kept of other elements, however many there are.
+
+    ``texts`` are those of a page's elements by path below the root, of the last one of each; ``redirect`` is the target
+    that its element names, ``namespaces`` the attributes and text of each.
+
+    Raises:
+        expat.ExpatError: it is not well-formed.
+        ValueError: elements are nested beyond reason.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.texts: dict[tuple[str, ...], str] = {}
+        self.redirect: str | None = None
+        self.namespaces: list[tuple[dict[str, str], str]] = []
+        self._path: list[str] = []
+        self._kept: list[str] | None = None  # text of the innermost open element, if it is wanted
+        self._attributes: dict[str, str] = {}
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.buffer_size = 1 << 16
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.Parse(data, True)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._path.append(name)
+        if len(self._path) > _DEPTH:
+            raise ValueError(f"elements are nested more than {_DEPTH} deep")
+        path = tuple(self._path[1:])
+        wanted = path in _PAGE or path == _NAMESPACE
+        self._kept, self._attributes = ([], attributes) if wanted else (None, {})
+        if path == ("redirect",):
+            self.redirect = attributes.get("title")
+
+    def _end(self, _: str) -> None:
+        if self._kept is not None:
+            path, text = tuple(self._path[1:]), "".join(self._kept)
+            if path == _NAMESPACE:
+                self.namespaces.append((self._attributes, text))
+            else:
+                self.texts[path] = text
+        self._kept = None
+        self._path.pop()
+
+    def _text(self, text: str) -> None:
+        if self._kept is not None:
+            self._kept.append(text)
+
+
+def _number(text: str) -> int | None:
+    """A whole number that a column of 32 bits holds."""
+    if not _WHOLE.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
+        return None
+    return int(text)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "...")
+
+
+@lru_cache(maxsize=16)
+def _cleaner(namespaces: Namespaces) -> Cleaner:
+    return Cleaner(dict(namespaces))
+
+
+def rendered(found: Sequence[RawPage], wanted: Wanted) -> tuple[list[Document], list[DeadLetter]]:
+    """Pages parsed and cleaned; those that are broken as letters."""
+    documents: list[Document] = []
+    letters: list[DeadLetter] = []
+    for page in found:
+        try:
+            document = _document(page, wanted)
+        except expat.ExpatError as error:
+            letters.append(lost(page, f"the page is not well-formed XML: {error}"))
+            continue
+        except ValueError as error:
+            letters.append(lost(page, f"the page cannot be read: {error}"))
+            continue
+        except MemoryError:
+            letters.append(lost(page, f"the page of {page.size:,} bytes takes more memory than there is"))
+            continue
+        if document is not None:
+            documents.append(document)
+    return documents, letters
+
+
+def lost(page: RawPage, reason: str) -> DeadLetter:
+    """A page that cannot be read."""
+    return DeadLetter(page.file, f"byte {page.offset} of the XML", reason, page.data[:EXCERPT_BYTES])
+
+
+def _document(page: RawPage, wanted: Wanted) -> Document | None:
+    parsed = Parsed(page.data)
+    texts = parsed.texts
+    title, text = texts.get(("title",), ""), texts.get(("revision", "text"), "")
+    target = parsed.redirect
+    if ("ns",) in texts:
+        ns = _number(texts["ns",].strip())
+        if ns is None:
+            raise ValueError(f"<ns> must be a whole number of at most 32 bits; got {_short(texts['ns',])}")
+    else:  # exports before 2011 say neither the namespace nor what is a redirect
+        ns = _namespaces(page.namespaces).get(title.partition(":")[0], 0) if ":" in title else 0
+        match = _REDIRECT_TEXT.match(text)
+        target = target or (match[1].strip() if match else None)
+        if (wanted.namespaces and ns not in wanted.namespaces) or (target is not None and not wanted.redirects):
+            return None
+    if texts.get(("revision", "model"), "wikitext") == "wikitext":
+        if target is not None:
+            text = text.lstrip().removeprefix("#")  # not a list
+        text = _cleaner(page.namespaces)(text)
+    more = (title, ns, target, texts.get(("revision", "timestamp")))
+    return Document(texts.get(("id",), title), text, page.file, more, page.size, page.bytes_read)
+
+
+@lru_cache(maxsize=16)
+def _namespaces(namespaces: Namespaces) -> dict[str, int]:
+    return {name: number for number, name in namespaces if name}

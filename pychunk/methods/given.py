@@ -1,0 +1,14 @@
+"""Cut where the caller says."""
+
+from .base import Method
+
+
+class Given(Method):
+    """Chunks begin at the sentences that ``cuts=`` lists for each document: what was decided outside pychunk.
+
+    Sentences are those of :func:`pychunk.sentences`, or of ``sentence_spans=``. A budget, overlap and the table come
+    after, as with any method; without ``max_tokens`` there is no limit.
+    """
+
+    name = "given"
+    needs = frozenset({"cuts"})

@@ -1,0 +1,35 @@
+"""Python that is started in a checkout takes its source folder for the package, without what was built of it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+
+def add_build(package: str) -> None:
+    """Adds to the package's path the folder in ``build/`` where pip built its extension for this Python, if it did.
+
+    Raises:
+        ImportError: what it was built of has changed since then.
+    """
+    found = sys.modules[package]
+    root = Path(str(found.__file__)).parents[1]
+    if not (root / "pyproject.toml").is_file():
+        return
+    # Each install writes its manifest anew, also where nothing had to be compiled.
+    built = {
+        manifest.stat().st_mtime: manifest.parent
+        for suffix in EXTENSION_SUFFIXES
+        for manifest in root.glob("build/*/install_manifest.txt")
+        if (manifest.parent / f"_core{suffix}").is_file()
+    }
+    if not built:
+        return
+    for source in (root / "csrc").iterdir():
+        if source.suffix in (".cc", ".h", ".inc") and source.stat().st_mtime > max(built):
+            raise ImportError(
+                f"{source} is newer than what was built of it in {built[max(built)]}: install {root} again, or run "
+                "Python elsewhere"
+            )
+    found.__path__.append(str(built[max(built)]))

@@ -1,0 +1,180 @@
+"""An index on a disk that fails."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .injector import DISK
+from .work import Work
+
+#: Of each document its chunks: text and year.
+State = dict[str, list[tuple[str, int | None]]]
+
+
+class Indexing(Work):
+    """Adds, replacements and removals, with saves between."""
+
+    def __init__(self, folder: Path, options: dict[str, Any]) -> None:
+        super().__init__(folder, options)
+        self.path = folder / "x.idx"
+        self.script = [tuple(step) for step in options["script"]]
+        self.steps = sum(step[0] == "save" for step in self.script)
+
+    def prepare(self) -> None:
+        from pychunk.retrieval.index import Index
+
+        index = Index.create(self.path, kind=self.options["kind"], vectors=self.options["vectors"])
+        index.add(*self._batch(["a", "b", "c"], 0)[:1])
+        index.save()
+        index.close()
+
+    def _batch(self, names: list[str], version: int) -> tuple[Any, dict[str, Any], State]:
+        """(chunks, keywords, what they come to) of documents of some sentences each."""
+        import pychunk
+
+        texts = [
+            " ".join(f"Document {name} in version {version} has sentence {i}." for i in range(1 + (ord(name) % 4)))
+            for name in names
+        ]
+        chunks = pychunk.segment(
+            texts,
+            "sentence",
+            vectors="sentence" if self.options["vectors"] != "chunk" else "chunk",
+            ids=names,
+            threads=1,
+        )
+        years = [1900 + version + i for i in range(len(names))] if version % 2 else [None] * len(names)
+        keywords = {"metadata": {"year": years}} if version % 2 else {}
+        state: State = {}
+        for name, text in zip(chunks.table["id"].to_pylist(), chunks.table["text"].to_pylist(), strict=True):
+            state.setdefault(name, []).append((text, years[names.index(name)]))
+        return chunks, keywords, state
+
+    @functools.cached_property
+    def after(self) -> list[State]:
+        """The contents at first, and after each step."""
+        found = [self._batch(["a", "b", "c"], 0)[2]]
+        for number, step in enumerate(self.script, 1):
+            now = found[-1]
+            if step[0] == "add":
+                now = {**now, **self._batch(step[1], number)[2]}
+            if step[0] == "remove":
+                now = {name: rows for name, rows in now.items() if name not in step[1]}
+            found.append(now)
+        return found
+
+    @property
+    def same_bytes(self) -> bool:
+        """Not where an add and a remove cancel each other: on which side of their save a kill fell, nothing tells."""
+        saved = [0, *(number for number, step in enumerate(self.script, 1) if step[0] == "save")]
+        return not any(
+            self.after[a] == self.after[b] and any(step[0] in ("add", "remove") for step in self.script[a:b])
+            for a, b in zip(saved, saved[1:], strict=False)
+        )
+
+    @property
+    def states(self) -> list[State]:
+        """The contents at first, and after each save."""
+        saved = [number for number, step in enumerate(self.script, 1) if step[0] == "save"]
+        return [self.after[number] for number in [0, *saved]]
+
+    def _apply(self, index: Any, number: int, step: tuple[Any, ...]) -> None:
+        if step[0] == "add":
+            chunks, keywords, _ = self._batch(step[1], number)
+            index.add(chunks, **keywords)
+        elif step[0] == "remove":
+            index.remove(step[1])
+        elif step[0] == "search":
+            index.search("document", k=3)
+        else:
+            index.save()
+
+    def _from(self, state: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Steps after a state, numbered."""
+        saves = 0
+        for number, step in enumerate(self.script, 1):
+            if saves >= state:
+                yield number, step
+            saves += step[0] == "save"
+
+    def run(self, tell: Callable[[int], None], begun: int = 0) -> None:
+        from pychunk.retrieval.index import Index
+
+        index = Index.open(self.path)
+        for number, step in self._from(begun):
+            self._apply(index, number, step)
+            if step[0] == "save":
+                begun += 1
+                tell(begun)
+        index.save()  # where nothing is left to save, what a kill left is removed all the same
+        index.close()
+
+    def survive(self) -> None:
+        from pychunk.retrieval.index import Index
+
+        index, state = Index.open(self.path), 0
+        steps = list(self._from(0))
+        while steps:
+            number, step = steps[0]
+            try:
+                self._apply(index, number, step)
+            except (OSError, KeyboardInterrupt):
+                DISK.mend()
+                if step[0] == "save":
+                    state = self.check({state, state + 1})
+                else:
+                    self.check({state})
+                try:
+                    self._same(index, number)
+                    self._apply(index, number, step)
+                except ValueError as lost:
+                    if "is lost" not in str(lost):
+                        raise
+                    index.close(discard=True)
+                    index = Index.open(self.path)
+                    steps = list(self._from(state))
+                    continue
+                if step[0] == "save":
+                    state = self.check({self._saves(number)})
+            else:
+                state += step[0] == "save"
+            del steps[0]
+        DISK.mend()
+        index.close()
+        self.check({self.steps})
+
+    def _saves(self, number: int) -> int:
+        return sum(step[0] == "save" for step in self.script[:number])
+
+    def _same(self, index: Any, number: int) -> None:
+        """The index that a step failed on holds what it did before."""
+        wanted, found = self.after[number - 1], _state_of(index)
+        assert found == wanted, f"before step {number} there was {wanted}, now {found}"
+
+    def check(self, possible: set[int] | None) -> int:
+        from pychunk.retrieval.index import Index
+
+        index = Index.open(self.path, verify=True)
+        found = _state_of(index)
+        which = [i for i, state in enumerate(self.states) if state == found and (possible is None or i in possible)]
+        assert which, f"not one of the states {possible}: {found}"
+        return which[-1]  # of two that are equal, the save between changed nothing
+
+
+def _state_of(index: Any) -> State:
+    """Documents and their chunks, as the table and as searches tell them."""
+    table, removed = index.table, index._contents.removed
+    state: State = {}
+    for row, gone in zip(table.to_pylist(), removed, strict=True):
+        if not gone:
+            state.setdefault(row["id"], []).append((row["text"], row.get("year")))
+    count = len(index)
+    assert count == sum(map(len, state.values()))
+    for mode in ("dense", "sparse", "hybrid"):
+        hits = index.search("document", k=10_000, mode=mode)[0]
+        assert Counter(hit.id for hit in hits) == Counter({name: len(rows) for name, rows in state.items()}), mode
+    return state

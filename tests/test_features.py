@@ -1,0 +1,244 @@
+"""A call may begin and end anywhere between text and table: what is given from outside is what is made inside."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pychunk
+from pychunk import _native
+from pychunk._reference import engine as reference
+from pychunk._reference import scoring
+from pychunk._reference import vectors as linear
+from pychunk.data.cuts import Cuts
+from pychunk.data.features import PARAGRAPH_START, Features
+from pychunk.data.ragged import Ragged
+from pychunk.data.request import Request
+from pychunk.documents import TextBatch
+from pychunk.features.sentences import with_sentences, with_tokens
+from pychunk.given.given import Given
+from pychunk.methods import METHODS
+from pychunk.methods.base import Method
+
+WORDS = ["cats", "purr", "loudly", "the", "sun", "burns", "hydrogen", "water", "falls", "ż", "日本", "{}", "e\u0301"]
+ENGINES = [pytest.param(_native, id="native"), pytest.param(reference, id="reference")]
+PLANS: list[dict[str, Any]] = [
+    {"method": "sentence"},
+    {"method": "paragraph", "max_tokens": 12, "min_tokens": 4},
+    {"method": "page", "page_starts": True},
+    {"method": "fixed", "size": 12},
+    {"method": "fixed", "size": 7, "unit": "words", "vectors": "chunk"},
+    {"method": "semantic"},
+    {"method": "semantic", "window": 2, "max_tokens": 16, "overlap": 6},
+    {"method": "cluster", "max_tokens": 20, "vectors": "sentence"},
+    {"method": "pic"},
+    {"method": "pic", "k": 0.5, "max_tokens": 14, "min_tokens": 6, "vectors": "chunk"},
+    {"method": "pic", "summary": "lead", "max_tokens": None},
+    {"method": "nsp", "encoder": "static", "max_tokens": 18},
+]
+IDS = ["-".join(map(str, plan.values())) for plan in PLANS]
+
+
+def texts_of(count: int, seed: int = 3) -> list[str]:
+    drawn = np.random.default_rng(seed)
+    texts = []
+    for _ in range(count):
+        sentences = [
+            " ".join(drawn.choice(WORDS, drawn.integers(1, 9))).capitalize() + "." for _ in range(drawn.integers(0, 9))
+        ]
+        texts.append("".join(each + drawn.choice([" ", " ", "\n", "\n\n", " \f"]) for each in sentences))
+    return texts
+
+
+def requests_of(texts: list[str], plan: dict[str, Any]) -> tuple[pychunk.Segmenter, Request]:
+    options = {key: value for key, value in plan.items() if key != "page_starts"}
+    segmenter, batch = pychunk.Segmenter(**options), TextBatch.of(texts)
+    pages = [sorted({0, len(text) // 2}) for text in texts] if "page_starts" in plan else None
+    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), page_starts=pages)
+    ((request, _),) = segmenter._requests(batch, beside, 0)
+    return segmenter, segmenter.models.complete(request, _native)
+
+
+def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert found.keys() == expected.keys()
+    for name, column in expected.items():
+        if name not in ("tokens_met", "fallback_tokens"):
+            np.testing.assert_array_equal(found[name], column, err_msg=name)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=IDS)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("count", [1, 40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int) -> None:
+    if engine is reference and count == 2000:
+        count = 200  # some 10 ms a document
+    segmenter, request = requests_of(texts_of(count, 3 if count > 1 else 5), plan)
+    expected = engine.segment(request)
+    split = with_sentences(request, engine)
+    check_same(engine.segment(split), expected)
+    features, words = split.features, segmenter.models.words
+    tokens = words.tokens_of(features.text, features.bounds)
+    check_same(engine.segment(split.with_(token_counts=Ragged(tokens.counts, features.doc_offsets))), expected)
+    counted = with_tokens(split, tokens)
+    check_same(engine.segment(counted), expected)
+    vectors = engine.encode_static(features.text, features.bounds, words, threads=2)
+    check_same(engine.segment(counted.with_(vectors=Ragged(vectors, features.doc_offsets))), expected)
+    cuts = engine.cuts(request)
+    if not segmenter.method.sized:  # its size cuts sentences that are too long, too
+        check_same(engine.segment(counted.with_(cuts=cuts)), expected)
+    if cuts.pairs:
+        check_same(engine.segment(request.with_(pair_scores=cuts.score, pair_head=None)), expected)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=IDS)
+def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
+    if plan["method"] == "fixed":
+        plan = {**plan, "size": 60}  # no sentence is longer, and nothing is cut inside one
+    texts = texts_of(60)
+    pages = {"page_starts": [[0, len(text) // 2] if len(text) > 1 else [0] for text in texts]}
+    beside = pages if "page_starts" in plan else {}
+    options = {key: value for key, value in plan.items() if key != "page_starts"}
+    segmenter = pychunk.Segmenter(**options)
+    budget = {key: options.get(key, default) for key, default in (("min_tokens", 0), ("overlap", 0), ("vectors", None))}
+    budget["max_tokens"] = segmenter.plan.max_tokens or None
+    spans = [
+        [(each.start, each.end) for each in own] for own in pychunk.segment(texts, "sentence", **beside).by_document()
+    ]
+    expected = segmenter(texts, **beside).table
+    cuts = segmenter.cuts(texts, **beside)
+    found = pychunk.segment(texts, "given", cuts=cuts, sentence_spans=spans, **beside, **budget).table
+    for name in found.column_names:
+        if name != "tokens" or budget["max_tokens"]:
+            assert found[name].equals(expected[name]), name
+    lists = [cuts.part(row).tolist() for row in range(cuts.documents)]
+    plain = pychunk.segment(texts, "given", cuts=lists, sentence_spans=spans, max_tokens=None, **beside)
+    whole = pychunk.Segmenter(**{**options, "max_tokens": None, "min_tokens": 0, "overlap": 0})
+    if plan["method"] != "cluster":  # whose cuts hang on max_tokens
+        assert plain.texts == whole(texts, **beside).texts
+
+
+@pytest.mark.parametrize("method", ["pic", "semantic", "cluster"])
+def test_what_is_given_is_dealt_out_with_its_texts(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = texts_of(60)
+    drawn = np.random.default_rng(0)
+    vectors = drawn.normal(size=(sum(map(len, pychunk.sentences(texts))), 8)).astype(np.float32)
+    segmenter = pychunk.Segmenter(method, max_tokens=30, min_tokens=4)
+    cuts = segmenter.cuts(texts, sentence_vectors=vectors)
+    whole = segmenter(texts, sentence_vectors=vectors).table
+    monkeypatch.setattr("pychunk.segmenter.CALL_BYTES", 200)
+    assert segmenter(texts, sentence_vectors=vectors).table.equals(whole)
+    in_parts = segmenter.cuts(texts, sentence_vectors=vectors)
+    assert in_parts.first.tolist() == cuts.first.tolist()
+    budget = {"max_tokens": 30, "min_tokens": 4}
+    for made in (cuts, in_parts):
+        found = pychunk.segment(texts, "given", cuts=made, sentence_vectors=vectors, **budget).table
+        for name in found.column_names:
+            assert found[name].combine_chunks().equals(whole[name].combine_chunks()), name
+
+
+class SlowPic(Method):
+    """Native ``pic`` by the reference's arithmetic, from outside."""
+
+    name = "slow-pic"
+    needs = frozenset({"vectors"})
+    auto_max_tokens = 512
+    reason = "score"
+
+    def cuts(self, features: Features) -> Cuts:
+        first, kinds, scores = [], [], []
+        for row in range(features.documents):
+            vectors = features.given("vectors").part(row)
+            paragraphs = [bool(flag & PARAGRAPH_START) for flag in features.given("flags").part(row)]
+            if not len(vectors):
+                first.append([]), scores.append([])
+                continue
+            summary = linear.summary_vector("extractive", vectors, paragraphs, features.document(row))
+            own = np.array([linear.dot(vector, summary) for vector in vectors], np.float32)
+            labels = scoring.labels(own, 0.0)
+            begins = [i for i in range(len(own)) if i == 0 or labels[i] != labels[i - 1]]
+            first.append(begins), scores.append(own)
+            kinds += [int(labels[i]) for i in begins]
+        made = Cuts.of(first, score=scores)
+        return Cuts(made.first, made.offsets, np.array(kinds, np.int8), made.score)
+
+
+@pytest.mark.parametrize("vectors", [None, "chunk", "sentence"])
+def test_a_method_in_python_is_a_method(vectors: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = texts_of(50)
+    expected = pychunk.segment(texts, "pic", vectors=vectors, min_tokens=5)
+    assert pychunk.Segmenter(SlowPic(), vectors=vectors, min_tokens=5)(texts).table.equals(expected.table)
+    monkeypatch.setattr("pychunk.segmenter.CALL_BYTES", 200)
+    assert pychunk.Segmenter(SlowPic(), vectors=vectors, min_tokens=5)(texts).table.equals(expected.table)
+
+
+def test_what_a_method_in_python_returns_is_checked() -> None:
+    class Wrong(Method):
+        name = "wrong"
+
+        def __init__(self, found: Any) -> None:
+            self.found = found
+
+        def cuts(self, features: Features) -> Cuts:
+            return self.found
+
+    for found, error in (
+        ([[0]], "must return Cuts"),
+        (Cuts.of([[0], [0]]), "one list for each of 1 documents; got 2"),
+        (Cuts.of([[1]]), "must begin with 0, rise, and be less than its 2 sentences"),
+        (Cuts.of([[0, 2]]), "must begin with 0, rise"),
+        (Cuts.of([[]]), "must begin with 0, rise"),
+        (Cuts.of([[0]], score=[[1.0]]), "one a sentence"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=error):
+            pychunk.segment("One here. Two there.", Wrong(found))
+    with pytest.raises(ValueError, match="these features hold no vectors; name them in the method's `needs`"):
+        pychunk.segment("One.", type("Greedy", (Method,), {"name": "g", "cuts": lambda _, f: f.given("vectors")})())
+
+
+@pytest.mark.parametrize(
+    ("cuts", "error"),
+    [
+        (None, "method 'given' needs cuts="),
+        ([[0]], "one list for each of 2 documents; got 1"),
+        ([[0], [1]], "cuts of document 1 must begin with 0"),
+        ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, rise"),
+        ([[0, 9], [0]], "less than its 2 sentences"),
+        ([[0.5], [0]], "must be a list of whole numbers"),
+        ([[-1], [0]], "must be numbers of its sentences"),
+        ([[2**40], [0]], "must be numbers of its sentences"),
+    ],
+)
+def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        pychunk.segment(["One here. Two there.", "Three."], "given", cuts=cuts)
+
+
+def test_cuts_are_for_given_alone() -> None:
+    with pytest.raises(ValueError, match="cuts= are for method 'given'; got method 'pic'"):
+        pychunk.segment("One.", cuts=[[0]])
+    with pytest.raises(ValueError, match="cuts text"):
+        pychunk.Segmenter("recursive").cuts("One.")
+    assert pychunk.segment("One. Two. Three.", "given", cuts=[0, 2]).texts == ["One. Two.", "Three."]
+    assert pychunk.segment(["", "A."], "given", cuts=[[], [0]]).texts == ["A."]
+
+
+def test_native_methods_say_the_same_of_themselves_on_both_sides() -> None:
+    assert _native.method_traits() == {name: method().traits for name, method in METHODS.items()}
+
+
+def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = texts_of(200)
+    size = sum(len(text.encode()) for text in texts)
+
+    def work(segmenter: pychunk.Segmenter, **given: Any) -> tuple[float, float]:
+        segmenter(["Warm."] if not given else [])
+        before = _native.work()
+        segmenter(texts, **given)
+        return tuple((b - a) / size for a, b in zip(before, _native.work()))
+
+    assert work(pychunk.Segmenter("pic")) == (1, 1)
+    split, tokenised = work(pychunk.Segmenter("nsp"))
+    assert (split, round(tokenised, 2)) == (1, 1)
+    vectors = np.ones((sum(map(len, pychunk.sentences(texts))), 4), np.float32)
+    assert work(pychunk.Segmenter("pic"), sentence_vectors=vectors) == (1, 1)
+    assert work(pychunk.Segmenter("pic", max_tokens=None), sentence_vectors=vectors) == (1, 0)

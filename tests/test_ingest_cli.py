@@ -1,0 +1,123 @@
+"""`pychunk ingest`: what it says, its exit statuses, Ctrl-C."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import invoke
+from corpora import corpus, sentences
+
+pytestmark = pytest.mark.usefixtures("small_batches")
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    text = sentences(random.Random(2), 2000) * 50
+    pq.write_table(pa.table({"id": [str(i) for i in range(20)], "text": [text] * 20}), path)
+    command = [sys.executable, "-m", "pychunk", "ingest", str(path), "--column", "text", "-o", "out"]
+    command += ["--shard-size", "0.01"]  # a shard for each batch of 8 MB
+
+    def heed_interrupts() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background of a shell
+
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as child:
+        while not list(tmp_path.glob("out/part-*")):
+            time.sleep(0.005)
+            assert child.poll() is None
+        child.send_signal(signal.SIGINT)
+        errors = child.communicate(timeout=30)[1]
+    if child.returncode == 0:
+        pytest.skip("the run ended before the signal came")
+    assert child.returncode == 130, errors
+    assert "--resume goes on" in errors
+    done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-"], "standard input cannot be read twice"),
+        (["nope.parquet"], "no such file"),
+        (["in.parquet", "--compression", "best"], "compression must be one of none, lz4, zstd; got 'best'"),
+        (["in.parquet", "--namespace", "x"], "--namespace must be a number or all"),
+        (["in.parquet", "--kind", "x"], "unknown kind 'x'"),
+        (["in.parquet", "--column", "body"], "column 'body' is not there"),
+        (["."], "lies in ., where its shards would be read"),
+    ],
+)
+def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str) -> None:
+    corpus(tmp_path / "in.parquet", 5)
+    monkeypatch.chdir(tmp_path)
+    result = invoke(["ingest", *arguments, "-o", "out"])
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert not (tmp_path / "out" / "_manifest.json").exists()  # what was wrong is in nobody's way
+    assert invoke(["ingest", "in.parquet", "--column", "text", "-o", "out"]).exit_code == 0
+
+
+def test_the_command_says_what_it_did(tmp_path: Path) -> None:
+    path = corpus(tmp_path / "in.parquet")
+    arguments = ["ingest", str(path), "--column", "text", "-o", str(tmp_path / "out"), "--shard-size", "0.02"]
+    first = invoke(arguments)
+    assert first.exit_code == 0, first.output
+    assert "60 documents" in first.output
+    assert "0 failures" in first.output
+    again = invoke(arguments)
+    assert again.exit_code == 0
+    assert "complete already, nothing to do" in again.output
+    assert invoke([*arguments, "--quiet"]).output == ""
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the file system takes no such name")
+def test_a_file_name_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for name in (b"a.txt", b"b\xff.txt", b"c.txt", b"d\xff.png"):
+        Path(os.fsdecode(bytes(tmp_path / "notes") + b"/" + name)).write_text("Cats purr.")
+    for resume in ([], ["--resume"]):
+        done = invoke(["ingest", str(tmp_path / "notes"), "-o", str(tmp_path / "out"), *resume])
+        assert done.exit_code == 0, done.output
+        assert "2 documents" in done.output
+    (letter,) = [json.loads(line) for line in (tmp_path / "out" / "_dead_letters.jsonl").read_text().splitlines()]
+    assert letter["source"].endswith("b\\xff.txt")
+    assert letter["reason"] == "the file's name is not UTF-8: rename it"
+    done = invoke(["ingest", os.fsdecode(bytes(tmp_path) + b"/notes/b\xff.txt"), "-o", str(tmp_path / "x")])
+    assert done.exit_code == 1
+    assert "the file's name is not UTF-8: rename it" in done.output
+
+
+def test_nothing_that_could_be_read_is_status_1(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for i in range(3):
+        (tmp_path / "in" / f"{i}.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+    done = invoke(["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 1
+    assert "nothing could be read" in done.output
+    assert "0.pdf, whole file: a PDF, not text: extract its text first" in done.output
+    (tmp_path / "in" / "a.pdf").write_text("Text after all.")
+    done = invoke(["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out2")])
+    assert done.exit_code == 0
+    assert "3 dead letters" in done.output
+
+
+@pytest.mark.parametrize("documents", [30, 3000])
+def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
+    path = tmp_path / "in.jsonl"
+    lines = [json.dumps({"id": i % (documents - 10), "text": "Topic " * 5}) for i in range(documents)]
+    path.write_text("\n".join(lines))
+    done = invoke(["ingest", str(path), "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    first = "document 0" if documents == 30 else "an earlier one"
+    assert f"ids come more than once: '0' is that of document {documents - 10} and of {first}" in done.output
+    path.write_text("\n".join(lines[: documents - 10]))
+    assert "more than once" not in invoke(["ingest", str(path), "-o", str(tmp_path / "out2")]).output
