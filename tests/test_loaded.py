@@ -65,6 +65,23 @@ def test_a_relative_path_is_a_path_from_here(model: Path, monkeypatch: pytest.Mo
     assert found == [transformer.OnnxEncoder(path).fingerprint for path in (model, other)]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone may become another user")
+def test_what_may_no_longer_be_read_is_what_was_loaded(model: Path) -> None:
+    held, other = static.load(), transformer.load(model)
+    closed = shutil.copytree(static.SHIPPED, model.parent / "closed" / "static")
+    loaded_there = static.load(closed)
+    for folder in (model, closed.parent):
+        folder.chmod(0o700)
+    os.seteuid(65534)
+    try:
+        with pytest.raises(PermissionError):
+            (model / "pychunk.json").read_bytes()
+        assert transformer.load(model) is other
+        assert static.load(closed) is loaded_there is not held
+    finally:
+        os.seteuid(0)
+
+
 def test_whoever_asks_for_one_model_gets_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = registry.vector_encoder(str(model))
     assert all(registry.vector_encoder(model, where) is one for where in ("onnxruntime", CPU, Placement.of()))

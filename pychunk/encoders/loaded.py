@@ -32,17 +32,30 @@ class _Shelf:
         self._lock, self._loading = threading.Lock(), threading.RLock()
 
     def get(self, key: Hashable, facts: Path, make: Callable[[], Model]) -> Model:
-        said = read(facts)
+        said = self._said(key, facts)
         found = self._find(key, said)
         if found is None:
             with self._loading:  # two threads that ask for one model load it once
-                said = read(facts)
+                said = self._said(key, facts)
                 found = self._find(key, said)
                 if found is None:
                     found = make()
                     self._keep(key, said, found)
         model: Model = found
         return model
+
+    def _said(self, key: Hashable, facts: Path) -> bytes:
+        """What a file of facts says, empty where there is none.
+
+        A process that gave up its rights, and may no longer read it, goes on with what it had loaded.
+        """
+        try:
+            return facts.read_bytes()
+        except PermissionError:
+            last = self._used.get(key)
+            return last[0] if last else b""
+        except OSError:
+            return b""
 
     def _find(self, key: Hashable, said: bytes) -> Any:
         found = self._alive.get((key, said))
