@@ -6,15 +6,15 @@ import functools
 import itertools
 import json
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, make_dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, fields, make_dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
 
 from ._arrow import primitive, python_values, strings, vectors
-from .data.columns import COLUMNS
+from .data.columns import COLUMNS, ChunkFields
 from .documents import RowError
 from .plumbing.lines import one_line
 
@@ -24,36 +24,23 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+_OWN = frozenset(column.name for column in COLUMNS)
+
+
 @functools.cache
 def _labels(names: tuple[str, ...]) -> pa.Array:
     # Not at import: pa.array looks for pandas, which takes half a second to load.
     return pa.array(names, pa.string())
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Chunk:
-    """One chunk; ``document[start:end] == text`` in characters, ``end_byte`` and ``start_byte`` in UTF-8."""
+class Chunk(ChunkFields):
+    """One chunk; ``document[start:end] == text`` in characters, ``end_byte`` and ``start_byte`` in UTF-8.
 
-    document: int
-    chunk: int
-    chunk_id: str
-    start: int
-    end: int
-    start_byte: int
-    end_byte: int
-    text: str
-    tokens: int | None = None
-    overlap: int = 0
-    kind: str | None = None
-    score: float | None = None
-    cut: str | None = None
-    line: int | None = None
-    line_end: int | None = None
-    id: Any = None
-    page: int | None = None
-    page_end: int | None = None
-    vector: list[float] | None = None
-    sentences: list[dict[str, Any]] | None = None
+    Its attributes are the table's columns, None where the table has none of that name, and ``metadata``: what was kept
+    of its document.
+    """
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         return self.text
@@ -69,7 +56,7 @@ class Chunk:
 @functools.cache
 def _open_chunk() -> type[Any]:
     """Chunk's slots, open to be assigned: through a frozen ``__init__`` a chunk takes three times as long."""
-    return make_dataclass("_OpenChunk", [field.name for field in fields(Chunk)], slots=True, eq=False)
+    return make_dataclass("_OpenChunk", [field.name for field in fields(ChunkFields)], slots=True, eq=False)
 
 
 class ChunkBatch:
@@ -160,7 +147,8 @@ class ChunkBatch:
             name: column[place].as_py()
             for name, column in zip(self.table.schema.names, self.table.columns, strict=True)
         }
-        return Chunk(**{field.name: row[field.name] for field in fields(Chunk) if field.name in row})
+        own = {column.name: row.pop(column.name) for column in COLUMNS if column.name in row}
+        return Chunk(**own, metadata=row)
 
     @property
     def texts(self) -> list[str]:
@@ -240,15 +228,18 @@ def _counted(number: int, what: str) -> str:
 
 
 def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
-    made, own = _open_chunk(), fields(Chunk)
+    made = _open_chunk()
     names = set(table.column_names)
+    kept = [name for name in table.column_names if name not in _OWN]
     for batch in table.to_batches(max_chunksize=1024):
-        columns = [
+        columns: list[Iterable[Any]] = [
             python_values(batch.column(field.name))
             if field.name in names or field.default is MISSING
             else itertools.repeat(field.default)
-            for field in own
+            for field in fields(ChunkFields)
+            if field.metadata
         ]
+        columns.append(batch.select(kept).to_pylist() if kept else ({} for _ in range(batch.num_rows)))
         for chunk in map(made, *columns):
             chunk.__class__ = Chunk
             yield chunk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def segment(
     *,
     column: str | None = None,
     ids: Any = None,
+    keep: Sequence[str] = (),
     summaries: Any = None,
     titles: Any = None,
     sentence_vectors: Any = None,
@@ -56,8 +58,10 @@ def segment(
         method: how to cut; default ``pic``, runs of sentences near to or far from the document's summary.
         column: the column that holds the text; default: the only string column, else ``text``.
         ids: one a document, or the name of a column; they make ``chunk_id`` independent of the text.
-        summaries: with ``summary="given"``: one a document (list, array, name of a column, or float[k, d] vectors).
-        titles: with ``summary="title"``: likewise.
+        keep: columns of the batch to repeat on every chunk, after the chunks' own.
+        summaries: with ``summary="given"``: one a document (list, array, or float[k, d] vectors). This and what
+            follows may be the name of a column instead, where the batch has columns.
+        titles: with ``summary="title"``: one a document; by itself the column ``title``.
         sentence_vectors: float[n, d], or a list of float[n_i, d], for the sentences of ``sentence_spans`` or, without
             them, of :func:`sentences`; scaled to unit length.
         sentence_spans: for each document its sentences as (start, end) in characters, increasing; a gap joins the
@@ -112,6 +116,7 @@ def segment(
         batch,
         column=column,
         ids=ids,
+        keep=keep,
         summaries=summaries,
         titles=titles,
         sentence_vectors=sentence_vectors,

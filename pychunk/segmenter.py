@@ -7,9 +7,9 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,17 @@ from .encoders.running.placement import Placement
 from .engine import backend_name, engine
 from .features.models import Models
 from .given.given import Given, split_all
+from .given.kept import kept_columns, with_kept
 from .methods import Method, make_method
 from .methods.base import check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_wrap
 from .plumbing.progress import Progress, reporter, share_of
 from .plumbing.staged import Staged
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .given.columns import Said
 
 logger = logging.getLogger("pychunk")
 
@@ -163,31 +169,22 @@ class Segmenter:
         *,
         column: str | None = None,
         ids: Any = None,
-        summaries: Any = None,
-        titles: Any = None,
-        sentence_vectors: Any = None,
-        sentence_spans: Any = None,
-        page_starts: Any = None,
-        cuts: Any = None,
+        keep: Sequence[str] = (),
         progress: bool | Progress = False,
         first_document: int = 0,
+        **said: Unpack[Said],
     ) -> ChunkBatch:
-        """The chunks of a batch of documents; see :func:`segment` for the arguments."""
+        """The chunks of a batch of documents; see :func:`segment` for the arguments.
+
+        Besides those that are named here they are what is said of each document: ``titles``, ``summaries``,
+        ``page_starts``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
+        """
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         self._check_threshold()
         report = reporter(progress)
-        given = Given.of(
-            self.method,
-            texts,
-            lambda: self._split(texts),
-            summaries=summaries,
-            titles=titles,
-            sentence_vectors=sentence_vectors,
-            sentence_spans=sentence_spans,
-            page_starts=page_starts,
-            cuts=cuts,
-        )
-        own = given.vectors is not None
+        kept = kept_columns(keep, texts)
+        given = Given.of(self.method, texts, lambda: self._split(texts), dict(said))
+        own = given.has_vectors
         busy: list[float] = []
         tables: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
@@ -201,6 +198,8 @@ class Segmenter:
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
         table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(given), texts.ids, 0)
+        if kept:
+            table = with_kept(table, kept, first_document)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
             table.replace_schema_metadata(self._metadata(own)),
@@ -274,7 +273,7 @@ class Segmenter:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")
         return Segmenter(**{**self._options, "threshold": total / count / 2**32})
 
-    def cuts(self, batch: Any, *, column: str | None = None, **given: Any) -> Cuts:
+    def cuts(self, batch: Any, *, column: str | None = None, **said: Unpack[Said]) -> Cuts:
         """Where the method cuts documents, before chunks are fitted to the budget: what ``cuts=`` takes.
 
         Arguments are those of a call that are about documents (``summaries``, ``sentence_vectors``, ...).
@@ -288,7 +287,7 @@ class Segmenter:
         """
         texts = TextBatch.of(batch, column=column, on_error=self.on_error)
         self._check_threshold()
-        made = Given.of(self.method, texts, lambda: self._split(texts), **given)
+        made = Given.of(self.method, texts, lambda: self._split(texts), dict(said))
         found = []
         for request, _ in self._requests(texts, made, 0):
             done = self.models.complete(self.models.prepare(request, self.engine), self.engine)
@@ -332,7 +331,7 @@ class Segmenter:
         """Those of no documents: of the same types, with what was given for them."""
         empty = self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)
         columns = self.engine.segment(self.models.complete(empty, self.engine))
-        if given.page_starts is not None:  # the engine takes an empty array for none
+        if "page_starts" in given.parts:  # the engine takes an empty array for none
             columns["page"] = columns["page_end"] = np.empty(0, np.int64)
         return columns
 

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, asdict, fields
+from dataclasses import FrozenInstanceError, asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ import pytest
 import pychunk
 from pychunk import Chunk, ChunkBatch
 from pychunk._arrow import python_values
+from pychunk.data.columns import COLUMNS
 from pychunk.plumbing.lines import one_line, quoted
 from pychunk.retrieval.hits import DocumentHits, Hit, Passage
 
@@ -122,7 +124,7 @@ def test_lists_are_of_plain_values() -> None:
 
 def test_a_table_with_columns_of_other_hands(chunks: ChunkBatch) -> None:
     more = chunks.table.append_column("language", pa.array(["en"] * len(chunks)))
-    assert list(ChunkBatch(more, documents=3)) == list(chunks)
+    assert list(ChunkBatch(more, documents=3)) == [replace(chunk, metadata={"language": "en"}) for chunk in chunks]
     with pytest.raises(KeyError):
         list(ChunkBatch(more.drop_columns(["text"]), documents=3))
 
@@ -135,10 +137,7 @@ def test_chunks_stay_frozen_and_small(chunks: ChunkBatch) -> None:
     assert made == Chunk(**asdict(made))
     assert pickle.loads(pickle.dumps(made)) == made
     assert hash(Chunk(**{**asdict(made), "vector": None}))
-    assert [f.name for f in fields(made)][:2] == [
-        "document",
-        "chunk",
-    ]
+    assert [field.name for field in fields(made)] == [*(column.name for column in COLUMNS), "metadata"]
     assert str(made) == made.text
     assert len(made) == made.end - made.start
 
@@ -246,13 +245,18 @@ class Broken:
 LONG = 'It\'s a "text" of\nmany lines, \0 and \U0001f600 and 漢字. ' * 200
 
 
+def chunk_of(text: str, **others: Any) -> Chunk:
+    span = {"start": 0, "end": len(text), "start_byte": 0, "end_byte": len(text.encode())}
+    return Chunk(**{"document": 0, "chunk": 0, "chunk_id": "0" * 32, **span, "text": text, **others})
+
+
 @pytest.mark.parametrize("text", ["", "Short.", LONG, "\0" * 500, "\U000e0001" * 500, "'" * 500, "漢" * 500])
 def test_reprs_fit_a_line(text: str) -> None:
     hit = Hit(3, 1, "x" * 300, 2, "0" * 32, 0, 99_999, text, 0.123456789, {"dense": 0.1}, metadata={"a": text})
     shown = [
-        Chunk(10**6, 10**4, "0" * 32, 10**8, 10**8 + 1, 0, 1, text, id="x" * 300, vector=[0.5] * 256,
-              sentences=[{"start": 0, "end": 1, "vector": [0.5] * 256}]),
-        Chunk(0, 0, "0" * 32, 0, len(text), 0, len(text), text),
+        chunk_of(text, document=10**6, chunk=10**4, start=10**8, end=10**8 + 1, id="x" * 300, vector=[0.5] * 256,
+                 sentences=[{"start": 0, "end": 1, "vector": [0.5] * 256}], metadata={"a": text}),
+        chunk_of(text),
         hit,
         Passage(0, 0, len(text), text),
         DocumentHits("x" * 300, 1, 0.123456789, (hit, hit)),
@@ -268,7 +272,7 @@ def test_reprs_fit_a_line(text: str) -> None:
 
 def test_a_repr_shows_the_beginning_of_the_text(chunks: ChunkBatch) -> None:
     assert (
-        repr(Chunk(0, 3, "0" * 32, 5, 11, 5, 11, "It's."))
+        repr(chunk_of("It's.", chunk=3, start=5, end=11))
         == 'Chunk(document=0, chunk=3, start=5, end=11, text="It\'s.")'
     )
     assert repr(chunks[0]) == (

@@ -54,7 +54,7 @@ def requests_of(texts: list[str], plan: dict[str, Any]) -> tuple[pychunk.Segment
     options = {key: value for key, value in plan.items() if key != "page_starts"}
     segmenter, batch = pychunk.Segmenter(**options), TextBatch.of(texts)
     pages = [sorted({0, len(text) // 2}) for text in texts] if "page_starts" in plan else None
-    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), page_starts=pages)
+    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), {"page_starts": pages})
     ((request, _),) = segmenter._requests(batch, beside, 0)
     return segmenter, segmenter.models.complete(request, _native)
 
@@ -214,7 +214,7 @@ def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:
 
 
 def test_cuts_are_for_given_alone() -> None:
-    with pytest.raises(ValueError, match="cuts= are for method 'given'; got method 'pic'"):
+    with pytest.raises(ValueError, match="cuts= is for method 'given'; got Pic"):
         pychunk.segment("One.", cuts=[[0]])
     with pytest.raises(ValueError, match="cuts text"):
         pychunk.Segmenter("recursive").cuts("One.")

@@ -167,7 +167,7 @@ def test_a_block_of_blank_texts_has_no_width_and_no_rows() -> None:
         ({"titles": ["a"], "summary": "title"}, "titles must be the name of a column; got list"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"size": 3}, "'pic' has no option 'size'"),
-        ({"keep": ["nothing"]}, "keep: no column 'nothing'; the columns are text, key, start"),
+        ({"keep": ["nothing"]}, "keep='nothing' is not a column; the columns are text, key, start"),
         ({"keep": ["start"]}, "none of the chunks' own; got start"),
         ({"keep": ["key", "key"]}, "each column once"),
         ({"column": "nothing"}, "column 'nothing' is not there"),

@@ -50,7 +50,7 @@ ALLOWED = {
     "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "methods", "options"}
     | {"plumbing", "segmenter"},
     "retrieval": {"_native", "data", "encoders", "plumbing", "retrieval", "segmenter"},
-    "integrations": {"_native", "chunks", "documents", "functions", "plumbing", "segmenter"},
+    "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
     "io": {"_arrow", "_native", "documents", "io", "plumbing"},
     "ingest": {"_arrow", "data", "documents", "ingest", "io", "plumbing", "segmenter"},
     "evaluation": {"_native", "encoders", "evaluation", "functions", "plumbing", "retrieval", "segmenter"},

@@ -8,6 +8,7 @@ import pytest
 
 import pychunk
 from pychunk import Segmenter, functions
+from pychunk.given.columns import NAMES
 from pychunk.methods import METHODS
 
 
@@ -49,7 +50,11 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
             option.annotation,
         )
         assert f"{name}:" in pychunk.segment.__doc__ or f"{name}," in pychunk.segment.__doc__
-    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == set(of_call) - {"self", "first_document"}
+    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == {*of_call, *NAMES} - {
+        "self",
+        "said",
+        "first_document",
+    }
 
 
 @pytest.mark.parametrize(

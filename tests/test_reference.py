@@ -72,7 +72,7 @@ BUDGETS = st.fixed_dictionaries(
 
 def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: object) -> None:
     batch = TextBatch.of(texts)
-    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), **given_values)
+    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), given_values)
     for bare, _ in segmenter._requests(batch, beside, 0):
         request = segmenter.models.complete(bare, _native)
         if not segmenter.method.cuts_text:
@@ -317,6 +317,6 @@ def test_sentences_with_pages_and_given_spans_equal_the_reference() -> None:
         {"page_starts": [[3, 14], [], [1]]},
         {"sentence_spans": [[(0, 10), (11, 40)], [], [(0, 12)]], "sentence_vectors": np.ones((3, 4))},
     ):
-        beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), **given_values)
+        beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), given_values)
         for request, _ in segmenter._requests(batch, beside, 0):
             check_split(request.only_sentences(), PARAGRAPH_START)

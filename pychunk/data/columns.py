@@ -1,8 +1,9 @@
-"""The columns of the chunk table, each declared here for the table, shards, hits and the documentation."""
+"""The columns of the chunk table, each declared here for the table, ``Chunk``, shards, hits and the documentation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 #: Why a chunk ends (CutReason in csrc/columns.h, in this order).
 CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given")
@@ -31,25 +32,58 @@ class Column:
     delta: bool = False
 
 
-COLUMNS = (
-    Column("document", "row of the input; over a stream it keeps counting", in_hits=True, delta=True),
-    Column("id", "the caller's document id", when="ids are given", in_hits=True),
-    Column("chunk", "position in the document", in_hits=True, delta=True),
-    Column("chunk_id", "128-bit hash of document id, span and text", in_hits=True),
-    Column("start", "first character, counted from 0", in_hits=True, delta=True),
-    Column("end", "one after its last character", in_hits=True, delta=True),
-    Column("start_byte", "the same in UTF-8", delta=True),
-    Column("end_byte", "the same in UTF-8", delta=True),
-    Column("line", "line of its first character, counted from 1 by line feeds", in_hits=True, delta=True),
-    Column("line_end", "line of its last character", in_hits=True, delta=True),
-    Column("text", "the chunk: document[start:end]", in_hits=True),
-    Column("tokens", "by the encoder's tokenizer; null where nothing had to count them", nullable=True, delta=True),
-    Column("overlap", "characters repeated from the chunk before", delta=True),
-    Column("kind", "pic: relevant or irrelevant", labels=KINDS),
-    Column("score", "mean of the method's scores of its sentences, or of its neighbours"),
-    Column("cut", "why the chunk ends: " + ", ".join(CUT_REASONS), labels=CUT_REASONS),
-    Column("page", "page of its first character, from 1", when="there are pages", in_hits=True, delta=True),
-    Column("page_end", "page of its last character", when="there are pages", in_hits=True, delta=True),
-    Column("vector", "the chunk's, of unit length", when='vectors="chunk"'),
-    Column("sentences", "its sentences' spans and vectors", when='vectors="sentence"'),
-)
+def _about(text: str, **facts: Any) -> dict[str, Any]:
+    return {"text": text, **facts}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkFields:
+    """A row of the chunk table: its columns in their order, and what is None where a column is not there."""
+
+    document: int = field(
+        metadata=_about("row of the input; over a stream it keeps counting", in_hits=True, delta=True)
+    )
+    id: Any = field(default=None, metadata=_about("the caller's document id", when="ids are given", in_hits=True))
+    chunk: int = field(metadata=_about("position in the document", in_hits=True, delta=True))
+    chunk_id: str = field(metadata=_about("128-bit hash of document id, span and text", in_hits=True))
+    start: int = field(metadata=_about("first character, counted from 0", in_hits=True, delta=True))
+    end: int = field(metadata=_about("one after its last character", in_hits=True, delta=True))
+    start_byte: int = field(metadata=_about("the same in UTF-8", delta=True))
+    end_byte: int = field(metadata=_about("the same in UTF-8", delta=True))
+    line: int | None = field(
+        default=None,
+        metadata=_about("line of its first character, counted from 1 by line feeds", in_hits=True, delta=True),
+    )
+    line_end: int | None = field(default=None, metadata=_about("line of its last character", in_hits=True, delta=True))
+    text: str = field(metadata=_about("the chunk: document[start:end]", in_hits=True))
+    tokens: int | None = field(
+        default=None,
+        metadata=_about("by the encoder's tokenizer; null where nothing had to count them", nullable=True, delta=True),
+    )
+    overlap: int = field(default=0, metadata=_about("characters repeated from the chunk before", delta=True))
+    kind: str | None = field(default=None, metadata=_about("pic: relevant or irrelevant", labels=KINDS))
+    score: float | None = field(
+        default=None, metadata=_about("mean of the method's scores of its sentences, or of its neighbours")
+    )
+    cut: str | None = field(
+        default=None, metadata=_about("why the chunk ends: " + ", ".join(CUT_REASONS), labels=CUT_REASONS)
+    )
+    page: int | None = field(
+        default=None,
+        metadata=_about("page of its first character, from 1", when="there are pages", in_hits=True, delta=True),
+    )
+    page_end: int | None = field(
+        default=None,
+        metadata=_about("page of its last character", when="there are pages", in_hits=True, delta=True),
+    )
+    vector: list[float] | None = field(
+        default=None, metadata=_about("the chunk's, of unit length", when='vectors="chunk"')
+    )
+    sentences: list[dict[str, Any]] | None = field(
+        default=None, metadata=_about("its sentences' spans and vectors", when='vectors="sentence"')
+    )
+    #: Columns of its document that were kept; no column of the table's own.
+    metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+
+
+COLUMNS = tuple(Column(each.name, **each.metadata) for each in fields(ChunkFields) if each.metadata)

@@ -1,8 +1,10 @@
-"""What the caller gives beside the texts, one entry a document: summaries, titles, page starts, sentences, cuts."""
+"""What the caller gives beside the texts of a call, checked and flat, and those documents of it that a request has."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +16,9 @@ from ..data.features import Features
 from ..data.plan import Plan
 from ..data.ragged import Ragged
 from ..data.request import Request
-from .spans import ragged_spans, ragged_starts, sentence_matrix
-from .summaries import given_summaries
+from .columns import DOCUMENT_COLUMNS, NAMES, Call, values_of, wanted_columns
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pyarrow as pa
 
     from ..documents import TextBatch
@@ -30,99 +30,84 @@ if TYPE_CHECKING:
 class Given:
     """Checked, for a whole batch; ``rows`` are those of some of its documents.
 
-    ``sentence_starts`` and ``page_starts`` are characters, as the caller counts; ``sentences`` and ``flags`` are there
-    where pychunk had to split to know how many vectors each document has.
+    ``parts`` are features by name, and ``cuts``. ``characters`` names those that count in characters, as the caller
+    does, with the argument that they came from.
     """
 
-    summaries: Ragged | npt.NDArray[np.float32] | None = None
-    sentence_starts: Ragged | None = None
-    sentences: Ragged | None = None
-    flags: Ragged | None = None
-    vectors: Ragged | None = None
-    page_starts: Ragged | None = None
-    cuts: Cuts | None = None
+    parts: dict[str, Any] = field(default_factory=dict)
+    characters: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls,
-        method: Method,
-        texts: TextBatch,
-        split: Any,
-        *,
-        summaries: Any = None,
-        titles: Any = None,
-        sentence_vectors: Any = None,
-        sentence_spans: Any = None,
-        page_starts: Any = None,
-        cuts: Any = None,
+        cls, method: Method, texts: TextBatch, split: Callable[[], tuple[Ragged, Ragged]], said: dict[str, Any]
     ) -> Given:
-        """From the arguments of a call; ``split()`` gives the sentences of all texts and their flags."""
-        parts: dict[str, Any] = {
-            "summaries": given_summaries(method, texts, summaries, titles, has_encoder=sentence_vectors is None)
-        }
-        if sentence_spans is not None:
-            parts["sentence_starts"] = ragged_spans(sentence_spans, texts.lengths)
-        if sentence_vectors is not None:
-            if sentence_spans is None:
-                parts["sentences"], parts["flags"] = split()
-            counted = parts["sentence_starts"] if sentence_spans is not None else parts["sentences"]
-            parts["vectors"] = sentence_matrix(sentence_vectors, counted.offsets)
-        if page_starts is not None:
-            parts["page_starts"] = ragged_starts(page_starts, len(texts), "page_starts")
-        parts["cuts"] = given_cuts(method, cuts, len(texts))
-        return cls(**parts)
+        """From the keywords of a call; ``split()`` gives the sentences of all texts and their flags.
+
+        Raises:
+            TypeError: an unknown keyword. ValueError: what the method must have is missing, or what was given is of no
+                use to it, or is not one value a document.
+        """
+        said = {name: value for name, value in said.items() if value is not None}
+        if not (said or method.wants):
+            return _NOTHING
+        for name in said:
+            if name not in NAMES:
+                raise TypeError(_unknown(name))
+        if texts.source is not None:
+            said = wanted_columns(method.wants, texts.source.column_names, said)
+        call = Call(method, texts, said, split)
+        parts: dict[str, Any] = {}
+        characters: dict[str, str] = {}
+        for column in DOCUMENT_COLUMNS:
+            name = column.name
+            if name not in said:
+                if name in method.wants:
+                    raise ValueError(f"method {method.name!r} needs {name}=: {column.text}, or the name of a column")
+                continue
+            if column.only and name not in method.wants:
+                raise ValueError(f"{name}= is for {column.only}; got {method!r}")
+            said[name] = values_of(column, said[name], texts)
+            parts.update(column.flat(said[name], call))
+            if column.characters:
+                characters[column.characters] = name
+        return cls(parts, characters)
+
+    @property
+    def has_vectors(self) -> bool:
+        return "vectors" in self.parts
 
     def rows(self, begin: int, end: int) -> Given:
         """Those of documents [begin, end) alone; nothing is copied."""
-        parts: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
-        for name, value in parts.items():
-            parts[name] = value[begin:end] if isinstance(value, np.ndarray) else value.rows(begin, end)
-        return Given(**parts)
+        if not self.parts:
+            return self
+        parts = {
+            name: value[begin:end] if isinstance(value, np.ndarray) else value.rows(begin, end)
+            for name, value in self.parts.items()
+        }
+        return Given(parts, self.characters)
+
+    @property
+    def cuts(self) -> Cuts | None:
+        return self.parts.get("cuts")
 
     def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
         """These, and the texts that they belong to, as the engine takes them: every position in bytes."""
         text, offsets = flat_text(texts)
-
-        def in_bytes(characters: Ragged | None, name: str) -> Ragged | None:
-            if characters is None:
-                return None
-            return _native.bytes_of_characters(text, offsets, characters, name, first_row=first_row, threads=threads)
-
-        spans = in_bytes(self.sentence_starts, "sentence_spans")
-        return Features(
-            text,
-            offsets,
-            sentences=self.sentences if spans is None else spans,
-            flags=self.flags,
-            vectors=self.vectors,
-            summaries=self.summaries,
-            page_starts=in_bytes(self.page_starts, "page_starts"),
-        )
-
-
-def given_cuts(method: Method, cuts: Any, documents: int) -> Cuts | None:
-    """First sentences of the chunks of each document, or None where the method decides.
-
-    Raises:
-        ValueError: the method is ``given`` and nothing is, or another and something is; or not one list a document.
-    """
-    wanted = "cuts" in method.needs
-    if cuts is None:
-        if wanted:
-            raise ValueError(
-                f"method {method.name!r} needs cuts=: for each document the first sentence of each chunk, from 0"
+        parts = {name: value for name, value in self.parts.items() if name != "cuts"}
+        for name, said in self.characters.items():
+            parts[name] = _native.bytes_of_characters(
+                text, offsets, parts[name], said, first_row=first_row, threads=threads
             )
-        return None
-    if not wanted:
-        raise ValueError(f"cuts= are for method 'given'; got method {method.name!r}")
-    if not isinstance(cuts, Cuts):
-        lists = list(cuts)
-        alone = documents == 1 and len(lists) > 0 and np.ndim(lists[0]) == 0
-        cuts = Cuts.of([lists] if alone else lists)
-    if cuts.documents != documents:
-        raise ValueError(f"cuts must hold one list for each of {documents} documents; got {cuts.documents}")
-    checked: Cuts = cuts
-    return checked
+        return Features(text, offsets, **parts)
+
+
+_NOTHING = Given()
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, NAMES, 1)
+    meant = f": did you mean {near[0]}=?" if near else ";"
+    return f"unknown argument {name}={meant} of each document can be said: {', '.join(NAMES)}"
 
 
 def split_all(texts: TextBatch, engine: Engine, wrap: bool, threads: int, size: int) -> tuple[Ragged, Ragged]:

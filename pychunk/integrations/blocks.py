@@ -7,21 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .. import _native
 from ..chunks import ChunkBatch
 from ..documents import RowError, TextBatch
-from ..documents.columns import column_of
 from ..functions import segment
+from ..given.columns import NAMES, wanted_columns
+from ..given.kept import check_names
 from ..segmenter import CALL_BYTES, Segmenter
 
 logger = logging.getLogger("pychunk")
-
-#: Arguments of ``segment`` that hold something for each document; here each is the name of a column.
-PER_DOCUMENT = ("summaries", "titles", "sentence_vectors", "sentence_spans", "page_starts")
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,8 @@ class BlockSegmenter:
     Attributes:
         method, options: as for :class:`pychunk.Segmenter`.
         column: holds the text. ids: the column of the documents' ids, or None. keep: columns repeated on every chunk.
-        given: arguments of PER_DOCUMENT, each with the column that holds it.
+        wants: those that the method must have.
+        given: arguments of ``segment`` that are about each document, each with the column that holds it.
         on_error: ``"raise"``; ``"skip"``; or ``"row"``: a row that is not text becomes a row of its own, with the
             reason in the column ``error`` and null in those of the chunk.
         batch_bytes: text cut at a time.
@@ -46,7 +43,8 @@ class BlockSegmenter:
     column: str | None
     ids: str | None
     keep: tuple[str, ...]
-    given: dict[str, str]
+    given: dict[str, Any]
+    wants: frozenset[str]
     on_error: str
     batch_bytes: int
 
@@ -68,32 +66,27 @@ class BlockSegmenter:
             raise ValueError(f"batch_bytes must be a whole number above 0; got {batch_bytes!r}")
         if isinstance(keep, str):
             raise TypeError(f"keep must be a list of columns; got {keep!r}: write keep=[{keep!r}]")
-        given = {name: options.pop(name) for name in PER_DOCUMENT if options.get(name) is not None}
+        check_names(keep)
+        given = {name: options.pop(name) for name in NAMES if options.get(name) is not None}
         for name, value in {"ids": ids, **given}.items():
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
-        Segmenter(method, **options)
-        return BlockSegmenter(method, options, column, ids, tuple(keep), given, on_error, batch_bytes)
+        wants = Segmenter(method, **options).method.wants
+        return BlockSegmenter(method, options, column, ids, tuple(keep), given, wants, on_error, batch_bytes)
 
-    @property
-    def needed(self) -> list[str]:
-        """The columns that are read; none where the one with the text is still to be found."""
-        names = [self.column, self.ids, *self.given.values(), *self.keep] if self.column else []
-        return list(dict.fromkeys(name for name in names if name))
+    def needed(self, known: Sequence[str] | None) -> list[str]:
+        """The columns to read of those that are known to be there; none where that, or the text's, is still open."""
+        given = wanted_columns(self.wants, known or (), self.given)
+        if not self.column or (known is None and self.wants - given.keys()):
+            return []
+        return list(dict.fromkeys(name for name in [self.column, self.ids, *given.values(), *self.keep] if name))
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Of the chunks of documents with the columns ``source``; raises for a column that is not there."""
         documents = source.empty_table()
-        missing = [name for name in self.keep if name not in source.names]
-        if missing:
-            raise ValueError(f"keep: no column {missing[0]!r}; the columns are {', '.join(source.names)}")
         chunks = self.segment(documents).table
-        taken = [name for name in self.keep if name in chunks.column_names or name == "error"]
-        if taken or len(set(self.keep)) < len(self.keep):
-            raise ValueError(
-                f"keep must name each column once and none of the chunks' own; got {', '.join(self.keep)}, the chunks "
-                f"have {', '.join(chunks.column_names)}: rename the column before"
-            )
+        if "error" in self.keep:
+            raise ValueError("keep: chunks may have a column 'error' of their own: rename that of the documents before")
         return self._with_errors(self._beside(chunks, documents), documents, []).schema
 
     def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
@@ -110,18 +103,20 @@ class BlockSegmenter:
 
     def segment(self, documents: pa.Table) -> ChunkBatch:
         """The chunks as ``segment`` gives them; rows that are not text are in ``errors``."""
-        given = {name: _column(documents, value, name) for name, value in self.given.items()}
         return segment(
-            documents, self.method, column=self.column, ids=self.ids, on_error="skip", **given, **self.options
+            documents,
+            self.method,
+            column=self.column,
+            ids=self.ids,
+            keep=self.keep,
+            on_error="skip",
+            **self.given,
+            **self.options,
         )
 
     def _beside(self, chunks: pa.Table, documents: pa.Table) -> pa.Table:
-        """Chunks with the columns that are kept, and with numbers of documents that hold for the whole frame."""
-        rows = chunks.column("document")
-        table = chunks.set_column(0, "document", self._numbers(documents).take(rows))
-        for name in self.keep:
-            table = table.append_column(name, documents.column(name).take(rows))
-        return table
+        """Chunks with numbers of documents that hold for the whole frame."""
+        return chunks.set_column(0, "document", self._numbers(documents).take(chunks.column("document")))
 
     def _numbers(self, documents: pa.Table) -> pa.Array:
         if self.ids is None:
@@ -165,24 +160,3 @@ class BlockSegmenter:
 def _as_bytes(part: pa.Array) -> list[bytes]:
     """Strings as UTF-8, without a check or a copy of the whole."""
     return list(pa.Array.from_buffers(pa.large_binary(), len(part), part.buffers(), offset=part.offset).to_pylist())
-
-
-def _column(documents: pa.Table, column: str, name: str) -> Any:
-    """What an argument of PER_DOCUMENT takes, from a column of the documents."""
-    if name in ("summaries", "titles"):
-        return column
-    array = column_of(column, documents.num_rows, documents, name)
-    assert array is not None
-    return _matrices(array) if name == "sentence_vectors" else array.to_pylist()
-
-
-def _matrices(column: Any) -> Any:
-    """float32[n, d] a row, from a column of lists of vectors; of no rows a single one."""
-    ends = np.cumsum(np.asarray(pc.list_value_length(column), np.int64))
-    vectors = pc.list_flatten(column)
-    fixed = pa.types.is_fixed_size_list(vectors.type)
-    widths = [vectors.type.list_size] if fixed else np.unique(np.asarray(pc.list_value_length(vectors)))
-    if len(widths) > 1:
-        raise ValueError(f"sentence_vectors must be of one width; got {', '.join(map(str, widths))}")
-    numbers = np.asarray(pc.list_flatten(vectors), np.float32).reshape(len(vectors), widths[0] if len(widths) else 1)
-    return np.split(numbers, ends[:-1]) if len(ends) else numbers

@@ -53,7 +53,7 @@ def segment(
         batch_size: rows of a call; default: a block, with GPUs 1,024 rows.
         batch_bytes: text cut at a time, which bounds an actor's memory.
         **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
-            ``titles``, ``sentence_vectors``, ``sentence_spans`` and ``page_starts`` are names of columns.
+            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts`` and ``cuts`` are names of columns.
 
     Raises:
         ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.
@@ -73,7 +73,8 @@ def segment(
     if known is not None and isinstance(known.base_schema, pa.Schema):
         blocks.schema(known.base_schema)
     least, most = concurrency if isinstance(concurrency, tuple) else (concurrency or 1, concurrency)
-    return (dataset.select_columns(blocks.needed) if blocks.needed else dataset).map_batches(
+    needed = blocks.needed(None if known is None else known.names)
+    return (dataset.select_columns(needed) if needed else dataset).map_batches(
         _Actor,
         fn_constructor_args=(blocks,),
         batch_format="pyarrow",

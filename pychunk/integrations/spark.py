@@ -45,7 +45,7 @@ def segment(
             ``spark.sql.execution.arrow.maxRecordsPerBatch`` under its 10,000 rows.
         threads: of a task; as many as ``spark.task.cpus`` reserves.
         **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
-            ``titles``, ``sentence_vectors``, ``sentence_spans`` and ``page_starts`` are names of columns.
+            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts`` and ``cuts`` are names of columns.
 
     Raises:
         ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.
@@ -77,7 +77,8 @@ def segment(
                 fields = [table.schema.field(name) if name in taken else plain.field(name) for name in plain.names]
                 yield from table.cast(pa.schema(fields)).to_batches()
 
-    return (df.select(*blocks.needed) if blocks.needed else df).mapInArrow(run, declared)
+    needed = blocks.needed(df.columns)
+    return (df.select(*needed) if needed else df).mapInArrow(run, declared)
 
 
 def _taken(field: Any, source: Any, taken: dict[str, str | None]) -> Any:

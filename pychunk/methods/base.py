@@ -60,6 +60,11 @@ class Method:
         return type(self).cuts is Method.cuts
 
     @property
+    def wants(self) -> frozenset[str]:
+        """What must be said of each document for it to cut, such as "titles"; see ``pychunk/given/columns.py``."""
+        return frozenset()
+
+    @property
     def has_kernel(self) -> bool:
         """Whether a GPU computes all that it cuts by; else vectors come back and the CPU computes the rest."""
         return False

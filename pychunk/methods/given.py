@@ -12,3 +12,7 @@ class Given(Method):
 
     name = "given"
     needs = frozenset({"cuts"})
+
+    @property
+    def wants(self) -> frozenset[str]:
+        return frozenset({"cuts"})

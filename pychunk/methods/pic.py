@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 #: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "sentence", "random")
 
+#: What the sources that pychunk does not make need.
+_WANTS = {"title": frozenset({"titles"}), "given": frozenset({"summaries"})}
+
 
 class Pic(Method):
     """Runs of sentences whose cosine to the summary is at or above, or below, its mean (PIC, section 3.2, eq. 1-4).
@@ -32,6 +35,10 @@ class Pic(Method):
     def __init__(self, *, summary: str = "extractive", k: float = 0.0) -> None:
         self.summary = check_choice("summary", summary, SOURCES)
         self.k = check_number("k", k)
+
+    @property
+    def wants(self) -> frozenset[str]:
+        return _WANTS.get(self.summary, frozenset())
 
     @property
     def has_kernel(self) -> bool:

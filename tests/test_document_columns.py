@@ -1,0 +1,146 @@
+"""What is said of each document: as values or as the name of a column, and columns repeated on every chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pychunk
+from pychunk import Segmenter
+from pychunk.given.columns import DOCUMENT_COLUMNS, NAMES, Said
+from pychunk.integrations.blocks import BlockSegmenter
+
+TEXTS = ["Cats purr. The sun burns. Dogs bark.", "", "One. Two."]
+SAID: dict[str, list[Any]] = {
+    "titles": ["cats", "nothing", "numbers"],
+    "summaries": ["about cats", "", "about numbers"],
+    "sentence_spans": [[(0, 10), (11, 25), (26, 36)], [], [(0, 4), (5, 9)]],
+    "sentence_vectors": [np.eye(3, 4).tolist(), [], np.eye(2, 4).tolist()],
+    "page_starts": [[0, 11], [0], [0, 5]],
+    "cuts": [[0, 2], [], [0]],
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "titles": {"method": "pic", "summary": "title"},
+    "summaries": {"method": "pic", "summary": "given"},
+    "sentence_spans": {"method": "sentence"},
+    "sentence_vectors": {"method": "semantic", "threshold": 0.5},
+    "page_starts": {"method": "page"},
+    "cuts": {"method": "given"},
+}
+
+
+def arrow_of(name: str) -> pa.Table:
+    types = {"sentence_vectors": pa.list_(pa.list_(pa.float32())), "page_starts": pa.list_(pa.int32())}
+    return pa.table({"text": TEXTS, "c": pa.array(SAID[name], types.get(name)), "n": [7, 8, 9]})
+
+
+def pandas_of(name: str) -> Any:
+    return pytest.importorskip("pandas").DataFrame({"text": TEXTS, "c": SAID[name], "n": [7, 8, 9]})
+
+
+def polars_of(name: str) -> Any:
+    return pytest.importorskip("polars").DataFrame(arrow_of(name).to_pydict())
+
+
+def test_every_entry_is_a_keyword_and_is_tried_here() -> None:
+    assert tuple(SAID) == tuple(OPTIONS) == NAMES
+    assert set(NAMES) == set(Said.__annotations__)
+
+
+@pytest.mark.parametrize("frame", [arrow_of, pandas_of, polars_of])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_column_says_what_its_values_say(name: str, frame: Callable[[str], Any]) -> None:
+    as_values = pychunk.segment(TEXTS, **{name: SAID[name]}, **OPTIONS[name])
+    as_column = pychunk.segment(frame(name), column="text", **{name: "c"}, **OPTIONS[name])
+    assert as_column.table.equals(as_values.table)
+    streamed = list(
+        Segmenter(**OPTIONS[name]).stream([frame(name), frame(name)], column="text", keep=["n"], **{name: "c"})
+    )
+    assert streamed[1].table["n"].to_pylist() == [7 + row - 3 for row in streamed[1].table["document"].to_pylist()]
+    assert streamed[0].table.drop_columns(["n"]).equals(as_values.table)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_of_a_distributed_frame_take_every_entry(name: str) -> None:
+    blocks = BlockSegmenter.of(column="text", ids=None, keep=["n"], **{name: "c"}, **OPTIONS[name])
+    made = pa.concat_tables(list(blocks(arrow_of(name))))
+    same = pychunk.segment(arrow_of(name), column="text", keep=["n"], **{name: "c"}, **OPTIONS[name])
+    assert made.drop_columns(["document"]).equals(same.table.drop_columns(["document"]))
+    assert set(blocks.needed(["text", "c", "n", "other"])) == {"text", "c", "n"}
+
+
+def test_a_column_called_title_is_what_titles_are_by_themselves() -> None:
+    table = pa.table({"text": TEXTS, "title": SAID["titles"]})
+    named = pychunk.segment(table, column="text", summary="title", titles="title")
+    assert pychunk.segment(table, column="text", summary="title").table.equals(named.table)
+    blocks = BlockSegmenter.of("pic", column="text", ids=None, keep=[], summary="title")
+    assert blocks.needed(["text", "title", "n"]) == ["text", "title"]
+    assert blocks.needed(None) == []  # whether there is one is not known: all are read
+    with pytest.raises(ValueError, match="method 'pic' needs titles=: one title a document, or the name of a column"):
+        pychunk.segment(table.drop_columns(["title"]), summary="title")
+
+
+def test_what_is_of_no_use_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"titles= is for method 'pic' with summary='title'; got Fixed\("):
+        pychunk.segment("One. Two.", "fixed", size=3, unit="words", titles=["a"])
+    with pytest.raises(TypeError, match="unknown argument title=: did you mean titles="):
+        Segmenter("pic", summary="title")("One. Two.", title=["a"])
+    with pytest.raises(ValueError, match="page_starts='pages' is not a column; the columns are text"):
+        pychunk.segment(pa.table({"text": TEXTS}), page_starts="pages")
+    with pytest.raises(ValueError, match="page_starts must not be null, but is for document 1"):
+        pychunk.segment(pa.table({"text": TEXTS, "p": [[0], None, [0]]}), column="text", page_starts="p")
+
+
+@pytest.mark.parametrize("texts", [TEXTS, []])
+def test_kept_columns_stand_after_the_chunks_own_with_their_types(texts: list[str]) -> None:
+    n = len(texts)
+    own = {
+        "n": pa.array(range(n), pa.int16()),
+        "tags": pa.array([["a"]] * n, pa.list_(pa.string())),
+        "topic": pa.array(["x"] * n).dictionary_encode(),
+        "none": pa.nulls(n, pa.float64()),
+    }
+    table = pa.table({"text": pa.array(texts, pa.string()), **own})
+    out = pychunk.segment(table, "sentence", column="text", keep=list(own))
+    plain = pychunk.segment(table, "sentence", column="text").table
+    assert out.table.drop_columns(list(own)).equals(plain)
+    assert out.table.column_names[len(plain.column_names) :] == list(own)
+    for name, values in own.items():
+        assert out.table.schema.field(name).type == values.type
+        assert out.table[name].to_pylist() == [values[row].as_py() for row in plain["document"].to_pylist()]
+    for chunk in out:
+        assert chunk.metadata == {"n": chunk.document, "tags": ["a"], "topic": "x", "none": None}
+    assert [chunk.metadata for chunk in out] == [out[i].metadata for i in range(len(out))]
+
+
+@pytest.mark.parametrize(
+    ("batch", "keep", "message"),
+    [
+        (TEXTS, ["n"], "the documents have none; pass a table"),
+        (arrow_of("titles"), "n", r"write keep=\['n'\]"),
+        (arrow_of("titles"), ["nothing"], "keep='nothing' is not a column; the columns are text, c, n"),
+        (arrow_of("titles"), ["n", "n"], "each column once"),
+        (arrow_of("titles"), ["text"], "none of the chunks' own; got text"),
+    ],
+)
+def test_what_cannot_be_kept_is_said(batch: Any, keep: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        pychunk.segment(batch, "sentence", column="text" if isinstance(batch, pa.Table) else None, keep=keep)
+
+
+def test_an_index_shows_and_filters_by_what_was_kept(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    table = pa.table({"text": ["Cats purr.", "Stars burn."], "topic": ["pets", "sky"]})
+    with pychunk.Index.create(tmp_path / "x.idx") as index:
+        index.add(pychunk.segment(table, "sentence", column="text", keep=["topic"], vectors="sentence"))
+        (hit,) = index.search(["What do cats do?"], k=2, where={"topic": "sky"})[0]
+        assert (hit.text, hit.metadata) == ("Stars burn.", {"topic": "sky"})
+
+
+def test_entries_with_a_flag_are_those_that_a_file_may_hold() -> None:
+    assert [column.name for column in DOCUMENT_COLUMNS if column.flag] == ["titles", "summaries", "page_starts"]
