@@ -1,6 +1,7 @@
 // The chunk pipeline for Python: a Request read attribute by attribute, the GIL released, one call, columns back.
 #include <algorithm>
-#include <map>
+#include <initializer_list>
+#include <string_view>
 
 #include "bindings.h"
 #include "encode_static.h"
@@ -14,11 +15,11 @@ namespace pychunk {
 namespace {
 
 template <typename T>
-T named(const std::map<std::string, T>& names, const py::object& plan, const char* key) {
+T named(std::initializer_list<std::pair<std::string_view, T>> names, const py::object& plan, const char* key) {
   const auto value = plan.attr(key).cast<std::string>();
-  const auto found = names.find(value);
-  PYCHUNK_CHECK(found != names.end(), "unknown ", key, " '", value, "'");
-  return found->second;
+  for (const auto& [name, meant] : names)
+    if (name == value) return meant;
+  fail("unknown ", key, " '", value, "'");
 }
 
 // From pychunk.data.plan.Plan. A method that is not native has its cuts given.

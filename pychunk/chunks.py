@@ -33,6 +33,11 @@ def _labels(names: tuple[str, ...]) -> pa.Array:
     return pa.array(names, pa.string())
 
 
+@functools.cache
+def _labels_type() -> pa.DataType:
+    return pa.dictionary(pa.int8(), pa.string())
+
+
 class Chunk(ChunkFields):
     """One chunk; ``document[start:end] == text`` in characters, ``end_byte`` and ``start_byte`` in UTF-8.
 
@@ -245,7 +250,9 @@ def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
             yield chunk
 
 
-def chunk_table(columns: dict[str, Any], ids: pa.Array | None, first_row: int) -> pa.Table:
+def chunk_table(
+    columns: dict[str, Any], ids: pa.Array | None, first_row: int, metadata: dict[bytes, bytes] | None = None
+) -> pa.Table:
     """The table over the arrays that the engine returned; shares their memory."""
     n = len(columns["document"])
     table: dict[str, pa.Array] = {}
@@ -262,14 +269,19 @@ def chunk_table(columns: dict[str, Any], ids: pa.Array | None, first_row: int) -
             if column.nullable:
                 table[name] = pa.nulls(n, pa.int64())
         elif column.labels:
-            known = n > 0 and values.min() >= 0  # a mask takes longer than the rest of the column
-            shown = primitive(values) if known else pa.array(values, mask=values < 0)
-            table[name] = pa.DictionaryArray.from_arrays(shown, _labels(column.labels), safe=False)
+            table[name] = _labelled(values, _labels(column.labels))
         elif values.dtype.kind == "f":
-            table[name] = pa.array(values, mask=values != values)
+            table[name] = pa.array(values, from_pandas=True)  # NaN is null
         else:
             table[name] = primitive(values)
-    return pa.table(table)
+    return pa.table(table, metadata=metadata)
+
+
+def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryArray:
+    if len(values) and values.min() < 0:  # a mask takes longer than the rest of the column
+        return pa.DictionaryArray.from_arrays(pa.array(values, mask=values < 0), labels, safe=False)
+    buffers = [None, pa.py_buffer(values)]
+    return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
 
 
 def _chunk_ids(columns: dict[str, Any]) -> pa.Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 import logging
@@ -147,6 +146,7 @@ class Segmenter:
         self.on_error = on_error
         self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
         self.placement = placement
+        self._facts: dict[bool, dict[bytes, bytes]] = {}
         self.models = Models(self.method, self.plan, encoder, vector_encoder, placement)
         if self.method.fitted_threshold and np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
@@ -185,11 +185,12 @@ class Segmenter:
         kept = kept_columns(keep, texts)
         given = Given.of(self.method, texts, lambda: self._split(texts), dict(said))
         own = given.has_vectors
+        facts = self._metadata(own)
         busy: list[float] = []
         tables: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
-            tables.append(chunk_table(columns, ids, request.first_row))
+            tables.append(chunk_table(columns, ids, request.first_row, facts))
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
             if report:
@@ -197,12 +198,14 @@ class Segmenter:
                 report(done, total)
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
-        table = pa.concat_tables(tables) if tables else chunk_table(self._no_columns(given), texts.ids, 0)
+        if not tables:
+            tables.append(chunk_table(self._no_columns(given), texts.ids, 0, facts))
+        table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
         if kept:
             table = with_kept(table, kept, first_document)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
-            table.replace_schema_metadata(self._metadata(own)),
+            table,
             documents=len(texts),
             first_document=first_document,
             errors=errors,
@@ -315,7 +318,7 @@ class Segmenter:
 
     def _request(self, texts: pa.Array, given: Given, ids: pa.Array | None, first_row: int) -> Request:
         threads = self._threads()
-        return Request(
+        return self.models.request(
             given.features(texts, first_row, threads),
             self.plan,
             cuts=given.cuts,
@@ -336,28 +339,23 @@ class Segmenter:
         return columns
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
-        models = tuple(self.models.metadata(own_vectors).items())
-        # The engine knows no titles: to it they are given summaries.
-        summary = getattr(self.method, "summary", self.plan.summary)
-        return _metadata(self.plan, summary, models, self.backend)
+        found = self._facts.get(own_vectors)
+        if found is None:
+            # The engine knows no titles: to it they are given summaries.
+            options = vars(self.plan.with_(summary=getattr(self.method, "summary", self.plan.summary)))
+            facts = {
+                "method": self.plan.method,
+                "options": {key: value for key, value in options.items() if key not in ("method", "traits")},
+                **self.models.metadata(own_vectors),
+                "backend": self.backend,
+                "pychunk": _native.version,
+            }
+            found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
+        return found
 
 
 #: The options that every method has, with their defaults.
 COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
-
-
-@functools.lru_cache(maxsize=64)
-def _metadata(plan: Plan, summary: str, models: tuple[tuple[str, str], ...], backend: str) -> dict[bytes, bytes]:
-    facts = {
-        "method": plan.method,
-        "options": {
-            key: value for key, value in vars(plan.with_(summary=summary)).items() if key not in ("method", "traits")
-        },
-        **dict(models),
-        "backend": backend,
-        "pychunk": _native.version,
-    }
-    return {b"pychunk": json.dumps(facts).encode()}
 
 
 def _size(request: Request) -> int:

@@ -83,6 +83,16 @@ class Models:
         """What was fitted on training articles and is stored with the pair encoder."""
         return self.pairs.threshold if self.pairs else None
 
+    def request(self, features: Features, plan: Plan, **parts: Any) -> Request:
+        """With what the engine itself reads: the counter of tokens, the table of the static encoder, the pair head."""
+        own = features.vectors is not None
+        head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
+        if own and head is not None:
+            raise ValueError("method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors=")
+        # A transformer's tokenizer has no table; and given vectors are not the table's.
+        table = self.words.table if self.words.table.size and not own else None
+        return Request(features, plan, tokenizer=self.words, table=table, pair_head=head, **parts)
+
     def metadata(self, own_vectors: bool) -> dict[str, str]:
         """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
         vectors = "given" if own_vectors else self.cutter.fingerprint
@@ -99,15 +109,13 @@ class Models:
 
     def prepare(self, request: Request, engine: Engine) -> Request | Prepared:
         """What threads of the CPU do for :meth:`complete` while a GPU is busy with the request before."""
-        if self._scorer is None:
-            return request
-        return self._scorer.prepare(self._with_models(request), engine)
+        return request if self._scorer is None else self._scorer.prepare(request, engine)
 
     def complete(self, given: Request | Prepared, engine: Engine, report: Report | None = None) -> Request:
         """The request with all vectors, scores, probabilities and cuts that are computed outside the engine."""
         if isinstance(given, Prepared):
             return self._scored(given, engine, report)
-        request = self._with_models(given)
+        request = given
         own = request.features.vectors is not None
         natively = self.method.is_native or request.cuts is not None
         pairs = self.pairs is not None and not self.pairs.in_engine
@@ -140,18 +148,6 @@ class Models:
             work.add_vectors("table_vectors", self.table)
             request = work.request
         return request
-
-    def _with_models(self, request: Request) -> Request:
-        """With what the engine itself reads: the counter of tokens, the table of the static encoder, the pair head."""
-        own = request.features.vectors is not None
-        # A transformer's tokenizer has no table; and given vectors are not the table's.
-        table = self.words.table if self.words.table.size and not own else None
-        request = request.with_(tokenizer=self.words, table=table)
-        if self.pairs is None or not self.pairs.in_engine:
-            return request
-        if own:
-            raise ValueError("method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors=")
-        return request.with_(pair_head=self.pairs)
 
 
 class _Work:
