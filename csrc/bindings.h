@@ -49,13 +49,23 @@ inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
   return {reinterpret_cast<const char*>(text.data()), view(offsets)};
 }
 
+// What keeps a buffer's memory, as an object of Python's.
+template <typename T>
+py::capsule owner_of(const Buffer<T>& buffer) {
+  return {new std::shared_ptr<void>(buffer.memory), [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
+}
+
 // Hands a buffer to NumPy without a copy.
 template <typename T>
 Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
   if (shape.empty()) shape = {buffer.size};
-  auto* kept = new std::shared_ptr<void>(std::move(buffer.memory));
-  const py::capsule owner(kept, [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); });
-  return Array<T>(std::move(shape), buffer.data, owner);
+  return Array<T>(std::move(shape), buffer.data, owner_of(buffer));
+}
+
+// The same for one of several buffers in one arena, which have one owner.
+template <typename T>
+Array<T> array(Buffer<T>&& buffer, const py::capsule& owner) {
+  return Array<T>(buffer.size, buffer.data, owner);
 }
 
 template <typename T, typename Allocator>

@@ -243,26 +243,27 @@ py::dict segment_batch(const Arguments& arguments) {
   Table table = without_gil([&] { return segment(in); });
   const RaggedRows& given = in.table_vectors.given() ? in.table_vectors : in.vectors;
   const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
+  const py::capsule spans = owner_of(table.document);  // and of all that lie in its arena (table.cc)
   py::dict out;
-  out["document"] = array(std::move(table.document));
-  out["chunk"] = array(std::move(table.chunk));
-  out["chunk_id"] = array(std::move(table.chunk_id));
+  out["document"] = array(std::move(table.document), spans);
+  out["chunk"] = array(std::move(table.chunk), spans);
+  out["chunk_id"] = array(std::move(table.chunk_id), spans);
 #define PYCHUNK_COLUMN(name, there, value) \
-  if (there) out[#name] = array(std::move(table.name));
+  if (there) out[#name] = array(std::move(table.name), spans);
   PYCHUNK_WHOLE_COLUMNS(PYCHUNK_COLUMN)
 #undef PYCHUNK_COLUMN
   out["text"] = array(std::move(table.text));
-  out["text_offsets"] = array(std::move(table.text_offsets));
-  out["kind"] = array(std::move(table.kind));
-  out["cut"] = array(std::move(table.cut));
-  out["score"] = array(std::move(table.score));
+  out["text_offsets"] = array(std::move(table.text_offsets), spans);
+  out["kind"] = array(std::move(table.kind), spans);
+  out["cut"] = array(std::move(table.cut), spans);
+  out["score"] = array(std::move(table.score), spans);
   if (in.plan->chunk_vectors) {
     const int64_t rows = dim == 0 ? 0 : table.chunk_vectors.size / dim;
     out["vector"] = array(std::move(table.chunk_vectors), {rows, dim});
   }
   if (in.plan->sentence_vectors) {
     const int64_t rows = table.sentence_start.size;
-    out["sentence_offsets"] = array(std::move(table.sentence_offsets));
+    out["sentence_offsets"] = array(std::move(table.sentence_offsets), spans);
     out["sentence_start"] = array(std::move(table.sentence_start));
     out["sentence_end"] = array(std::move(table.sentence_end));
     out["sentence_vectors"] = array(std::move(table.sentence_vectors), {rows, dim});

@@ -138,7 +138,9 @@ int64_t Document::characters_before(int64_t byte) {
 
 int64_t Document::line_at(int64_t at) {
   const auto breaks = [&](int64_t begin, int64_t end) {
-    return kernels().count_line_feeds(as_bytes(text_) + begin, static_cast<size_t>(end - begin));
+    const std::string_view passed = slice(text_, begin, end);
+    if (passed.size() < 8) return static_cast<int64_t>(std::count(passed.begin(), passed.end(), '\n'));
+    return kernels().count_line_feeds(as_bytes(passed), passed.size());
   };
   lines_ += at >= line_byte_ ? breaks(line_byte_, at) : -breaks(at, line_byte_);
   line_byte_ = at;

@@ -8,11 +8,15 @@ namespace {
 
 constexpr uint64_t kMultiplier1 = 0x87c37b91114253d5u, kMultiplier2 = 0x4cf5ad432745937fu;
 
+// As it lies in memory, the lowest byte first; and back.
+uint64_t little_endian(uint64_t value) {
+  return std::endian::native == std::endian::big ? __builtin_bswap64(value) : value;
+}
+
 uint64_t load64(const char* p) {
   uint64_t value;
   std::memcpy(&value, p, 8);
-  if constexpr (std::endian::native == std::endian::big) value = __builtin_bswap64(value);
-  return value;
+  return little_endian(value);
 }
 
 uint64_t avalanche(uint64_t x) {
@@ -47,11 +51,11 @@ Hash128 hash128(std::string_view bytes, uint64_t seed) {
 
 Hash128 chunk_hash(const Hash128& document, int64_t start, int64_t end, std::string_view text) {
   const Hash128 content = hash128(text, 0);
-  const uint64_t words[] = {document.low, document.high, static_cast<uint64_t>(start), static_cast<uint64_t>(end),
-                            content.low,  content.high};
-  char bytes[sizeof(words)];
-  for (size_t i = 0; i < sizeof(bytes); ++i) bytes[i] = static_cast<char>(words[i / 8] >> (8 * (i % 8)));
-  return hash128({bytes, sizeof(bytes)}, 0);
+  const uint64_t words[] = {
+      little_endian(document.low), little_endian(document.high), little_endian(start),
+      little_endian(end),          little_endian(content.low),   little_endian(content.high),
+  };
+  return hash128({reinterpret_cast<const char*>(words), sizeof(words)}, 0);
 }
 
 void write_hex(const Hash128& hash, char* out) {
