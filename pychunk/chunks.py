@@ -187,7 +187,8 @@ class ChunkBatch:
         return [row for batch in self.table.to_batches() for row in python_values(batch.to_struct_array())]
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the table to a file, by its ending: ``.parquet``, ``.jsonl`` or ``.arrow``.
+        """Writes the table to a file, by its ending: ``.parquet``, ``.jsonl``, ``.arrow``, ``.feather``
+        or ``.csv`` (which holds no vectors).
 
         The file appears whole or not at all; one that is there already is replaced then.
 

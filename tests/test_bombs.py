@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pychunk.io import readers, streams
+from pychunk.io import open_source, streams
 
 if sys.platform != "linux":
     pytest.skip("limits on address space and peaks of memory are those of Linux", allow_module_level=True)
@@ -34,7 +34,7 @@ path, kind, limit = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
 from pychunk.io import open_source
 letters, rows, size = [], 0, 0
-column = "text" if kind in ("jsonl", "parquet", "arrow") else None
+column = "text" if kind in ("jsonl", "csv", "parquet", "arrow") else None
 for batch in open_source(path, kind=kind, column=column, threads=2, dead_letters=letters.append):
     rows, size = rows + len(batch), max(size, batch.table.nbytes)
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -98,6 +98,8 @@ def test_compressed_runs(tmp_path: Path, name: str) -> None:
     ("kind", "head", "megabytes", "tail", "unit"),
     [
         ("jsonl", b'{"text": "', 250, b'"}\n', b"word "),
+        ("csv", b'id,text\n1,"', 63, b'"\n', b"word "),
+        ("csv", b'id,text\n1,"', 63, b'"\n', b'\n""'),
         ("text", b"", 505, b"", b"word "),
         ("wikiextractor", b'<doc id="1">\n', 63, b"\n</doc>\n", b"word "),
         ("mediawiki", PAGE, 63, PAGE_END, b"word "),
@@ -344,10 +346,7 @@ def test_arrow_text_of_any_size_is_read_where_it_is_stored(tmp_path: Path) -> No
     texts = pa.Array.from_buffers(pa.large_string(), 1000, [None, pa.py_buffer(ends), pa.py_buffer(drawn)])
     arrow_file(tmp_path / "large.arrow", pa.ipc.new_stream, "lz4", texts)
     del drawn
-    assert (
-        sum(len(part.table) for part in readers.read(str(tmp_path / "large.arrow"), dead_letters=readers.refuse))
-        == 1000
-    )
+    assert sum(len(table) for table in open_source(tmp_path / "large.arrow").tables()) == 1000
 
 
 @pytest.mark.parametrize("kind", ["dictionary", "view", "run"])

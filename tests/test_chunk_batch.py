@@ -216,9 +216,9 @@ def test_writes_what_the_command_line_writes(chunks: ChunkBatch, tmp_path: Path)
 
 def test_a_file_is_written_whole_or_not_at_all(chunks: ChunkBatch, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"chunks\.csv: unknown kind of output; pychunk writes \.parquet, \.jsonl, \.arrow"
+        ValueError, match=r"chunks\.pdf: unknown kind of output; pychunk writes \.parquet, \.jsonl, \.arrow"
     ):
-        chunks.write(tmp_path / "chunks.csv")
+        chunks.write(tmp_path / "chunks.pdf")
     with pytest.raises(FileNotFoundError, match="no such folder"):
         chunks.write(tmp_path / "none" / "chunks.parquet")
     target = tmp_path / "chunks.jsonl"

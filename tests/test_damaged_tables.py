@@ -144,7 +144,8 @@ OFFSETS = {
 }
 READ = """
 import sys
-from pychunk.io import open_source, readers
+from dataclasses import replace
+from pychunk.io import open_source
 for path in sys.argv[1:]:
     letters = []
     source = open_source(path, column="text", dead_letters=letters.append)
@@ -153,8 +154,8 @@ for path in sys.argv[1:]:
     for letter in letters:
         print(letter.position, letter.reason)
     again = []
-    for part in readers.read(path, dead_letters=again.append):
-        part.table.to_pylist()
+    for table in replace(source, dead_letters=again.append).tables():
+        table.to_pylist()
     assert again == letters, path
     print(path, len(letters))
 """
@@ -240,9 +241,9 @@ def test_a_column_that_is_not_asked_for_takes_no_row_along(tmp_path: Path) -> No
         ("text", {"column": "text"}, "text"),
         ("text", {}, "text"),
         ("id", {"column": "text"}, "id"),
-        ("day", {"column": "text", "metadata": ["day"]}, "day"),
+        ("day", {"column": "text", "keep": ["day"]}, "day"),
         ("day", {"column": "text"}, None),
-        ("id", {"column": "text", "id_column": "day"}, None),
+        ("id", {"column": "text", "ids": "day"}, None),
     ],
 )
 def test_a_column_that_is_there_twice_is_named(
@@ -269,10 +270,11 @@ def test_values_that_python_cannot_hold_are_letters(tmp_path: Path) -> None:
     made = pa.table({"text": ["a", "b", "c"], "day": days})
     with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as file, pa.ipc.new_file(file, made.schema) as sink:
         sink.write_table(made)
-    for options in ({"metadata": ("day",)}, {"id_column": "day"}):
-        found, letters = read(tmp_path / "in.arrow", column="text", **options)
-        assert [row["text"] for row in found] == ["a", "c"]
-        assert [letter.position for letter in letters] == ["row 2"]
+    found, letters = read(tmp_path / "in.arrow", column="text", ids="day")
+    assert [row["text"] for row in found] == ["a", "c"]
+    assert [letter.position for letter in letters] == ["row 2"]
+    (batch,) = open_source(tmp_path / "in.arrow", column="text", keep=["day"])
+    assert batch.table["day"].combine_chunks().equals(days)  # what is only kept need not be an object of Python
 
 
 def footer(path: Path, rows: int, said: int) -> None:

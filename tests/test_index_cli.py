@@ -132,6 +132,25 @@ def test_an_index_is_not_written_among_documents(tmp_path: Path) -> None:
     run("index", tmp_path / "notes" / "a.md", "-o", tmp_path / "empty")
 
 
+def test_a_folder_and_the_shards_of_an_ingest_go_into_an_index(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, text in DOCUMENTS.items():
+        (tmp_path / "in" / f"{name}.md").write_text(text)
+    (tmp_path / "in" / "broken.md").write_bytes(b"\xff")
+    assert "its files would be read as documents" in refused("index", tmp_path / "in", "-o", tmp_path / "in" / "it.idx")
+    assert "broken.md, whole file: invalid UTF-8" in refused("index", tmp_path / "in", "-o", tmp_path / "one.idx")
+    run("ingest", tmp_path / "in", "-o", tmp_path / "shards", "-m", "sentence")
+    assert (tmp_path / "shards" / "_dead_letters.jsonl").stat().st_size  # which are no documents
+    (tmp_path / "in" / "broken.md").unlink()
+    run("index", tmp_path / "in", "-o", tmp_path / "one.idx")
+    run("index", tmp_path / "shards", "-o", tmp_path / "two.idx")
+    for name in ("one.idx", "two.idx"):
+        with pychunk.Index.open(tmp_path / name) as index:
+            assert {hit.id for hit in index.search("Rhine", k=9)[0]} == {
+                str(tmp_path / "in" / f"{name}.md") for name in DOCUMENTS
+            }
+
+
 def test_a_size_is_refused_where_the_method_has_none(tmp_path: Path, documents: Path) -> None:
     call = ["index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--size", "5", "-m"]
     assert "--size is of the methods fixed and recursive alone; pic takes none" in refused(*call, "pic")

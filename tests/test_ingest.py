@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -350,3 +351,19 @@ def test_differences_name_the_place() -> None:
         "b.c: was [1], is [2]",
         "b.d: was null, is 3",
     ]
+
+
+def test_columns_are_kept_and_titles_come_from_one(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"text": ["Cats purr. Stars burn."], "title": ["Stars"], "year": pa.array([1999], pa.int16())}),
+        tmp_path / "in.parquet",
+    )
+    out = tmp_path / "out"
+    ingest(tmp_path / "in.parquet", out, column="text", keep=["year"], titles="title", summary="title")
+    (table,) = map(pq.read_table, out.glob("*.parquet"))
+    assert (table.schema.field("year").type, set(table["year"].to_pylist())) == (pa.int16(), {1999})
+    assert next(row for row in table.to_pylist() if "Stars" in row["text"])["kind"] == "relevant"
+    with pytest.raises(ValueError, match=r"holds a run of something else: options\.columns\.keep"):
+        ingest(tmp_path / "in.parquet", out, column="text", titles="title", summary="title")
+    with pytest.raises(TypeError, match="titles must be the name of a column of the source; got list"):
+        ingest(tmp_path / "in.parquet", tmp_path / "b", column="text", titles=["Stars"], summary="title")

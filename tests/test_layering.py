@@ -52,7 +52,7 @@ ALLOWED = {
     "retrieval": {"_native", "data", "encoders", "plumbing", "retrieval", "segmenter"},
     "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
     "io": {"_arrow", "_native", "documents", "io", "plumbing"},
-    "ingest": {"_arrow", "data", "documents", "ingest", "io", "plumbing", "segmenter"},
+    "ingest": {"_arrow", "chunks", "data", "documents", "given", "ingest", "io", "plumbing", "segmenter"},
     "evaluation": {"_native", "encoders", "evaluation", "functions", "plumbing", "retrieval", "segmenter"},
     "benchmark": {"", "benchmark", "plumbing"},
     "cli": {

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 import pychunk
 from pychunk.io.bzip2 import Block
 from pychunk.io.documents import DeadLetter
-from pychunk.io.source import KINDS, kind_of, open_source
+from pychunk.io.kinds import KINDS, kind_of
+from pychunk.io.source import open_source
 
 ENVIRONMENT = {
     **os.environ,
@@ -66,14 +67,14 @@ def write(path: Path, table: pa.Table) -> Path:
 def test_tables_by_column(tmp_path: Path, name: str) -> None:
     table = pa.table({"key": [1, 2, 3, 4], "title": ["a", "b", None, "d"], "body": TEXTS})
     path = write(tmp_path / name, table)
-    found, letters = read(path, column="body", id_column="key", metadata=("title",))
+    found, letters = read(path, column="body", ids="key", keep=("title",))
     assert letters == []
     assert [(row["id"], row["title"], row["text"]) for row in found] == list(zip("1234", ["a", "b", None, "d"], TEXTS))
     unnamed, _ = read(path, column="body")
     assert [row["id"] for row in unnamed] == [f"{path}#{i}" for i in range(1, 5)]
-    schema = open_source(path, column="body", metadata=("title",)).schema
-    assert [(field.name, str(field.type)) for field in schema] == [
-        ("id", "string"), ("text", "large_string"), ("file", "string"), ("title", "string")
+    (batch,) = open_source(path, column="body", keep=("title", "key"))
+    assert [(field.name, str(field.type).replace("large_", "")) for field in batch.table.schema] == [
+        ("id", "string"), ("text", "string"), ("file", "string"), ("title", "string"), ("key", "int64")
     ]  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def test_missing_columns_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="column 'c' is not there; the columns are a, b"):
         read(path, column="c")
     with pytest.raises(ValueError, match="column 'c' is not there"):
-        read(path, column="a", id_column="c")
+        read(path, column="a", ids="c")
 
 
 @pytest.mark.parametrize("name", ["b.parquet", "b.arrow"])
@@ -221,7 +222,7 @@ def test_attributes_of_wikiextractor_output(tmp_path: Path) -> None:
 def test_wikiextractor_json_is_json_lines(tmp_path: Path) -> None:
     lines = [json.dumps({"id": str(i), "url": "u", "title": f"T{i}", "text": f"text {i}"}) for i in range(3)]
     (tmp_path / "wiki_00").write_text("\n".join(lines))
-    found, _ = read(tmp_path / "wiki_00", kind="jsonl", metadata=("title",))
+    found, _ = read(tmp_path / "wiki_00", kind="jsonl", keep=("title",))
     assert [(row["id"], row["title"], row["text"]) for row in found] == [
         (str(i), f"T{i}", f"text {i}") for i in range(3)
     ]
@@ -345,8 +346,6 @@ def test_errors_name_the_kinds(tmp_path: Path) -> None:
             open_source(path, **options)
     (tmp_path / "a.txt").touch()
     (tmp_path / "a.jsonl").touch()
-    with pytest.raises(ValueError, match=r"several kinds \(jsonl, text\)"):
-        open_source(tmp_path)
     assert [Path(file.path).name for file in open_source(tmp_path, kind="text").files] == ["a.txt"]
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_source(tmp_path / "none.txt")

@@ -2,15 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.io import DeadLetter, columns, json_lines, open_source, rows, source, streams, tables
-from pychunk.io.documents import grouped, table_of
+from pychunk.io import DeadLetter, columns, json_lines, open_source, streams, tables
+from pychunk.io.documents import Document, grouped, schema, table_of
 
 
 @settings(max_examples=60, deadline=None)
@@ -29,25 +29,28 @@ def test_columns_are_grouped_like_documents(texts: list[str | None], named: str,
         "some": pa.array([None if i % 3 else f"n{i}" for i in names], pa.string()),
         "floats": pa.array([i / 2 for i in names], pa.float64()),
     }[named]
-    table = pa.table({"text": pa.array(texts, pa.string()), "extra": pa.array([None] * len(texts), pa.string())})
+    table = pa.table({"text": pa.array(texts, pa.string()), "extra": pa.array(names, pa.int16())})
     if ids is not None:
         table = table.append_column("id", ids)
-    schema = source.schema((("extra", pa.string()),))
+    schema_ = schema((("extra", pa.int16()),))
     found: list[DeadLetter] = []
-    expected: list[DeadLetter] = []
-    options: dict[str, Any] = {"column": "text", "id_column": None, "metadata": ("extra",)}
-
-    def parts() -> list[tables.Part]:
-        spans = [range(at, min(at + cuts, len(texts))) for at in range(0, len(texts), cuts)]
-        return [tables.Part(table.slice(s[0], len(s)), "row", range(s[0] + 1, s[-1] + 2), s[-1]) for s in spans]
-
-    runs = columns.runs(parts(), "f", found.append, schema, **options)
+    spans = [range(at, min(at + cuts, len(texts))) for at in range(0, len(texts), cuts)]
+    parts = [tables.Part(table.slice(s[0], len(s)), "row", range(s[0] + 1, s[-1] + 2), s[-1]) for s in spans]
+    runs = columns.runs(parts, "f", found.append, column="text", keep=("extra",))
     groups = [columns.joined(group) for group in columns.grouped(runs, max_bytes)]
-    documents = rows.documents(parts(), "f", expected.append, **options)
-    wanted = [table_of(group, schema) for group in grouped(documents, max_bytes)]
+
+    named_ids = [None] * len(texts) if ids is None else ids.to_pylist()
+    documents = [
+        Document(f"f#{i + 1}" if id_ is None else str(id_), text, "f", (i,), len(text.encode()), 0)
+        for i, (text, id_) in enumerate(zip(texts, named_ids))
+        if text is not None
+    ]
+    wanted = [table_of(group, schema_) for group in grouped(documents, max_bytes)]
     assert [group.to_pylist() for group in groups] == [group.to_pylist() for group in wanted]
     assert [group.schema for group in groups] == [group.schema for group in wanted]
-    assert found == expected
+    assert [letter[:3] for letter in found] == [
+        ("f", f"row {i + 1}", "column 'text' is null") for i, text in enumerate(texts) if text is None
+    ]
 
 
 @pytest.mark.parametrize("skip", [0, 1, 3])
@@ -69,3 +72,76 @@ def test_letters_are_told_with_their_batch(tmp_path: Path, monkeypatch: pytest.M
         now[0] = batch.number
     assert told == expected
     assert told[-1][1] == "line 61"
+
+
+def test_files_of_several_kinds_are_read_each_by_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Text.")
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "Line.", "title": "L"}\nbroken\n')
+    (tmp_path / "c.tsv").write_text("id\ttext\ttitle\n02\tRow.\tR\n")
+    (tmp_path / "wiki_00").write_text('<doc id="3" url="u" title="W">\nWiki.\n</doc>\n')
+    pq.write_table(pa.table({"text": ["Cell."], "title": ["P"]}), tmp_path / "d.parquet")
+    (tmp_path / "e.bin").write_bytes(b"\0")
+    letters: list[DeadLetter] = []
+    opened = open_source(tmp_path, column="text", keep=["title"], dead_letters=letters.append)
+    assert opened.kind == "wikiextractor, jsonl, tsv, parquet, text"
+    assert opened.ignored == [str(tmp_path / "e.bin")]
+    batches = list(opened)
+    assert [(row["id"], row["text"], row["title"]) for batch in batches for row in batch.table.to_pylist()] == [
+        ("3", "Wiki.", "W"), ("1", "Line.", "L"), ("02", "Row.", "R"), (f"{tmp_path / 'd.parquet'}#1", "Cell.", "P"),
+        (str(tmp_path / "a.md"), "Text.", None),
+    ]  # fmt: skip
+    assert [letter.position for letter in letters] == ["line 2"]
+    assert [batch.number for batch in batches] == [0, 1, 2, 3, 4]
+    assert batches[-1].bytes_read == opened.total_bytes
+    for skip in range(6):
+        assert list(opened.batches(skip)) == batches[skip:]
+    with pytest.raises(ValueError, match="every batch has a column 'file' of its own"):
+        open_source(tmp_path, keep=["file"])
+    with pytest.raises(ValueError, match="wikiextractor has no column 'day'; its columns are title, url"):
+        open_source(tmp_path / "wiki_00", keep=["day"])
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        (["1", "-2", "null"], pa.int64()),
+        (["1", "2.5"], pa.float64()),
+        (["true", "null"], pa.bool_()),
+        (["[0, 5]", "[]", "null"], pa.list_(pa.int64())),
+        (["[[0.5, 1], [2, 3]]"], pa.list_(pa.list_(pa.float64()))),
+        (["null", "null"], pa.null()),
+        (['"1"', '"2020-01-01"'], pa.large_string()),
+        (["18446744073709551616", "1"], pa.large_string()),
+        (["1e400"], pa.large_string()),
+        (["1", '"x"'], pa.large_string()),
+        (['{"a": 1}'], pa.large_string()),
+        (['[1, "x"]'], pa.large_string()),
+    ],
+)
+def test_a_column_of_json_lines_has_the_type_of_all_its_values(
+    tmp_path: Path, written: list[str], kind: pa.DataType
+) -> None:
+    lines = [f'{{"text": "x", "m": {each}}}' for each in written]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    (batch,) = open_source(tmp_path / "in.jsonl", column="text", keep=["m"])
+    assert batch.table.schema.field("m").type == kind
+    values = batch.table["m"].to_pylist()
+    if kind != pa.large_string():
+        assert values == [json.loads(each) for each in written]
+
+
+def test_a_column_that_is_kept_has_the_type_of_its_file(tmp_path: Path) -> None:
+    first = pa.table(
+        {"text": ["a"], "n": pa.array([1], pa.int16()), "v": [[[0.5]]], "k": pa.array(["x"]).dictionary_encode()}
+    )
+    second = pa.table({"text": ["b"], "n": ["one"], "v": [None], "k": [None]})
+    pq.write_table(first, tmp_path / "a.parquet")
+    (batch,) = open_source(tmp_path, column="text", keep=["n", "v", "k"])
+    assert [str(batch.table.schema.field(name).type) for name in "nvk"] == [
+        "int16", "list<element: list<element: double>>", "string"
+    ]  # fmt: skip
+    pq.write_table(second, tmp_path / "b.parquet")
+    (batch,) = open_source(tmp_path, column="text", keep=["n", "v", "k"])
+    assert batch.table.select(["n", "v", "k"]).to_pylist() == [
+        {"n": "1", "v": [[0.5]], "k": "x"}, {"n": "one", "v": None, "k": None}
+    ]  # fmt: skip

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from ..chunks import ChunkBatch
-from ..io import readers
-from ..io.documents import DeadLetter, DeadLetters
-from ..io.tables import Part
+from ..io import DeadLetter, Source, open_source
+from ..io.documents import DeadLetters, documents_of
 from ..segmenter import Segmenter
 
 
@@ -46,83 +46,90 @@ class LeftOut:
             self.console.print(Text(f"left out {letter.source}{place}: {letter.reason}", style="yellow"))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the inputs of a command are read, as ``pychunk.io.open_source`` takes it.
+
+    ``limit``: only the first so many documents. ``arguments``: those of a call of the Segmenter that name columns of
+    the documents, such as ``{"titles": "title", "keep": ["url"]}``; what they name is read with the texts.
+    """
+
+    kind: str = "auto"
+    column: str | None = None
+    ids: str | None = None
+    encoding: str | None = None
+    limit: int | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def keep(self) -> list[str]:
+        """The columns that the arguments name."""
+        named = [[name] if isinstance(name, str) else name for name in self.arguments.values()]
+        return [name for names in named for name in names]
+
+    def source(self, path: str, dead_letters: DeadLetters) -> Source:
+        """An input, ready to be read."""
+        return open_source(
+            path,
+            kind=self.kind,
+            column=self.column,
+            ids=self.ids,
+            keep=self.keep,
+            encoding=self.encoding,
+            dead_letters=dead_letters,
+        )
+
+
+def refuse(letter: DeadLetter) -> NoReturn:
+    """Ends the command at what is broken."""
+    place = f"{letter.source}, {letter.position}: {letter.reason}"
+    raise ValueError(f"{place}; mend it, or segment with --on-error skip")
+
+
 def segmented(
-    made: Segmenter,
-    inputs: list[str],
-    column: str | None,
-    id_column: str | None,
-    summary_column: str | None,
-    limit: int | None,
-    shares: Shares,
-    dead_letters: DeadLetters = readers.refuse,
-    *,
-    named: bool = False,
+    made: Segmenter, inputs: list[str], reading: Reading, shares: Shares, dead_letters: DeadLetters = refuse
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
-    The id of a text file is its name where there are several inputs; with `named` that of a single one, too.
+    The inputs are listed now, and read as the batches are asked for.
     """
-    first = 0
-    others = [summary_column] if summary_column else []
-    total = readers.size_of(inputs)
-    before = 0
-    for path in inputs:
-        size = readers.size_of([path])
-        rows, start = 0, first
-        is_text = path == "-" or readers.kind_of(path) in readers.TEXT
-        for part in readers.read(path, column=column, id_column=id_column, others=others, dead_letters=dead_letters):
-            table = part.table
-            if limit is not None:
-                table = table.slice(0, max(0, limit - first))
-                if table.num_rows == 0:
-                    return
-            arguments: dict[str, Any] = {"first_document": first}
-            if summary_column is not None:
-                by_title = getattr(made.method, "summary", None) == "title"
-                arguments["titles" if by_title else "summaries"] = summary_column
-            ids = id_column if not is_text else "file" if len(inputs) > 1 or (named and path != "-") else None
-            rows += table.num_rows
-            read = before + min(
-                size, rows * size // max(1, _rows(path, rows, None if limit is None else limit - start))
-            )
-            share = read / total if total else 0.0
-            try:
-                out = made(table, column=part.column or column, ids=ids, progress=shares.within(share), **arguments)
-            except (ValueError, TypeError) as error:
-                raise _placed(error, path, part) from None
-            for row, reason in out.errors:
-                dead_letters(DeadLetter(path, _place(part, row - first), reason))
+    sources = [reading.source(path, dead_letters) for path in inputs]
+    tell_ignored([path for source in sources for path in source.ignored])
+    return _segmented(made, sources, reading, shares)
+
+
+def _segmented(
+    made: Segmenter, sources: list[Source], reading: Reading, shares: Shares
+) -> Iterator[tuple[ChunkBatch, int]]:
+    total = 0 if any(source.path == "-" for source in sources) else sum(source.total_bytes for source in sources)
+    first = before = 0
+    for source in sources:
+        for batch in source.batches():
+            table = batch.table if reading.limit is None else batch.table.slice(0, reading.limit - first)
+            share = (before + batch.bytes_read) / total if total else 0.0
+            arguments = {**reading.arguments, "progress": shares.within(share), "first_document": first}
+            out = made(documents_of(table), **arguments)
             first += out.documents
             shares.done = share
             yield out, text_bytes(out)
-        before += size
+            if first == reading.limit:
+                return
+        before += source.total_bytes
     if first == 0:  # a file without documents becomes a table without rows
-        yield made([], ids=[] if id_column else None), 0
+        yield made(documents_of(_no_documents(reading)), **reading.arguments), 0
 
 
-def _placed(error: ValueError | TypeError, path: str, part: Part) -> Exception:
-    """An error about a row of a table, as one about a row or line of a file, with the command line's remedy."""
-    found = re.match(
-        r"row (\d+): (.*?)( \(\d+ more rows cannot be used\))?; mend it or pass on_error='skip'$", str(error)
-    )
-    if found is None:
-        return error
-    place = _place(part, int(found[1]))
-    return ValueError(f"{path}, {place}: {found[2]}{found[3] or ''}; mend it, or segment with --on-error skip")
+def _no_documents(reading: Reading) -> pa.Table:
+    columns = {name: pa.nulls(0) for name in reading.keep}
+    return pa.table({**columns, "id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())})
 
 
-def _place(part: Part, row: int) -> str:
-    return f"{part.unit} {part.numbers[row]}"
-
-
-def _rows(path: str, seen: int, limit: int | None) -> int:
-    """Rows of a Parquet file, as far as they are wanted; of others, those seen."""
-    rows = seen
-    if path.lower().endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        rows = int(pq.read_metadata(path).num_rows)
-    return rows if limit is None else min(rows, limit)
+def tell_ignored(ignored: list[str]) -> None:
+    """Says on standard error which files of folders are not read."""
+    if ignored:
+        more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
+        console = Console(stderr=True, soft_wrap=True)
+        console.print(Text(f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}", style="yellow"))
 
 
 def text_bytes(out: ChunkBatch) -> int:

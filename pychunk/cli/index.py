@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 import typer
 from rich.console import Console
 
-from ..io import readers
+from ..io import KINDS, open_source
 from ..retrieval import ingest
 from ..retrieval.index import Index
 from ..segmenter import Segmenter
-from .batches import Shares, counted, progress_bar, rate_of, segmented
+from .batches import Reading, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .errors import readable_errors
+from .outputs import check_folder
 
 #: Methods that cut by size, which this command counts in words.
 _SIZED = ("fixed", "recursive")
@@ -38,7 +39,7 @@ pychunk search wiki.idx "Who crossed the Andes?" """
 def index(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help=f"Documents ({', '.join(readers.KNOWN)}), -, or files of chunks."),
+        typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}) or -; or chunks."),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index's folder, new or not.")],
     encoder: Annotated[
@@ -66,7 +67,7 @@ def index(
     """
     given = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "stemmer": stemmer}
     given = {name: value for name, value in given.items() if value is not None}
-    with readable_errors("interrupted; the index is as it was"), _writing(output, given) as made:
+    with readable_errors("interrupted; the index is as it was"), _writing(output, given, inputs) as made:
         begun = time.monotonic()
         errors = Console(stderr=True)
         documents = chunks = size_ = 0
@@ -94,8 +95,9 @@ def index(
 
 
 @contextmanager
-def _writing(path: Path, given: dict[str, Any]) -> Iterator[Index]:
+def _writing(path: Path, given: dict[str, Any], inputs: list[str]) -> Iterator[Index]:
     """The index, new or not; what is not saved is left out, and nothing said of it: the command says what ended it."""
+    check_folder(path, inputs)
     made = _opened(path, given)
     try:
         yield made
@@ -179,22 +181,20 @@ def _batches(
     elif size is not None:
         raise ValueError(f"--size is of the methods {' and '.join(_SIZED)} alone; {method} takes none")
     made = Segmenter(method, vector_encoder=encoder, vectors=vectors, threads=threads, **sized)
-    for out, bytes_ in segmented(made, inputs, column, id_column, None, limit, shares, named=True):
+    for out, bytes_ in segmented(made, inputs, Reading(column=column, ids=id_column, limit=limit), shares):
         yield out.table, out.documents, bytes_
 
 
 def _holds_chunks(path: str) -> bool:
-    if path == "-" or readers.kind_of(path) in readers.TEXT:
-        return False
-    return set(ingest.REQUIRED) <= set(readers.names_of(path))
+    return path != "-" and set(ingest.REQUIRED) <= set(open_source(path).column_names())
 
 
 def _whole_documents(path: str) -> Iterator[pa.Table]:
     """Tables of a file of chunks, each document in one: adding part of one would replace the other part."""
     held: pa.Table | None = None
-    for table in readers.read_all(path):
-        joined = table if held is None else pa.concat_tables([held, table])
-        document = np.asarray(joined["document"])
+    for table in open_source(path, dead_letters=refuse).tables():
+        joined = table if held is None else pa.concat_tables([held, table], promote_options="permissive")
+        document = np.asarray(joined["document"].cast(pa.int64()))
         changes = np.flatnonzero(np.diff(document))
         border = int(changes[-1]) + 1 if len(changes) else 0
         if border:

@@ -19,7 +19,7 @@ from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from . import options as given
-from .batches import counted, progress_bar, rate_of
+from .batches import counted, progress_bar, rate_of, tell_ignored
 from .errors import readable_errors
 
 EPILOG = """Examples:
@@ -41,9 +41,7 @@ Status: 0 complete; 1 the run was stopped, nothing at all could be read, or --st
 
 
 def command(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A file, a folder or a URL; a folder's files are of one kind.")
-    ],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, a folder or a URL.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="The folder of shards.")],
     kind: Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")] = "auto",
     column: given.Column = None,
@@ -115,7 +113,7 @@ def command(
                     output,
                     kind=kind,
                     column=column,
-                    id_column=id_column,
+                    ids=id_column,
                     redirects=redirects,
                     namespaces=_namespaces(namespace),
                     limit=limit,
@@ -177,9 +175,8 @@ def _summarise(report: Report, console: Console) -> None:
         say(f"removed {name}, which was not whole", "yellow")
     for each in report.damaged:
         say(f"made again: {each}", "yellow")
-    if report.ignored:
-        more = f" and {len(report.ignored) - 3} more" if len(report.ignored) > 3 else ""
-        say(f"not read, of no known kind or another: {', '.join(report.ignored[:3])}{more}", "yellow")
+    if not console.quiet:
+        tell_ignored(report.ignored)
     if report.repeated:
         say(f"{report.repeated} (counted from 0)", "yellow")
     if report.letters:

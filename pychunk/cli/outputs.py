@@ -12,6 +12,13 @@ import typer
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there already.")]
 
 
+def check_folder(output: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Raises ValueError where a folder that is written lies in one that is read: its files would be inputs."""
+    for each in inputs:
+        if os.path.isdir(each) and Path(output).resolve().is_relative_to(Path(each).resolve()):
+            raise ValueError(f"{output} lies in {each}, and its files would be read as documents: name another folder")
+
+
 def check_output(output: str | Path, inputs: Iterable[str | Path] = (), *, overwrite: bool) -> None:
     """Before any work: whether the output may be written.
 
@@ -29,6 +36,8 @@ def check_output(output: str | Path, inputs: Iterable[str | Path] = (), *, overw
             own = os.fstat(0) if str(each) == "-" else os.stat(each)
         except OSError:
             continue
+        if os.path.isdir(each) and Path(output).resolve().is_relative_to(Path(each).resolve()):
+            raise ValueError(f"the output {output} lies in {each}, and would be read as an input: name another output")
         if os.path.samestat(own, there):
             name = "standard input" if str(each) == "-" else each
             raise ValueError(f"the output {output} is the input {name}, which would be lost: name another output")

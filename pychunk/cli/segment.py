@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ..chunks import Chunk, ChunkBatch
-from ..io import readers, writers
+from ..io import KINDS, writers
 from ..segmenter import Segmenter
 from . import options as given
-from .batches import LeftOut, Shares, counted, progress_bar, rate_of, segmented
+from .batches import LeftOut, Reading, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .errors import readable_errors
 from .outputs import Overwrite, check_output
 
@@ -35,7 +35,7 @@ pychunk model get minilm && pychunk segment notes.md --encoder minilm --vectors 
 def segment(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help=f"Files ({', '.join(readers.KNOWN)}), or - for standard input."),
+        typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}), or - for standard input."),
     ],
     output: Annotated[
         str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
@@ -89,8 +89,12 @@ def segment(
         made = Segmenter(**options, threads=threads, on_error=on_error)
         shares = Shares()
         left_out = LeftOut()
-        tell = left_out if on_error == "skip" else readers.refuse
-        batches = segmented(made, inputs, column, id_column, summary_column, limit, shares, tell)
+        tell = left_out if on_error == "skip" else refuse
+        arguments = {}
+        if summary_column is not None:
+            arguments = {"titles" if getattr(made.method, "summary", None) == "title" else "summaries": summary_column}
+        reading = Reading(column=column, ids=id_column, limit=limit, arguments=arguments)
+        batches = segmented(made, inputs, reading, shares, tell)
         if output is None:
             _show(batches)
         else:

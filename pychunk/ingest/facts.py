@@ -8,16 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..chunks import ChunkBatch
 from ..io import Source
-from ..segmenter import Segmenter
 
 #: Fields of a source that change nothing in what it yields, or are told elsewhere.
-_OWN = ("path", "kind", "files", "ignored", "workers", "threads", "dead_letters")
+_OWN = ("path", "files", "kinds", "ignored", "workers", "threads", "dead_letters")
 
 
-def of(source: Source, made: Segmenter, options: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
+def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing: ChunkBatch) -> dict[str, Any]:
     """The facts as JSON holds them; two runs with equal facts write equal bytes."""
-    metadata = made([], ids=[]).metadata
+    metadata = nothing.metadata
     reader = {field.name: getattr(source, field.name) for field in fields(source) if field.name not in _OWN}
     reader["wanted"] = {"redirects": source.wanted.redirects, "namespaces": sorted(source.wanted.namespaces)}
     found = {

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from .._arrow import flat_text
 from ..documents import TextBatch
-from ..documents.columns import column_of
 from ..io import DeadLetter, Source
+from ..io.documents import documents_of
 from .sample import Sample
 
 #: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.
@@ -20,7 +20,7 @@ LARGE_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Part:
-    """The wanted documents of batch ``number``: ``table`` of ``id`` and ``text``, the first of them document ``first``.
+    """The wanted documents of batch ``number``: ``table`` of ``id``, ``text`` and others, from ``first`` on.
 
     ``read``: documents of the batch before any were left out; ``table_rows``: those kept. A part with neither, whose
     ``table_rows`` is None, brings the letters that were told after the last batch.
@@ -36,9 +36,8 @@ class Part:
     table_rows: int | None
 
     def documents(self) -> TextBatch:
-        """The texts with their ids; not checked again, since a reader yields valid text alone."""
-        table = cast(pa.Table, self.table)
-        return TextBatch(table.column("text").chunks, column_of("id", table.num_rows, table, "ids"), [], None)
+        """The texts with their ids, and the other columns that were asked for."""
+        return documents_of(cast(pa.Table, self.table))
 
     def without_table(self) -> Part:
         """For those that need the numbers alone: the texts' memory is free again."""
@@ -65,7 +64,7 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
     for batch in source.batches(skip=where.batch):
         if where.end is not None and batch.number >= where.end:
             return
-        table = batch.table.select(["id", "text"])
+        table = batch.table.drop_columns("file")
         if sample is not None:
             ids = table.column("id").to_pylist()
             table = table.filter(pa.array([sample.holds(id_, read + i) for i, id_ in enumerate(ids)], pa.bool_()))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from ..chunks import ChunkBatch
+from ..given.columns import NAMES
 from ..io import Source, open_source
+from ..io.documents import documents_of
 from ..io.files import find
 from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
@@ -37,7 +42,9 @@ def ingest(
     *,
     kind: str = "auto",
     column: str | None = None,
-    id_column: str | None = None,
+    ids: str | None = None,
+    keep: Sequence[str] = (),
+    encoding: str | None = None,
     redirects: bool = False,
     namespaces: tuple[int, ...] | None = (0,),
     limit: int | None = None,
@@ -58,8 +65,8 @@ def ingest(
     versions, every shard with its SHA-256), ``_dead_letters.jsonl`` (what could not be read, and why) and ``_lock``.
 
     Args:
-        source: a file, a folder or a URL, with ``kind``, ``column``, ``id_column``, ``redirects``, ``namespaces`` and
-            ``workers`` as ``pychunk.io.open_source`` takes them.
+        source: a file, a folder or a URL, with ``kind``, ``column``, ``ids``, ``keep``, ``encoding``, ``redirects``,
+            ``namespaces`` and ``workers`` as ``pychunk.io.open_source`` takes them.
         out: the folder; made if it is not there.
         limit: only the first so many documents.
         sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
@@ -69,7 +76,8 @@ def ingest(
         resume: go on with what a run of the same source, options and versions left; start where there is nothing.
         threads: of segmentation and of decompression; default: every CPU.
         progress: is called with the share that is done, 0 to 1, and the report so far.
-        options: those of ``Segmenter``.
+        keep: columns of the source that every chunk repeats.
+        options: those of ``Segmenter``, and columns that say something of each document, such as ``titles="title"``.
 
     Raises:
         ValueError: the folder holds another run, an unfinished one without ``resume``, or an option is wrong.
@@ -80,23 +88,27 @@ def ingest(
     begun = time.perf_counter()
     folder = Path(out)
     _check(source, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
+    said: dict[str, Any] = {"keep": list(keep), **{name: options.pop(name) for name in NAMES if name in options}}
+    options["on_error"] = "skip"
     opened = open_source(
         source,
         kind=kind,
         column=column,
-        id_column=id_column,
+        ids=ids,
+        keep=_columns(said),
+        encoding=encoding,
         redirects=redirects,
         namespaces=namespaces,
         workers=workers,
         threads=threads,
         dead_letters=lambda _: None,
     )
-    options = {**options, "on_error": "skip"}
     made = Segmenter(threads=threads, **options)
-    chosen = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes, "compression": compression}
+    chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
+    chosen |= {"compression": compression, "columns": said}
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
-        manifest = _manifest(folder, facts.of(opened, made, options, chosen), resume)
+        manifest = _manifest(folder, facts.of(opened, options, chosen, _nothing(made, said)), resume)
         report = Report(folder, ignored=opened.ignored)
         bad = damage(folder, manifest.shards, hashes=resume)
         report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
@@ -105,7 +117,7 @@ def ingest(
         report.removed = sweep(folder, {shard.name for shard in manifest.shards})
         report.did_nothing = manifest.complete and not bad
         if not report.did_nothing:
-            run = _Run(opened, made, Output(folder, manifest, report, shard_bytes, compression), limit, progress)
+            run = _Run(opened, made, said, Output(folder, manifest, report, shard_bytes, compression), limit, progress)
             run.sample = None if sample is None else sample_of(opened, sample, seed)
             try:
                 run.all(shard for shard, _ in bad)
@@ -123,9 +135,16 @@ class _Run:
     """What the stages share."""
 
     def __init__(
-        self, source: Source, made: Segmenter, output: Output, limit: int | None, progress: Progress | None
+        self,
+        source: Source,
+        made: Segmenter,
+        said: dict[str, Any],
+        output: Output,
+        limit: int | None,
+        progress: Progress | None,
     ) -> None:
-        self.source, self.made, self.output, self.limit, self.progress = source, made, output, limit, progress
+        self.source, self.made, self.said, self.output = source, made, said, output
+        self.limit, self.progress = limit, progress
         self.sample: Sample | None = None
         self.repeats = Repeats()
 
@@ -160,11 +179,11 @@ class _Run:
 
     def _segmented(self, part: Part | None) -> tuple[Part | None, Any]:
         if part is None:  # of no documents: what a data set without any has for its columns
-            return None, self.made([], ids=[]).table
+            return None, _nothing(self.made, self.said).table
         if part.table is None:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
-        chunks = self.made(part.documents(), first_document=part.first)
+        chunks = self.made(part.documents(), first_document=part.first, **self.said)
         return part.without_table(), chunks.table
 
     def _settled(self, found: tuple[Part | None, Any]) -> Part | None:
@@ -204,6 +223,22 @@ def _ended(found: Iterator[Part]) -> Iterator[Part | None]:
     """All parts, then None."""
     yield from found
     yield None
+
+
+def _nothing(made: Segmenter, said: dict[str, Any]) -> ChunkBatch:
+    """The chunks of no documents, with the columns that chunks have."""
+    columns = {name: pa.nulls(0) for name in _columns(said)}
+    table = pa.table({**columns, "id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())})
+    said = {name: value for name, value in said.items() if name != "sentence_vectors"}  # no sentences, of any width
+    return made(documents_of(table), **said)
+
+
+def _columns(said: dict[str, Any]) -> list[str]:
+    """The columns that are named."""
+    for name, value in said.items():
+        if name != "keep" and not isinstance(value, str):
+            raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")
+    return [*said["keep"], *(value for name, value in said.items() if name != "keep")]
 
 
 def _check(

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..documents import TextBatch
+from ..documents.columns import plain
 from . import rows
-from .documents import BATCH_ROWS, DeadLetters, table_of
+from .documents import BATCH_ROWS, DeadLetters
 from .tables import Part
 
 
@@ -34,24 +35,33 @@ def runs(
     parts: Iterable[Part],
     file: str,
     dead_letters: DeadLetters,
-    columns: pa.Schema,
     *,
     column: str | None,
-    id_column: str | None,
-    metadata: Sequence[str] = (),
+    ids: str | None = None,
+    keep: Sequence[str] = (),
 ) -> Iterator[Run]:
-    """What ``rows.documents`` yields, part by part; only parts with something broken pass through it."""
+    """The documents of a file, part by part: id, text, file and the columns to keep, in types of their own.
+
+    ``column``: default, the only string column, else ``text``. ``ids``: default ``id`` where there is one, else the
+    file's name and the row's number.
+
+    Raises:
+        ValueError: a column that is not there; it would be missing in every row.
+    """
     for part in parts:
         if column is None:
             column = rows.text_of(part, file)
-        run = _whole(part, file, columns, column, id_column, metadata)
-        if run is None:
-            found = list(
-                rows.documents([part], file, dead_letters, column=column, id_column=id_column, metadata=metadata)
-            )
-            sizes = np.array([document.size for document in found], np.int64)
-            run = Run(table_of(found, columns), sizes, file, part.bytes_read)
-        yield run
+        rows.check_there(part.table, (column, ids, *keep), file)
+        texts, names = _valid(part.table.column(column)), _ids(part, file, ids)
+        table = part.table.select(keep)
+        if texts is None or names is None:  # something is broken: row by row
+            found = rows.readable(part, file, dead_letters, column, ids)
+            texts, names = pa.array(found.texts, pa.large_string()), pa.array(found.ids, pa.string())
+            table = table.take(pa.array(found.rows, pa.int64()))
+        own = {"id": names, "text": texts, "file": pa.repeat(pa.scalar(file, pa.string()), len(names))}
+        sizes = np.asarray(pc.binary_length(texts), dtype=np.int64)
+        more = {name: _plain(table.column(name)) for name in keep}
+        yield Run(pa.table({**more, **own}).select([*own, *more]), sizes, file, part.bytes_read)
 
 
 def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:
@@ -78,42 +88,75 @@ def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:
 
 
 def joined(group: Sequence[Run]) -> pa.Table:
-    """The documents of a group as one table, each column in one piece: one piece is one native call."""
-    table = group[0].table if len(group) == 1 else pa.concat_tables([run.table for run in group])
+    """The documents of a group as one table, each column in one piece: one piece is one native call.
+
+    A column of one type here and another there is strings.
+    """
+    table = group[0].table if len(group) == 1 else _concat([run.table for run in group])
     return table if table.column("text").num_chunks == 1 else table.combine_chunks()
 
 
-def _whole(
-    part: Part, file: str, columns: pa.Schema, column: str, id_column: str | None, metadata: Sequence[str]
-) -> Run | None:
-    """The part as it is; None where a row is not text, or a column that was asked for is not there."""
-    table = part.table
-    if column not in table.column_names or (id_column is not None and id_column not in table.column_names):
-        return None
-    texts = _valid(table.column(column))
-    if texts is None:
-        return None
-    name = id_column or "id"
-    ids = _names(table.column(name)) if name in table.column_names else None
-    if ids is None:
-        found = rows.ids(part, file, id_column)
-        ids = None if _unreadable(found) else pa.array(found, pa.string())
-    files = pa.repeat(pa.scalar(file, pa.string()), table.num_rows)
-    if part.unit == "line":
-        more = [table.column(name).cast(pa.string()) for name in metadata]
-    else:
-        values = [rows.strings(table, name) for name in metadata]
-        if any(map(_unreadable, values)):
+def _concat(tables: Sequence[pa.Table]) -> pa.Table:
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowTypeError:
+        mixed = [name for name in tables[0].column_names if not _go_together([each.select([name]) for each in tables])]
+        return pa.concat_tables([_as_strings(table, mixed) for table in tables], promote_options="permissive")
+
+
+def _go_together(tables: Sequence[pa.Table]) -> bool:
+    try:
+        pa.unify_schemas([table.schema for table in tables], promote_options="permissive")
+    except pa.ArrowTypeError:
+        return False
+    return True
+
+
+def _as_strings(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    for name in names:
+        values = [None if value is None else str(value) for value in table.column(name).to_pylist()]
+        table = table.set_column(table.column_names.index(name), name, pa.array(values, pa.large_string()))
+    return table
+
+
+def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Without dictionaries, views and run ends; what is no UTF-8 in a column that is only kept becomes U+FFFD."""
+    chunks = [_sound(plain(chunk)) for chunk in values.chunks]
+    return pa.chunked_array(chunks, chunks[0].type if chunks else values.type)
+
+
+def _sound(values: pa.Array) -> pa.Array:
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:  # nested columns were checked where they were read
+        found = values.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if value is None else value.decode(errors="replace") for value in found], values.type)
+    return values
+
+
+def _ids(part: Part, file: str, column: str | None) -> pa.Array | pa.ChunkedArray | None:
+    """Ids as ``rows.ids`` makes them, all at once; None where single ones cannot be read."""
+    name = column or "id"
+    if name not in part.table.column_names:
+        return _numbered(part, file)
+    given = part.table.column(name)
+    missing = given.is_null() if given.null_count else None
+    if pa.types.is_integer(given.type):
+        found = given.cast(pa.string())
+    elif pa.types.is_string(given.type) or pa.types.is_large_string(given.type):
+        valid = _valid(given if missing is None else given.fill_null(""))
+        if valid is None:
             return None
-        more = [pa.array(each, pa.string()) for each in values]
-    if ids is None:
-        return None
-    sizes = np.asarray(pc.binary_length(texts), dtype=np.int64)
-    return Run(pa.table([ids, texts, files, *more], schema=columns), sizes, file, part.bytes_read)
+        found = valid.cast(pa.string())
+    else:
+        names = rows.ids(part, file, column)
+        return None if any(isinstance(each, rows.Unreadable) for each in names) else pa.array(names, pa.string())
+    return found if missing is None else pc.if_else(missing, _numbered(part, file), found)
 
 
-def _unreadable(values: Sequence[str | None]) -> bool:
-    return any(isinstance(value, rows.Unreadable) for value in values)
+def _numbered(part: Part, file: str) -> pa.Array:
+    numbers = pa.array(part.numbers, pa.int64()).cast(pa.string())
+    return pc.binary_join_element_wise(pa.scalar(f"{file}#"), numbers, "")
 
 
 def _valid(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -122,11 +165,3 @@ def _valid(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return None
     checked = TextBatch.of(values, on_error="skip")
     return None if checked.errors else pa.chunked_array(checked.texts, pa.large_string())
-
-
-def _names(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Whole numbers and valid text as strings; None for anything else."""
-    if pa.types.is_integer(values.type):
-        return None if values.null_count else values.cast(pa.string())
-    valid = _valid(values)
-    return None if valid is None else valid.cast(pa.string())

@@ -8,6 +8,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
+from ..documents import TextBatch
+from ..documents.columns import column_of
+
 #: Raw text of one batch, roughly; a longer document is a batch of its own.
 BATCH_BYTES = 8 << 20
 #: Documents of one batch at most, so that empty ones cannot fill memory.
@@ -44,7 +47,8 @@ def refuse(letter: DeadLetter) -> None:
 class Batch:
     """Documents of bounded size, one row each.
 
-    ``table`` has the columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then those of its kind.
+    ``table`` has the columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then those of its kind and
+    those that were to be kept.
     ``number`` counts the source's batches from 0; ``file`` is the file that the last row came from; ``bytes_read``
     counts the source's bytes, as they are stored, up to this batch's end, out of ``Source.total_bytes``.
     """
@@ -56,6 +60,15 @@ class Batch:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def documents(self) -> TextBatch:
+        """What a ``Segmenter`` takes: texts with their ids, not checked again, and the table's other columns."""
+        return documents_of(self.table)
+
+
+def documents_of(table: pa.Table) -> TextBatch:
+    """A batch's table, or some of its rows, as documents; a reader yields valid text and ids alone."""
+    return TextBatch(table.column("text").chunks, column_of("id", table.num_rows, table, "ids"), [], table)
 
 
 class Item(Protocol):

@@ -7,7 +7,6 @@ with LF, CR LF or CR. Whatever else a line is, it is a dead letter and ends noth
 - A string is kept as it is: ``\\u0000`` is a character, "2020-01-01" is no date. Half a surrogate pair (``\\ud800``) is
   no text: a dead letter where it is in the text or the id, U+FFFD in other columns, of no account elsewhere.
 - A key that is read must not be there twice; of other keys nothing is asked.
-- A byte order mark is left out at the file's beginning.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .. import _native
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .rows import only_text
-from .tables import TABLE_BYTES, Part
+from .tables import IDENTITY, TABLE_BYTES, Part
 
 #: Bytes that one line may have.
 MAX_LINE_BYTES = 256 << 20
@@ -39,15 +38,14 @@ def parts(
     dead_letters: DeadLetters,
     *,
     column: str | None = None,
-    id_column: str | None = None,
-    metadata: Sequence[str] = (),
-    keep_nulls: bool = False,
+    ids: str | None = None,
+    keep: Sequence[str] = (),
 ) -> Iterator[Part]:
-    """Parts with the columns that are asked for, all strings.
+    """Parts with the columns that are asked for: text and ids as strings, others in the type that all values have.
 
     ``column``: that of the text; None: the only one that holds strings in the first lines, else ``text``.
-    ``id_column``: of ids, default ``id``; a number is its digits. ``metadata``: others; true, lists and objects as
-    Python writes them. Rows without text are dead letters, or with ``keep_nulls`` rows whose text is null.
+    ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them. Rows
+    without text are dead letters.
 
     Raises:
         ValueError: several columns hold strings, and ``column`` names none.
@@ -55,63 +53,30 @@ def parts(
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         if column is None and (keys := _keys(lines)):
             column = only_text([key for key, kinds in keys if kinds & _STRINGS], [key for key, _ in keys], name)
-        text, ids = column or "text", id_column or "id"
-        found = _Columns(lines, [text, ids, *metadata])
-        found.refuse(text, ids, keep_nulls)
+        text, id_ = column or "text", ids or "id"
+        found = _Columns(lines, [text, id_, *keep])
+        found.refuse(text, id_)
         found.tell(first, name, dead_letters)
         if len(found.spans):
-            yield Part(found.table((text, ids)), "line", found.numbers(first), bytes_read, column)
+            yield Part(found.typed((text, id_)), "line", found.numbers(first), bytes_read, column)
 
 
 def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Parts with all columns in the types that Arrow finds for them; id, text, chunk_id and kind are strings.
-
-    For files that a program made, such as chunks: lines whose types do not go together are one dead letter.
-    """
-    import pyarrow.json
-
+    """Parts with all columns, for files that a program made, such as chunks: ids and texts are strings."""
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
-        keys = [key for key, _ in _keys(lines)]
-        found = _Columns(lines, [key for key in ("id", "text", "chunk_id", "kind") if key in keys])
+        found = _Columns(lines, [key for key, _ in _keys(lines)])
         found.tell(first, name, dead_letters)
-        numbers = found.numbers(first)
-        if not numbers:
-            continue
-        good = lines
-        if found.faults:
-            good = b"\n".join(lines[begin:end] for _, begin, end in found.spans.tolist())
-        options = pyarrow.json.ReadOptions(block_size=len(good) + 1, use_threads=False)
-        try:
-            table = pyarrow.json.read_json(pa.BufferReader(good), options)
-            problem = "" if table.num_rows == len(numbers) else f"{len(numbers)} lines became {table.num_rows} rows"
-        except (pa.ArrowException, OSError) as error:
-            problem = str(error)
-        if problem:
-            place = f"lines {numbers[0]} to {numbers[-1]}"
-            dead_letters(DeadLetter(name, place, f"cannot be read as one table: {problem}", good[:EXCERPT_BYTES]))
-            continue
-        for key, (values, _) in found.columns.items():
-            table = table.set_column(table.column_names.index(key), key, values)
-        yield Part(table, "line", numbers, bytes_read)
-
-
-def keys_of(blocks: Iterable[Block], name: str) -> list[str]:
-    """The keys of the first good lines."""
-    for lines, _, _ in _whole_lines(blocks, name, lambda letter: None):
-        if keys := _keys(lines):
-            return [key for key, _ in keys]
-    return []
+        if len(found.spans):
+            yield Part(found.typed(IDENTITY), "line", found.numbers(first), bytes_read)
 
 
 def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[tuple[bytes, int, int]]:
     """(some 16 MB of whole lines, how many lines come before them, bytes read)."""
     held: list[bytes] = []
     size = whole = line = bytes_read = 0  # bytes held, and those of them that are whole lines
-    began = skipping = False  # skipping: the rest of a line that is too long
+    skipping = False  # the rest of a line that is too long
     for block in blocks:
         bytes_read, data = block.bytes_read, block.data
-        if data and not began:
-            began, data = True, data.removeprefix(b"\xef\xbb\xbf")
         if skipping and not block.gap:
             ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
             if not ends:
@@ -161,12 +126,10 @@ class _Columns:
         self.spans, found, self.faults = _native.read_json_lines(np.frombuffer(lines, np.uint8), names)
         self.columns = {name: (_strings(*each), each[2]) for name, each in zip(names, found, strict=True)}
 
-    def refuse(self, column: str, id_column: str, keep_nulls: bool) -> None:
+    def refuse(self, column: str, id_column: str) -> None:
         """Rows whose text or id cannot be used become faults."""
         kinds, of_ids = self.columns[column][1], self.columns[id_column][1]
         good = kinds == _KIND["string"]
-        if keep_nulls:
-            good |= kinds <= _KIND["null"]
         fine = good & (of_ids != _KIND["surrogate"])
         if fine.all():
             return
@@ -187,9 +150,9 @@ class _Columns:
     def numbers(self, first: int) -> list[int]:
         return list((self.spans[:, 0] + first + 1).tolist())
 
-    def table(self, exact: Iterable[str]) -> pa.Table:
-        """All columns; those not in ``exact`` as Python writes their values."""
-        return pa.table({name: each[0] if name in exact else _as_python(*each) for name, each in self.columns.items()})
+    def typed(self, exact: Sequence[str]) -> pa.Table:
+        """All columns; those not in ``exact`` in the type that all their values have, else as Python writes them."""
+        return pa.table({name: each[0] if name in exact else _typed(*each) for name, each in self.columns.items()})
 
 
 def _strings(
@@ -198,6 +161,26 @@ def _strings(
     present = kinds > _KIND["null"]
     valid = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
     return pa.Array.from_buffers(pa.large_string(), len(kinds), [valid, pa.py_buffer(offsets), pa.py_buffer(text)])
+
+
+def _typed(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.Array:
+    """Whole numbers, numbers, booleans or lists where all values are such; objects and mixed ones are strings."""
+    held = {_native.JSON_KINDS[kind] for kind in np.unique(kinds)} - {"missing", "null"}
+    try:
+        if not held:
+            return pa.nulls(len(values))
+        if held == {"integer"}:
+            return values.cast(pa.int64())
+        if held <= {"integer", "float"}:
+            numbers = values.cast(pa.float64())
+            return numbers if np.isfinite(numbers.drop_null()).all() else values  # 1e400 is what is written
+        if held == {"boolean"}:
+            return values.cast(pa.bool_())
+        if held == {"array"}:
+            return pa.array([None if value is None else json.loads(value) for value in values.to_pylist()])
+    except (ValueError, TypeError, OverflowError, pa.ArrowException):
+        pass  # too large for 64 bits, or lists of values that do not go together
+    return _as_python(values, kinds)
 
 
 def _as_python(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.LargeStringArray:

@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .tables import Part
 
 #: Columns that an error lists.
 _LISTED = 20
 
 
-def documents(
-    parts: Iterable[Part],
-    file: str,
-    dead_letters: DeadLetters,
-    *,
-    column: str | None,
-    id_column: str | None,
-    metadata: Sequence[str] = (),
-) -> Iterator[Document]:
-    """A document for each row whose text is text.
+class Readable(NamedTuple):
+    """Rows that are documents: which they are of their part, with their texts and ids."""
 
-    ``column``: default, the only string column, else ``text``. ``id_column``: default ``id`` where there is one, else
-    the file's name and the row's number. ``metadata``: columns kept beside them, as strings.
+    rows: list[int]
+    texts: list[str]
+    ids: list[str]
 
-    Raises:
-        ValueError: a column that is not there; it would be missing in every row.
-    """
-    for part in parts:
-        table = part.table
-        if column is None:
-            column = text_of(part, file)
-        if id_column is not None and part.unit == "row" and id_column not in table.column_names:
-            raise ValueError(f"{file}: column {id_column!r} is not there; the columns are {_names(table)}")
-        if part.unit == "row" and column not in table.column_names:
-            raise ValueError(f"{file}: column {column!r} is not there; the columns are {_names(table)}")
-        texts = _values(table, column)
-        names = ids(part, file, id_column)
-        more = [strings(table, name) for name in metadata]
-        for row in range(table.num_rows):
-            text, reason = _text(texts[row], column)
-            if not reason:
-                others = [names[row], *(values[row] for values in more)]
-                reason = next((value.reason for value in others if isinstance(value, Unreadable)), "")
-            if reason:
-                dead_letters(DeadLetter(file, f"{part.unit} {part.numbers[row]}", reason, _excerpt(texts[row])))
-                continue
-            kept = tuple(values[row] for values in more)
-            yield Document(names[row], text, file, kept, len(text.encode()), part.bytes_read)
+
+def readable(part: Part, file: str, dead_letters: DeadLetters, column: str, id_column: str | None) -> Readable:
+    """The rows whose text is text, and whose id can be read; the others are told."""
+    found = Readable([], [], [])
+    names = ids(part, file, id_column)
+    for row, (value, name) in enumerate(zip(_values(part.table, column), names, strict=True)):
+        text, reason = _text(value, column)
+        if not reason and isinstance(name, Unreadable):
+            reason = name.reason
+        if reason:
+            dead_letters(DeadLetter(file, f"{part.unit} {part.numbers[row]}", reason, _excerpt(value)))
+            continue
+        found.rows.append(row)
+        found.texts.append(text)
+        found.ids.append(name)
+    return found
 
 
 class Unreadable(str):
@@ -64,11 +49,11 @@ class Unreadable(str):
 
 def ids(part: Part, file: str, id_column: str | None) -> list[str]:
     """The id of each row: its column's value, else the file's name and the row's number."""
-    given = strings(part.table, id_column or "id")
+    given = _strings(part.table, id_column or "id")
     return [f"{file}#{number}" if name is None else name for name, number in zip(given, part.numbers, strict=True)]
 
 
-def strings(table: pa.Table, name: str) -> list[str | None]:
+def _strings(table: pa.Table, name: str) -> list[str | None]:
     """A column's values as strings, None where there is none."""
     return [None if value is None else _string(value) for value in _values(table, name)]
 
@@ -90,8 +75,13 @@ def text_of(part: Part, file: str) -> str:
     return part.column or only_text([field.name for field in schema if "string" in str(field.type)], schema.names, file)
 
 
-def _names(table: pa.Table) -> str:
-    return ", ".join(table.column_names)
+def check_there(table: pa.Table, names: Sequence[str | None], file: str) -> None:
+    """Raises ValueError for a column that is not there: it would be missing in every row."""
+    for name in names:
+        if name is not None and name not in table.column_names:
+            more = f" and {len(table.column_names) - _LISTED} more" if len(table.column_names) > _LISTED else ""
+            listing = ", ".join(table.column_names[:_LISTED]) + more
+            raise ValueError(f"{file}: column {name!r} is not there; the columns are {listing}")
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:

@@ -3,56 +3,46 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
-from . import arrow_files, columns, files, json_lines, parquet_files, streams, tables, text_files
+from . import columns, files, streams
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
-from .wiki import mediawiki, wikiextractor
+from .kinds import KINDS, Asked, Opened, kind_of, kind_of_bytes
+from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 from .workers import Task, Workers
 
-#: The kinds of source, with what the names of their files look like, compressed or not.
-KINDS = {
-    "mediawiki": re.compile(r".*\.xml(-p\d+p\d+)?$", re.IGNORECASE),
-    "wikiextractor": re.compile(r".*\bwiki_\d+$|.*\.wikiextractor$", re.IGNORECASE),
-    "jsonl": re.compile(r".*\.(jsonl|ndjson|jsonlines)$", re.IGNORECASE),
-    "parquet": re.compile(r".*\.(parquet|pq)$", re.IGNORECASE),
-    "arrow": re.compile(r".*\.(arrow|feather|ipc|arrows)$", re.IGNORECASE),
-    "text": re.compile(r".*\.(txt|text|md|markdown)$", re.IGNORECASE),
-}
-#: The index beside a multistream dump is no document.
-_INDEX = re.compile(r".*-index\d*\.txt(-p\d+p\d+)?$", re.IGNORECASE)
 #: Raw text that one process cleans at a time.
 _TASK_BYTES = 1 << 20
-#: The kinds whose documents are rows of tables.
-_TABLES = ("parquet", "arrow", "jsonl")
+#: The columns of every batch, which a column that is kept beside them must not be called.
+_OWN = ("id", "text", "file")
 
 
 @dataclass(frozen=True)
 class Source:
     """Documents of files; ``batches()`` reads them. Made by ``open_source``.
 
-    ``files`` are the files in reading order, with sizes, times and ETags; ``ignored`` those of a folder that are of no
-    known kind.
+    ``files`` are the files in reading order, with sizes, times and ETags, and ``kinds`` what each is; ``ignored`` those
+    of a folder that are of no known kind. Files of several kinds are read kind by kind, each kind's by path.
     """
 
     path: str
-    kind: str
     files: list[SourceFile]
+    kinds: list[str]
     ignored: list[str]
     column: str | None = None
-    id_column: str | None = None
-    metadata: tuple[str, ...] = ()
+    ids: str | None = None
+    keep: tuple[str, ...] = ()
+    encoding: str = ""
     wanted: Wanted = field(default_factory=Wanted)
     workers: int = 1
     threads: int = 1
@@ -60,14 +50,29 @@ class Source:
     dead_letters: DeadLetters = field(default=refuse, compare=False)
 
     @property
+    def kind(self) -> str:
+        """The kind of the files, or their kinds: ``jsonl, text``."""
+        return ", ".join(dict.fromkeys(self.kinds))
+
+    @property
     def total_bytes(self) -> int:
         """Bytes of the files as they are stored; 0 for standard input."""
         return sum(file.size for file in self.files)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of every batch."""
-        return schema(self._more())
+    def column_names(self) -> list[str]:
+        """The columns of tables, as the first rows have them; none where a file is no table, or cannot be read."""
+        if not all(KINDS[kind].is_table for kind in self.kinds):
+            return []
+        quiet: list[DeadLetter] = []
+        return next((part.table.column_names for part in self._parts(quiet.append)), [])
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Tables of bounded size with every column, in types of their own: what chunks are read with."""
+        return (part.table for part in self._parts(self.dead_letters))
+
+    def _parts(self, tell: DeadLetters) -> Iterator[Any]:
+        for file, kind in zip(self.files, self.kinds, strict=True):
+            yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True))
 
     def batches(self, skip: int = 0) -> Iterator[Batch]:
         """The documents in order; the same batches each time, however many threads and workers there are.
@@ -79,42 +84,34 @@ class Source:
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
         groups = self._groups(skip)
-        if self.kind == "mediawiki" and self.workers > 1:
+        if "mediawiki" in self.kinds and self.workers > 1:
             yield from self._in_processes(groups)
             return
-        for number, group, letters in groups:
-            self._tell(letters)
-            if not group:
-                return
-            if self.kind in _TABLES:
-                yield Batch(columns.joined(group), number, group[-1].file, group[-1].bytes_read)
-                continue
-            documents = self._rendered(group) if self.kind == "mediawiki" else cast("list[Document]", group)
-            batch = self._batch(number, documents, group[-1])
-            documents.clear()  # while the caller works, a long document is in memory once
-            group.clear()
-            yield batch
+        for group in groups:
+            self._tell(group.letters)
+            if group.items:
+                yield self._made(group)
 
-    def _groups(self, skip: int) -> Iterator[tuple[int, list[Any], list[DeadLetter]]]:
-        """(number, items, what was broken before the group was full) of each batch; at the end one without items.
-
-        Letters travel with their batch, so that they are told in the batches' order however far ahead the files are
-        read.
-        """
+    def _groups(self, skip: int) -> Iterator[_Group]:
+        """The items of each batch; at the end a group without items, for what was broken behind the last."""
         told: list[DeadLetter] = []
-        items = self._items(told.append)
-        groups = (columns.grouped if self.kind in _TABLES else grouped)(items, self.batch_bytes)
-        number = 0
+        number = before = 0
+        kind = ""
         try:
-            for number, group in enumerate(groups):
-                if number >= skip:
-                    yield number, group, told[:]
-                told.clear()
+            for kind in dict.fromkeys(self.kinds):
+                files = [file for file, own in zip(self.files, self.kinds, strict=True) if own == kind]
+                items = self._items(kind, files, before, told.append)
+                for found in (columns.grouped if KINDS[kind].is_table else grouped)(items, self.batch_bytes):
+                    if number >= skip:
+                        yield _Group(number, kind, found, told[:])
+                    told.clear()
+                    number += 1
+                before += sum(file.size for file in files)
         except Exception:
             self._tell(told)
             raise
-        if number + 1 >= skip:
-            yield number + 1, [], told
+        if number >= skip:
+            yield _Group(number, kind, [], told)
 
     def _tell(self, letters: list[DeadLetter]) -> None:
         for letter in letters:
@@ -123,35 +120,46 @@ class Source:
     def __iter__(self) -> Iterator[Batch]:
         return self.batches()
 
-    def _more(self) -> tuple[tuple[str, pa.DataType], ...]:
-        if self.kind == "mediawiki":
-            return mediawiki.COLUMNS
-        if self.kind == "wikiextractor":
-            return wikiextractor.COLUMNS
-        return tuple((name, pa.string()) for name in self.metadata)
+    def _made(self, group: _Group) -> Batch:
+        """A batch of a group that nobody else cleans; leaves the group empty."""
+        last = group.items[-1]
+        if KINDS[group.kind].is_table:
+            return Batch(columns.joined(group.items), group.number, last.file, last.bytes_read)
+        documents = cast("list[Document]", group.items)
+        if group.kind == "mediawiki":
+            documents, letters = mediawiki.rendered(group.items, self.wanted)
+            self._tell(letters)
+        batch = self._batch(group.number, group.kind, documents, last)
+        documents.clear()  # while the caller works, a long document is in memory once
+        group.items.clear()
+        return batch
 
-    def _batch(self, number: int, documents: list[Document], last: Any) -> Batch:
-        return Batch(table_of(documents, self.schema), number, last.file, last.bytes_read)
+    def _batch(self, number: int, kind: str, documents: list[Document], last: Any) -> Batch:
+        table = table_of(documents, schema(KINDS[kind].columns))
+        for name in self.keep:
+            if name not in table.column_names:  # a file without columns has none of this name
+                table = table.append_column(name, pa.nulls(len(table)))
+        return Batch(table, number, last.file, last.bytes_read)
 
-    def _rendered(self, group: Sequence[Any]) -> list[Document]:
-        documents, letters = mediawiki.rendered(group, self.wanted)
-        for letter in letters:
-            self.dead_letters(letter)
-        return documents
-
-    def _in_processes(self, groups: Iterator[tuple[int, list[Any], list[DeadLetter]]]) -> Iterator[Batch]:
-        """Batches cleaned by other processes, a bounded number of tasks ahead, in order."""
-        waiting: deque[tuple[int, Any, list[DeadLetter], list[Task]]] = deque()
+    def _in_processes(self, groups: Iterator[_Group]) -> Iterator[Batch]:
+        """Batches whose pages are cleaned by other processes, a bounded number of tasks ahead, in order."""
+        waiting: deque[tuple[_Group, list[Task]]] = deque()
         pool = Workers(self.workers, self.wanted)
         rest: list[DeadLetter] = []
         try:
-            for number, group, letters in groups:
-                if not group:
-                    rest = letters
+            for group in groups:
+                if not group.items:
+                    rest = group.letters
                     break
-                tasks = [pool.submit(pages) for pages in grouped(cast("list[RawPage]", group), _TASK_BYTES)]
-                waiting.append((number, group[-1]._replace(data=b""), letters, tasks))
-                while sum(len(tasks) for *_, tasks in waiting) > 4 * self.workers and len(waiting) > 1:
+                if group.kind != "mediawiki":
+                    while waiting:
+                        yield self._collected(pool, *waiting.popleft())
+                    self._tell(group.letters)
+                    yield self._made(group)
+                    continue
+                tasks = [pool.submit(pages) for pages in grouped(cast("list[RawPage]", group.items), _TASK_BYTES)]
+                waiting.append((group._replace(items=[group.items[-1]._replace(data=b"")]), tasks))
+                while sum(len(tasks) for _, tasks in waiting) > 4 * self.workers and len(waiting) > 1:
                     yield self._collected(pool, *waiting.popleft())
             while waiting:
                 yield self._collected(pool, *waiting.popleft())
@@ -159,63 +167,59 @@ class Source:
         finally:
             pool.close()
 
-    def _collected(self, pool: Workers, number: int, last: Any, told: list[DeadLetter], tasks: list[Task]) -> Batch:
-        self._tell(told)
+    def _collected(self, pool: Workers, group: _Group, tasks: list[Task]) -> Batch:
+        self._tell(group.letters)
         documents: list[Document] = []
         for task in tasks:
             made, letters = pool.result(task)
             documents += made
-            for letter in letters:
-                self.dead_letters(letter)
-        return self._batch(number, documents, last)
+            self._tell(letters)
+        return self._batch(group.number, group.kind, documents, group.items[-1])
 
-    def _items(self, tell: DeadLetters) -> Iterator[Any]:
-        """Documents, or pages still to be cleaned, of all files; each counts its bytes over the whole source."""
-        before = 0
-        for file in self.files:
+    def _items(self, kind: str, found: list[SourceFile], before: int, tell: DeadLetters) -> Iterator[Any]:
+        """What becomes documents, of all files of a kind; each counts its bytes over the whole source."""
+        for file in found:
             if shown := files.unwritable(file.path):
                 tell(DeadLetter(shown, "whole file", "the file's name is not UTF-8: rename it"))
                 continue
             try:
-                for item in self._read(file, tell):
+                for item in self._read(kind, file, tell):
                     yield item._replace(bytes_read=before + min(item.bytes_read, file.size or item.bytes_read))
             except OSError as error:
                 tell(DeadLetter(file.path, "whole file", f"cannot be read: {error}"))
             before += file.size
 
-    def _read(self, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
-        name = file.path
-        asked = [each for each in (self.column, self.id_column, *self.metadata) if each]
-        wanted = asked if self.column else None
-        optional = () if self.id_column else ("id",)
-        if self.kind == "parquet":
-            ahead = bool(files.scheme_of(name))
-            with _opened_at(name) as found:
-                parts = parquet_files.parts(found, name, file.size, tell, wanted, optional, ahead=ahead)
-                yield from self._rows(parts, name, tell)
-            return
-        if self.kind == "arrow":
-            with _opened_at(name) as found:
-                source = found if isinstance(found, pa.NativeFile) else pa.PythonFile(found, mode="r")
-                parts = arrow_files.parts(source, name, file.size, tell, wanted, optional)
-                yield from self._rows(parts, name, tell)
-            return
-        with _opened(name) as opened:
-            blocks = streams.blocks(opened, name, tell, threads=self.threads)
-            if self.kind == "mediawiki":
-                yield from mediawiki.pages(blocks, name, tell, self.wanted)
-            elif self.kind == "wikiextractor":
-                yield from wikiextractor.documents(blocks, name, tell)
-            elif self.kind == "jsonl":
-                yield from self._rows(json_lines.parts(blocks, name, tell, **self._chosen()), name, tell)
-            elif (document := text_files.document(blocks, name, tell)) is not None:
-                yield document
+    def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
+        keep = tuple(name for name in self.keep if name not in _OWN)
+        opened = self._opened(file, tell)
+        items = KINDS[kind].read(opened, Asked(self.column, self.ids, keep, self.wanted))
+        if not KINDS[kind].is_table:
+            return items
+        return columns.runs(items, file.path, opened.tell, column=self.column, ids=self.ids, keep=keep)
 
-    def _rows(self, parts: Iterator[tables.Part], name: str, tell: DeadLetters) -> Iterator[columns.Run]:
-        return columns.runs(parts, name, tell, self.schema, **self._chosen())
+    def _opened(self, file: SourceFile, tell: DeadLetters) -> Opened:
+        def tell_encoding(letter: DeadLetter) -> None:
+            tell(
+                letter._replace(reason=letter.reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,"))
+            )
 
-    def _chosen(self) -> dict[str, Any]:
-        return {"column": self.column, "id_column": self.id_column, "metadata": self.metadata}
+        path = file.path
+        said = tell_encoding if self.encoding else tell
+        return Opened(
+            path, file.size, said, lambda: _opened(path), lambda: _opened_at(path), self.threads, self.encoding
+        )
+
+
+class _Group(NamedTuple):
+    """What becomes one batch, and what was broken before it was full.
+
+    Letters travel with their batch, so that they are told in the batches' order however far ahead files are read.
+    """
+
+    number: int
+    kind: str
+    items: list[Any]
+    letters: list[DeadLetter]
 
 
 def open_source(
@@ -223,8 +227,9 @@ def open_source(
     *,
     kind: str = "auto",
     column: str | None = None,
-    id_column: str | None = None,
-    metadata: Sequence[str] = (),
+    ids: str | None = None,
+    keep: Sequence[str] = (),
+    encoding: str | None = None,
     redirects: bool = False,
     namespaces: Sequence[int] | None = (0,),
     workers: int = 1,
@@ -235,11 +240,16 @@ def open_source(
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
 
     Args:
-        kind: mediawiki (XML dump), wikiextractor, jsonl, parquet, arrow, text, or auto: by the files' names, else by
-            their first bytes. A folder is read below as well, by path; its files must be of one kind. Dumps, JSON
-            Lines, WikiExtractor output and text may be compressed (gzip, bzip2, Zstandard, 7z).
-        column, id_column, metadata: jsonl, parquet, arrow: the column of the text (default: the only string column,
-            else ``text``), of ids (default: ``id``, else the file's name and the row's number), and those to keep.
+        kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, text, or auto: by the files' names,
+            else by their first bytes; standard input is text. A folder is read below as well: each file by its kind, or
+            those of the kind that is named. All but Parquet and Arrow may be compressed (gzip, bzip2, Zstandard, 7z).
+        column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
+            ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
+            are written. The id of a text file is its path as given.
+        keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
+            the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
+            ...) are there anyhow.
+        encoding: of text, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8.
         redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
         workers: mediawiki: processes that clean text; 1 does it in this one. Others are spawned: a script that asks
             for them needs ``if __name__ == "__main__":``.
@@ -248,7 +258,7 @@ def open_source(
         dead_letters: is called with a ``DeadLetter`` for what is broken, and reading goes on; the default raises.
 
     Raises:
-        ValueError: an unknown kind, or a folder of several; columns that are not there (while reading).
+        ValueError: an unknown kind or encoding; columns that are not there (while reading).
         FileNotFoundError: there is no such file.
         ImportError: a URL that needs a package which is not installed.
 
@@ -262,15 +272,19 @@ def open_source(
             raise ValueError(f"{name} must be at least 1; got {value}")
     if kind != "auto" and kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
-    kind, found, ignored = _listed(path, kind)
+    keep = tuple(dict.fromkeys([keep] if isinstance(keep, str) else keep))
+    codec = streams.encoding_of(encoding)
+    found, kinds, ignored = _listed(path, kind)
+    _check_kept(keep, column, ids, kinds)
     return Source(
         path,
-        kind,
         found,
+        kinds,
         ignored,
         column,
-        id_column,
-        tuple(metadata),
+        ids,
+        keep,
+        codec,
         Wanted(frozenset(() if namespaces is None else namespaces), redirects),
         workers,
         threads or min(8, os.cpu_count() or 1),
@@ -279,41 +293,45 @@ def open_source(
     )
 
 
-def kind_of(name: str) -> str | None:
-    """The kind that a file's name says, without the ending of a compression; None where it says none.
+def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
+    """That the names of columns to keep are not those of others, or of none."""
+    for name, given in (("id", ids), ("text", column), ("file", "")):
+        if name in keep and given not in (None, name):
+            raise ValueError(f"keep: every batch has a column {name!r} of its own: rename that of the files")
+    for kind in kinds:
+        known = [name for name, _ in KINDS[kind].columns]
+        if (
+            known
+            and (absent := [name for name in keep if name not in known and name not in _OWN])
+            and len(set(kinds)) == 1
+        ):
+            raise ValueError(f"{kind} has no column {absent[0]!r}; its columns are {', '.join(known)}")
 
-    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("notes.md"), kind_of("data.bin")
-    ('mediawiki', 'text', None)
-    """
-    bare = streams.bare(files.base_name(name))
-    if _INDEX.fullmatch(bare):
-        return None
-    return next((kind for kind, pattern in KINDS.items() if pattern.fullmatch(bare)), None)
 
-
-def _listed(path: str, kind: str) -> tuple[str, list[SourceFile], list[str]]:
-    """(kind, files to read, files that are not)."""
+def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str]]:
+    """(files to read, the kind of each, files that are not read)."""
     if path == "-":
-        return "text" if kind == "auto" else kind, [SourceFile("-", 0, None)], []
+        return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
     found = files.find(path)
     if len(found) == 1 and found[0].path == path:
-        return kind if kind != "auto" else _recognised(path), found, []
+        return found, [kind if kind != "auto" else _recognised(path)], []
     kinds = {file.path: kind_of(file.path) for file in found}
     for name in _again(kinds):
         kinds[name] = None
     if not any(kinds.values()):
         kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
-    if kind == "auto":
-        names = sorted({each for each in kinds.values() if each})
-        if len(names) != 1:
-            held = f"files of several kinds ({', '.join(names)})" if names else "no file of a known kind"
-            raise ValueError(f"{path} holds {held}; pass kind=, one of {', '.join(KINDS)}")
-        kind = names[0]
-    chosen = [file for file in found if kinds[file.path] == kind]
+    wanted = [each for each in KINDS if kind in ("auto", each)]
+    chosen = [(file, each) for each in wanted for file in found if kinds[file.path] == each]
+    if not chosen and kind == "auto":
+        raise ValueError(f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)}")
     if not chosen:
         raise ValueError(f"{path} holds no file whose name is that of kind {kind!r}")
-    others = [file.path for file in found if kinds[file.path] != kind]
-    return kind, chosen, [files.unwritable(path) or path for path in others]
+    others = [file.path for file in found if kinds[file.path] not in wanted]
+    return (
+        [file for file, _ in chosen],
+        [each for _, each in chosen],
+        [files.unwritable(path) or path for path in others],
+    )
 
 
 def _again(names: Iterable[str]) -> list[str]:
@@ -334,16 +352,7 @@ def _sniffed(path: str) -> str | None:
     quiet: list[DeadLetter] = []
     with _opened(path) as opened:
         head = next(iter(streams.blocks(opened, path, quiet.append)), Block(b"", 0)).data[:4096]
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    if encoding := mediawiki.utf_16(head):
-        head = head.decode(encoding, "replace").encode()
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if b"<mediawiki" in start:
-        return "mediawiki"
-    return "wikiextractor" if start.startswith(b"<doc ") else "jsonl" if start.startswith(b"{") else None
+    return kind_of_bytes(head)
 
 
 class _StandardInput:

@@ -10,6 +10,7 @@ document of plain words or short lines just below the length at which it is refu
 mediawiki     1800 MB
 wikiextractor  600 MB
 jsonl         1400 MB
+csv           1000 MB
 text          1400 MB
 parquet       3200 MB
 arrow         1800 MB
@@ -24,6 +25,7 @@ times as much in Python's strings.
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -144,3 +146,65 @@ def _zstandard(source: _Prefixed) -> Iterator[Block]:
     with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), "zstd") as stream:
         while data := stream.read(_READ):
             yield Block(data, source.position)
+
+
+def without_mark(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Blocks without UTF-8's byte order mark at the beginning, which belongs to no document."""
+    first = next(blocks, None)
+    if first is not None:
+        yield first._replace(data=first.data.removeprefix(b"\xef\xbb\xbf"))
+        yield from blocks
+
+
+def encoding_of(name: str | None) -> str:
+    """The codec of a name, "" for UTF-8.
+
+    Raises:
+        ValueError: none that decodes bytes to text has the name.
+    """
+    if name is None:
+        return ""
+    try:
+        "a".encode(name)
+        found = codecs.lookup(name)
+        codecs.getincrementaldecoder(name)
+    except (LookupError, ValueError, TypeError):
+        raise ValueError(
+            f"unknown encoding {name!r}: pass one that Python knows, such as utf-8, latin-1, cp1252, utf-16 or gb18030"
+        ) from None
+    return "" if found.name in ("utf-8", "utf-8-sig") else found.name
+
+
+def as_utf8(blocks: Iterator[Block], encoding: str) -> Iterator[Block]:
+    """Blocks in another encoding as UTF-8; what is no text of it becomes the byte FF, which is in no UTF-8.
+
+    So whoever parses the blocks finds it, where it is, as it finds what is wrong in a file of UTF-8.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(_WRONG)
+    last: Block | None = None
+    for block in blocks:
+        last = block
+        data = decoder.decode(block.data, block.gap).encode("utf-8", _WRONG)
+        if block.gap:
+            if data:
+                yield Block(data, block.bytes_read)
+            decoder.reset()
+            data = b""
+        yield block._replace(data=data)
+    if last is not None and (data := decoder.decode(b"", True).encode("utf-8", _WRONG)):
+        yield Block(data, last.bytes_read)
+
+
+#: The error handler that makes one lone surrogate of what cannot be decoded, and the byte FF of that.
+_WRONG = "pychunk-wrong"
+
+
+def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return "\udcff", error.end
+    if isinstance(error, UnicodeEncodeError):
+        return b"\xff" * (error.end - error.start), error.end
+    raise error
+
+
+codecs.register_error(_WRONG, _marked)

@@ -14,6 +14,10 @@ TABLE_BYTES = 16 << 20
 REPEATED_OBJECTS = 256 << 20
 
 
+#: Columns that are strings wherever types are found: an id such as 007 is no number.
+IDENTITY = ("id", "text", "chunk_id", "kind")
+
+
 class Part(NamedTuple):
     """Rows of a file, with the number from 1 of each ``unit``: row or line; ``column``: that of the text, if known."""
 

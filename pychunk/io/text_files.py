@@ -43,17 +43,17 @@ def not_text(data: bytes | bytearray) -> str:
 
 
 def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
-    """(text without a byte order mark, "", 0), or ("", why it is none, the byte at fault)."""
+    """(text, "", 0), or ("", why it is none, the byte at fault)."""
     if reason := not_text(data):
         return "", reason, 0
     try:
-        return data.decode("utf-8-sig"), "", 0
+        return data.decode(), "", 0
     except UnicodeDecodeError as error:
         return "", f"invalid UTF-8 at byte {error.start}", error.start
 
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
-    """A file as one document, named by its path; None where it cannot be decoded. A byte order mark is left out."""
+    """A file as one document, named by its path; None where it cannot be decoded."""
     held = bytearray()  # not a list of blocks: they and what they are joined to would be in memory at once
     read = 0
     for block in blocks:

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from ..plumbing.durable import whole_file
 
-KNOWN = (".parquet", ".jsonl", ".arrow")
+KNOWN = (".parquet", ".jsonl", ".arrow", ".feather", ".csv")
 
 
 class Writer:
-    """Appends tables to ``path`` (.parquet, .jsonl or .arrow); a context manager.
+    """Appends tables to ``path``, which ends as one of ``KNOWN``; a context manager.
 
     Writes beside the path, and renames once all is on the disk; an exception leaves whatever was there before.
 
@@ -42,20 +42,30 @@ class Writer:
         return self
 
     def write(self, table: pa.Table) -> None:
-        """Appends rows; every table must have the first one's columns."""
+        """Appends rows; every table must have the first one's columns.
+
+        Raises:
+            ValueError: a column that is of another type than before, or that a CSV file cannot hold.
+        """
         if self.kind == ".jsonl":
             for batch in table.to_batches(max_chunksize=1024):  # vectors take ten times their bytes as Python's floats
                 for row in batch.to_pylist():
                     self._file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
             return
+        if self.kind == ".csv":
+            table = _flat(table, self.path)
         if self._sink is None:
             self._schema = table.schema
             self._sink = self._open(table.schema)
-        self._sink.write_table(table.cast(self._schema) if table.schema != self._schema else table)
+        self._sink.write_table(table if table.schema == self._schema else _cast(table, self._schema, self.path))
 
     def _open(self, schema: pa.Schema) -> Any:
-        if self.kind == ".arrow":
+        if self.kind in (".arrow", ".feather"):
             return pa.ipc.new_file(self._file, schema)
+        if self.kind == ".csv":
+            import pyarrow.csv
+
+            return pyarrow.csv.CSVWriter(self._file, schema)
         import pyarrow.parquet as pq
 
         return pq.ParquetWriter(self._file, schema, compression="zstd")
@@ -73,3 +83,36 @@ class Writer:
             with contextlib.suppress(Exception):  # the error that is under way says more
                 self._sink.close()
         self._whole.__exit__(kind, error, trace)
+
+
+def _flat(table: pa.Table, path: Path) -> pa.Table:
+    """A table as CSV holds it: without dictionaries; a column of lists has no place there."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            raise ValueError(
+                f"{path}: a CSV file cannot hold the column {field.name!r}, which has lists in it: write .parquet, "
+                ".arrow or .jsonl, or leave that column out"
+            )
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
+    return table
+
+
+def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
+    """A table in the types of the first.
+
+    Raises:
+        ValueError: that would change what is said, or the columns are others.
+    """
+    if table.column_names != schema.names:
+        odd = ", ".join(sorted(set(table.column_names) ^ set(schema.names)))
+        raise ValueError(f"{path}: not all documents have the columns {odd}: write .jsonl, or a file for each input")
+    for before, now in zip(schema, table.schema, strict=True):
+        try:
+            table.column(now.name).cast(before.type)
+        except (pa.ArrowException, NotImplementedError):
+            raise ValueError(
+                f"{path}: the column {now.name!r} was of type {before.type}, and is {now.type} further on: write "
+                ".jsonl, or leave that column out"
+            ) from None
+    return table.cast(schema)

@@ -109,7 +109,7 @@ def _warm(scratch: Path) -> None:
     from pychunk.io import open_source
     from pychunk.retrieval import contents as contents_
 
-    for late in ("pychunk.encoders.files.model_dir", "pychunk.io.readers", "pychunk.io.writers"):
+    for late in ("pychunk.encoders.files.model_dir", "pychunk.io.writers"):
         importlib.import_module(late)  # a case would import it under its fault, and each fork anew
     for kind in ("flat", "hnsw"):  # what is loaded once is loaded before the forks
         work = Indexing(scratch / kind, {"kind": kind, "vectors": "sentence", "script": [["save"]]})

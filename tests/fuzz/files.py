@@ -255,14 +255,15 @@ def _read(path: Path, kind: str, batch_bytes: int) -> tuple[list[dict[str, Any]]
     is_table = kind in ("jsonl", "parquet") or kind.startswith("arrow")
     options: dict[str, Any] = {"column": "text"} if is_table else {}
     if kind == "parquet" or kind.startswith("arrow"):
-        options["metadata"] = ("day", "tags")
+        options["keep"] = ("day", "tags")
     source = open_source(
         path, kind=kind.split()[0], batch_bytes=batch_bytes, threads=1, dead_letters=letters.append, **options
     )
     rows: list[dict[str, Any]] = []
     try:
         for batch in source:
-            rows += batch.table.to_pylist()
+            table = batch.table  # a damaged day may be one that Python does not have
+            rows += (table.drop_columns("day") if "day" in table.column_names else table).to_pylist()
     except ValueError as error:
         if "column 'text' is not there" not in str(error):
             raise

@@ -36,7 +36,7 @@ class Ingesting(Work):
             self.source,
             self.folder / "out",
             column="text",
-            id_column="id",
+            ids="id",
             resume=True,
             shard_bytes=self.options["shard_bytes"],
             compression=self.options["compression"],

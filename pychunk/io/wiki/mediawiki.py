@@ -101,6 +101,13 @@ def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> I
         yield block._replace(data=decoder.decode(block.data).encode("utf-8", "surrogatepass"))
 
 
+def begins(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a dump."""
+    if encoding := utf_16(head):
+        head = head.decode(encoding, "replace").encode()
+    return b"<mediawiki" in head and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+
+
 def utf_16(head: bytes) -> str:
     """The codec of bytes that begin with a byte order mark of UTF-16, or with "<" in it; "" for others."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

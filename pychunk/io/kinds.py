@@ -1,0 +1,166 @@
+"""The kinds of files that are read, one entry each: the names and the first bytes that tell one, and its parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+
+from . import arrow_files, csv_files, files, json_lines, parquet_files, streams, text_files
+from .bzip2 import Block
+from .documents import DeadLetters
+from .wiki import mediawiki, wikiextractor
+from .wiki.mediawiki import Wanted
+
+
+class Asked(NamedTuple):
+    """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump."""
+
+    column: str | None = None
+    ids: str | None = None
+    keep: tuple[str, ...] = ()
+    wanted: Wanted = Wanted()
+    every: bool = False
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The columns that are all there is to be read; None where which they are is not known."""
+        return [self.column, *([self.ids] if self.ids else []), *self.keep] if self.column else None
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Columns that are read where they are there."""
+        return () if self.ids else ("id",)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file for its parser, which takes one of ``blocks()`` and ``at()``."""
+
+    name: str
+    size: int
+    tell: DeadLetters
+    stream: Callable[[], AbstractContextManager[BinaryIO]]
+    place: Callable[[], AbstractContextManager[Any]]
+    threads: int = 1
+    encoding: str = ""
+
+    def blocks(self) -> Iterator[Block]:
+        """The bytes, decompressed, as UTF-8 without its mark."""
+        with self.stream() as file:
+            blocks = streams.blocks(file, self.name, self.tell, threads=self.threads)
+            yield from streams.without_mark(streams.as_utf8(blocks, self.encoding) if self.encoding else blocks)
+
+    def at(self) -> AbstractContextManager[Any]:
+        """The file as it is, for reading at any place."""
+        return self.place()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A format: what the names of its files look like, without the ending of a compression, and its parser.
+
+    ``read`` yields ``tables.Part`` where ``is_table``, else ``Document``, or ``RawPage`` where pages are still to be
+    cleaned; ``columns`` are those that its documents have beside id, text and file. ``begins`` knows the first bytes of
+    a file whose name says nothing.
+    """
+
+    names: re.Pattern[str]
+    read: Callable[[Opened, Asked], Iterator[Any]]
+    begins: Callable[[bytes], bool] = field(default=lambda head: False)
+    is_table: bool = False
+    columns: tuple[tuple[str, pa.DataType], ...] = ()
+
+
+def _mediawiki(file: Opened, asked: Asked) -> Iterator[Any]:
+    return mediawiki.pages(file.blocks(), file.name, file.tell, asked.wanted)
+
+
+def _wikiextractor(file: Opened, asked: Asked) -> Iterator[Any]:
+    return wikiextractor.documents(file.blocks(), file.name, file.tell)
+
+
+def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
+    if asked.every:
+        return json_lines.typed(file.blocks(), file.name, file.tell)
+    return json_lines.parts(file.blocks(), file.name, file.tell, column=asked.column, ids=asked.ids, keep=asked.keep)
+
+
+def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
+    def read(file: Opened, asked: Asked) -> Iterator[Any]:
+        return csv_files.parts(
+            file.blocks(), file.name, file.tell, asked.columns, asked.optional, separator=separator, typed=asked.every
+        )
+
+    return read
+
+
+def _parquet(file: Opened, asked: Asked) -> Iterator[Any]:
+    ahead = bool(files.scheme_of(file.name))
+    with file.at() as found:
+        yield from parquet_files.parts(
+            found, file.name, file.size, file.tell, asked.columns, asked.optional, ahead=ahead
+        )
+
+
+def _arrow(file: Opened, asked: Asked) -> Iterator[Any]:
+    with file.at() as found:
+        source = found if isinstance(found, pa.NativeFile) else pa.PythonFile(found, mode="r")
+        yield from arrow_files.parts(source, file.name, file.size, file.tell, asked.columns, asked.optional)
+
+
+def _text(file: Opened, asked: Asked) -> Iterator[Any]:
+    document = text_files.document(file.blocks(), file.name, file.tell)
+    return iter(() if document is None else (document,))
+
+
+def _named(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _starts(*marks: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(marks)
+
+
+def _magic(*marks: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(marks)
+
+
+#: Every kind that is read.
+KINDS = {
+    "mediawiki": Kind(_named(r".*\.xml(-p\d+p\d+)?$"), _mediawiki, mediawiki.begins, columns=mediawiki.COLUMNS),
+    "wikiextractor": Kind(
+        _named(r".*\bwiki_\d+$|.*\.wikiextractor$"), _wikiextractor, _starts(b"<doc "), columns=wikiextractor.COLUMNS
+    ),
+    "jsonl": Kind(_named(r".*\.(jsonl|ndjson|jsonlines)$"), _json_lines, _starts(b"{"), is_table=True),
+    "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True),
+    "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True),
+    "parquet": Kind(_named(r".*\.(parquet|pq)$"), _parquet, _magic(b"PAR1"), is_table=True),
+    "arrow": Kind(
+        _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
+    ),
+    "text": Kind(_named(r".*\.(txt|text|md|markdown)$"), _text),
+}
+#: What no document is, whatever its ending: the index beside a multistream dump, what an ingest could not read.
+_NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
+
+
+def kind_of(name: str) -> str | None:
+    """The kind that a file's name says, without the ending of a compression; None where it says none.
+
+    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("notes.md"), kind_of("data.bin")
+    ('mediawiki', 'text', None)
+    """
+    bare = streams.bare(files.base_name(name))
+    if _NONE.fullmatch(bare):
+        return None
+    return next((name for name, kind in KINDS.items() if kind.names.fullmatch(bare)), None)
+
+
+def kind_of_bytes(head: bytes) -> str | None:
+    """The kind that a file's first bytes say, decompressed."""
+    return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
