@@ -22,6 +22,10 @@ T named(std::initializer_list<std::pair<std::string_view, T>> names, const py::o
   fail("unknown ", key, " '", value, "'");
 }
 
+void check_ids(std::span<const int32_t> ids, int64_t known, const char* name) {
+  for (const int32_t id : ids) PYCHUNK_CHECK(id >= 0 && id < known, name, " must be less than ", known, ", got ", id);
+}
+
 // From pychunk.data.plan.Plan. A method that is not native has its cuts given.
 Plan plan_from(const py::object& from, bool cuts_given = false) {
   Plan plan;
@@ -193,8 +197,7 @@ class Arguments {
                   "token_ids must hold the ids of each of ", in_.token_counts.values.size(), " sentences, got ",
                   in_.token_offsets.size() - 1);
     const auto known = in_.tokenizer == nullptr ? 0 : in_.tokenizer->vocabulary_size();
-    for (const int32_t id : in_.token_ids)
-      PYCHUNK_CHECK(id >= 0 && id < known, "token_ids must be less than ", known, ", got ", id);
+    check_ids(in_.token_ids, known, "token_ids");
   }
 
   // Small numbers, one a cut.
@@ -386,6 +389,17 @@ void bind_segment(py::module_& m) {
       },
       py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
       py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
+  m.def(
+      "embedding_bags",
+      [](const Array<int8_t>& table, const Array<int32_t>& ids, const Array<int64_t>& offsets, int threads) {
+        const Matrix<const int8_t> rows = matrix(table, "table");
+        check_offsets(view(offsets), ids.size(), "offsets");
+        check_ids(view(ids), rows.rows, "ids");
+        return array(without_gil([&] { return embedding_bags(rows, view(ids), view(offsets), threads); }),
+                     {offsets.size() - 1, rows.cols});
+      },
+      py::arg("table").noconvert(), py::arg("ids").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
+      "Unit vectors float32[n, dim] of n runs of token ids.");
 }
 
 }  // namespace pychunk

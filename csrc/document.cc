@@ -262,6 +262,11 @@ std::span<const float> Document::affinities() {
   return affinities_;
 }
 
+int64_t Document::tokens_met() {
+  if (!inputs_->token_offsets.empty()) tokenize();
+  return static_cast<int64_t>(ids_.size());
+}
+
 int64_t Document::fallback_tokens() {
   if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not of another script
   int64_t found = 0;

@@ -65,8 +65,9 @@ class Document : private RowMaker {
     encode_static(piece, *inputs_->tokenizer, inputs_->table, out);
   }
 
-  int64_t tokens_met() const { return static_cast<int64_t>(ids_.size()); }
-  int64_t fallback_tokens();  // those flagged in the inputs, unless the document is all ASCII
+  // Those that were made here or given; of them, the ones flagged in the inputs, unless the document is all ASCII.
+  int64_t tokens_met();
+  int64_t fallback_tokens();
 
  private:
   int64_t name() const { return inputs_->first_row + row_; }  // as errors call it

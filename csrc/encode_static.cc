@@ -1,11 +1,13 @@
 #include "encode_static.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "blocks.h"
 #include "dispatch.h"
 #include "interrupt.h"
 #include "parallel.h"
+#include "work.h"
 
 namespace pychunk {
 
@@ -34,6 +36,18 @@ void encode_static(std::string_view text, const WordPiece& tokenizer, const Matr
   forget_if_huge(ids);
 }
 
+Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids,
+                             std::span<const int64_t> offsets, int threads) {
+  constexpr size_t kRuns = 1024;  // of one turn of a worker
+  const size_t runs = offsets.size() - 1;
+  Buffer<float> out(static_cast<int64_t>(runs) * table.cols);
+  parallel_for(static_cast<int64_t>((runs + kRuns - 1) / kRuns), threads, [&](int64_t turn) {
+    const size_t first = static_cast<size_t>(turn) * kRuns, count = std::min(kRuns, runs - first);
+    embedding_bags(table, ids, offsets.subspan(first, count + 1), &out[static_cast<int64_t>(first) * table.cols]);
+  });
+  return out;
+}
+
 Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
                             int threads) {
   Buffer<float> out(texts.size() * table.cols);
@@ -42,6 +56,7 @@ Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, cons
     for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i)
       encode_static(texts[i], tokenizer, table, &out[i * table.cols]);
   });
+  if (texts.size() > 0) work().tokenized += static_cast<uint64_t>(texts.offsets.back() - texts.offsets.front());
   return out;
 }
 

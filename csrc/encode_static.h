@@ -18,6 +18,10 @@ void embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> 
 // The unit vector of a text.
 void encode_static(std::string_view text, const WordPiece& tokenizer, const Matrix<const int8_t>& table, float* out);
 
+// The same of many runs, on `threads` threads.
+Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids,
+                             std::span<const int64_t> offsets, int threads);
+
 // Unit vectors of texts, rows x table.cols.
 Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
                             int threads);

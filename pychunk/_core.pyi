@@ -34,6 +34,9 @@ def encode_static(
     table: npt.NDArray[np.int8],
     threads: int = 1,
 ) -> npt.NDArray[np.float32]: ...
+def embedding_bags(
+    table: npt.NDArray[np.int8], ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], threads: int = 1
+) -> npt.NDArray[np.float32]: ...
 
 class WordPiece:
     def __init__(

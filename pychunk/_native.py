@@ -53,6 +53,7 @@ __all__ = [
     "cuts",
     "default_threads",
     "dot",
+    "embedding_bags",
     "encode_static",
     "encode_words",
     "find_invalid_utf8",
@@ -282,6 +283,11 @@ def encode_static(
 ) -> npt.NDArray[np.float32]:
     """Unit vectors float32[k, dim] of k texts."""
     return _core.encode_static(text, offsets, _tokenizer(encoder), encoder.table, threads)
+
+
+def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:
+    """The same of n sentences tokenised before."""
+    return _core.embedding_bags(encoder.table, tokens.ids, tokens.offsets, threads)
 
 
 def encode_words(

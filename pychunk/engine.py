@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .data.models import TokenTable
     from .data.ragged import Ragged
     from .data.request import Request
+    from .data.tokens import Tokens
 
 
 class Engine(Protocol):
@@ -27,6 +28,7 @@ class Engine(Protocol):
     def encode_static(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
     ) -> npt.NDArray[np.float32]: ...
+    def embedding_bags(self, tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]: ...
 
 
 def backend_name() -> str:

@@ -14,6 +14,7 @@ from pychunk.data.cuts import Cuts
 from pychunk.data.features import PARAGRAPH_START, Features
 from pychunk.data.ragged import Ragged
 from pychunk.data.request import Request
+from pychunk.data.tokens import Tokens
 from pychunk.documents import TextBatch
 from pychunk.features.sentences import with_sentences, with_tokens
 from pychunk.given.given import Given
@@ -242,3 +243,39 @@ def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -
     vectors = np.ones((sum(map(len, pychunk.sentences(texts))), 4), np.float32)
     assert work(pychunk.Segmenter("pic"), sentence_vectors=vectors) == (1, 1)
     assert work(pychunk.Segmenter("pic", max_tokens=None), sentence_vectors=vectors) == (1, 0)
+    for need in ("vectors", "tokens", "pairs"):
+
+        class Twos(Method):
+            name = "twos"
+            needs = frozenset({need})
+
+            def cuts(self, features: Features) -> Cuts:
+                return Cuts.of([list(range(0, count, 2)) for count in features.given("sentences").counts])
+
+        encoder = "static" if need == "pairs" else None
+        split, tokenised = work(pychunk.Segmenter(Twos(), encoder=encoder, max_tokens=90, vectors="chunk"))
+        assert (split, round(tokenised, 2)) == (1, 1), need
+
+
+def test_vectors_of_tokens_are_those_of_their_texts() -> None:
+    segmenter, request = requests_of(texts_of(300), {"method": "pic"})
+    split, words = with_sentences(request, _native), segmenter.models.words
+    features = split.features
+    tokens = words.tokens_of(features.text, features.bounds)
+    expected = _native.encode_static(features.text, features.bounds, words, threads=2)
+    assert len(expected) > 1024  # rows of one turn of a worker
+    for engine in (_native, reference):
+        np.testing.assert_array_equal(engine.embedding_bags(tokens, words, threads=2), expected)
+    few = Tokens(np.array([len(words.table)], np.int32), np.array([0, 1]), np.array([1]))
+    with pytest.raises(ValueError, match="ids must be less than 30522, got 30522"):
+        _native.embedding_bags(few, words, threads=1)
+
+
+def test_a_script_that_the_encoder_does_not_know_is_told_of_given_tokens_too() -> None:
+    segmenter, request = requests_of(["Это кошка. Это собака."], {"method": "pic"})
+    expected = _native.segment(request)
+    split = with_sentences(request, _native)
+    tokens = segmenter.models.words.tokens_of(split.features.text, split.features.bounds)
+    found = _native.segment(with_tokens(split, tokens))
+    assert found["tokens_met"] == expected["tokens_met"] > found["fallback_tokens"] > 5
+    assert found["fallback_tokens"] == expected["fallback_tokens"]

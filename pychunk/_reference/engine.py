@@ -16,6 +16,7 @@ from ..data.columns import CUT_REASONS
 from ..data.cuts import Cuts
 from ..data.ragged import Ragged
 from ..data.request import Request
+from ..data.tokens import Tokens
 from . import scoring, wordpiece
 from . import vectors as linear
 from .cut import decide
@@ -45,6 +46,12 @@ def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], e
     return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
 
 
+def embedding_bags(tokens: Tokens, encoder: Any, *, threads: int) -> F32:
+    """The same of n sentences tokenised before."""
+    rows = [linear.bag(encoder.table, tokens.ids[a:b].tolist()) for a, b in pairwise(tokens.offsets)]
+    return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
+
+
 def split(request: Request) -> tuple[Ragged, Ragged]:
     """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected.
 
@@ -71,4 +78,4 @@ def cuts(request: Request) -> Cuts:
     )
 
 
-__all__ = ["adjacent_sums", "cuts", "encode_static", "segment", "split"]
+__all__ = ["adjacent_sums", "cuts", "embedding_bags", "encode_static", "segment", "split"]

@@ -180,6 +180,7 @@ class _Work:
         """Probabilities of all neighbours."""
         assert scorer is not None
         if scorer.in_engine:
+            self.count_tokens()
             decided = self._engine.cuts(self.request.with_(plan=Nsp(threshold=0.5).plan(Plan("nsp"))))
             self.request = self.request.with_(pair_scores=decided.score)
             return
@@ -193,7 +194,7 @@ class _Work:
         """Vectors of all sentences by an encoder, as a part of the features, and of given summaries beside them."""
         features, threads, report = self._features, self.request.threads, self._steps.next()
         if encoder.in_engine:
-            found = self._engine.encode_static(features.text, features.bounds, encoder, threads=threads)
+            found = self._engine.embedding_bags(self._tokens_of(encoder), encoder, threads=threads)
         else:
             found = encoder.encode_tokens(self._tokens_of(encoder), threads=threads, report=report)
         if part == "vectors" and isinstance(features.summaries, Ragged):
