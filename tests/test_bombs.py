@@ -5,6 +5,7 @@ import ctypes
 import gzip
 import io
 import json
+import lzma
 import re
 import struct
 import subprocess
@@ -57,6 +58,10 @@ def packed(path: Path, data: Iterator[bytes]) -> None:
         with bz2.open(path, "wb") as file:
             for each in data:
                 file.write(each)
+    elif path.suffix == ".xz":
+        with lzma.open(path, "wb", preset=0) as file:
+            for each in data:
+                file.write(each)
     elif path.suffix == ".gz":
         with gzip.open(path, "wb", compresslevel=1) as file:
             for each in data:
@@ -86,7 +91,7 @@ def documented() -> dict[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["a.xml.bz2", "a.xml.gz", "a.xml.zst"])
+@pytest.mark.parametrize("name", ["a.xml.bz2", "a.xml.gz", "a.xml.zst", "a.xml.xz"])
 def test_compressed_runs(tmp_path: Path, name: str) -> None:
     packed(tmp_path / name, parts(b"", b"a"))
     found = run(tmp_path / name, "mediawiki")

@@ -5,6 +5,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -120,7 +121,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_broken_line_ends_nothing(tmp_path: Path, pack: object, end: bytes) -> None:
     path = tmp_path / "in.jsonl.x"
@@ -130,6 +131,23 @@ def test_a_broken_line_ends_nothing(tmp_path: Path, pack: object, end: bytes) ->
         ("1", "a"), ("6", "b"), ("10", "f"), ("12", "g")
     ]  # fmt: skip
     assert [letter.position for letter in letters] == [f"line {i}" for i in (2, 4, 5, 7, 8, 9, 11)]
+
+
+def test_streams_of_xz_follow_each_other_and_a_cut_one_is_told(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": "word " * 300_000}).encode() + b"\n", b'{"text": "b"}\n']
+    packed = lzma.compress(lines[0]) + bytes(8) + lzma.compress(lines[1])
+    path = tmp_path / "in.jsonl.xz"
+    path.write_bytes(packed)
+    found, letters = read(path)
+    assert ([len(text) for text in texts(found)], letters) == ([1_500_000, 1], [])
+    path.write_bytes(packed[:-50])
+    found, letters = read(path)
+    assert len(found) == 1
+    assert [letter.reason for letter in letters] == [
+        "cannot be read further: the file ends inside an xz stream: it is cut off"
+    ]
+    path.write_bytes(packed[:60] + b"\xff" + packed[61:])
+    assert read(path)[1][0].reason.startswith("cannot be read further: ")
 
 
 def test_missing_columns_are_errors(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def open_source(
     Args:
         kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, text, or auto: by the files' names,
             else by their first bytes; standard input is text. A folder is read below as well: each file by its kind, or
-            those of the kind that is named. All but Parquet and Arrow may be compressed (gzip, bzip2, Zstandard, 7z).
+            those of the kind that is named. All but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
             are written. The id of a text file is its path as given.

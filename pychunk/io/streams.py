@@ -6,6 +6,7 @@ document of plain words or short lines just below the length at which it is refu
 .bz2           400 MB
 .gz            300 MB
 .zst           300 MB
+.xz            700 MB
 .7z           1000 MB
 mediawiki     1800 MB
 wikiextractor  600 MB
@@ -15,17 +16,18 @@ text          1400 MB
 parquet       3200 MB
 arrow         1800 MB
 
-Of a 7z archive, 512 MB may be LZMA's dictionary, as the archive asks for it. One that asks for more is refused, and one
-packed by PPMd, whose unpacker crashes. For Parquet and Arrow it is rows that repeat one long value. A compressed record
-batch of Arrow is in memory as a whole: one that has more than 1 GB unpacked, and more than 32 times what is stored, is
-refused before anything is unpacked. So is a row group of Parquet where a column's first page is such a one; its later
-pages, which may have 2 GB each, are not looked at: a file made so takes 4 GB. Letters outside Latin-1 take two or four
-times as much in Python's strings.
+Of .xz and 7z, 512 MB may be LZMA's dictionary, as the file asks for it. One that asks for more is refused, and a 7z
+archive packed by PPMd, whose unpacker crashes. For Parquet and Arrow it is rows that repeat one long value. A
+compressed record batch of Arrow is in memory as a whole: one that has more than 1 GB unpacked, and more than 32 times
+what is stored, is refused before anything is unpacked. So is a row group of Parquet where a column's first page is such
+a one; its later pages, which may have 2 GB each, are not looked at: a file made so takes 4 GB. Letters outside Latin-1
+take two or four times as much in Python's strings.
 """
 
 from __future__ import annotations
 
 import codecs
+import lzma
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -38,8 +40,10 @@ from .documents import DeadLetter, DeadLetters
 
 _READ = 1 << 20
 _SMALL = 64 << 10
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"7z\xbc\xaf": "7z"}
-_ENDINGS = (".gz", ".bz2", ".zst", ".7z")
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z"}
+_ENDINGS = (".gz", ".bz2", ".zst", ".xz", ".7z")
+#: Memory that an .xz file may ask for: its dictionary of 512 MB at most, and what LZMA takes beside it.
+_XZ_BYTES = 513 << 20
 
 
 def bare(name: str) -> str:
@@ -51,7 +55,7 @@ def bare(name: str) -> str:
 
 
 def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int = 1) -> Iterator[Block]:
-    """The plain bytes of a file; gzip, bzip2, Zstandard and 7z are known by their first bytes.
+    """The plain bytes of a file; gzip, bzip2, Zstandard, xz and 7z are known by their first bytes.
 
     What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
     """
@@ -83,12 +87,12 @@ def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads:
     if kind == "bz2":
         yield from bzip2.blocks(source, name, dead_letters, threads=threads)
         return
-    read = {"gz": _gzip, "zst": _zstandard}.get(kind or "", _plain)
+    read = {"gz": _gzip, "zst": _zstandard, "xz": _xz}.get(kind or "", _plain)
     try:
         for block in sevenzip.blocks(file, _READ) if kind == "7z" else read(source):
             source.position = max(source.position, block.bytes_read)  # an archive is not read through the source
             yield block
-    except (zlib.error, EOFError, OSError, pa.ArrowException, MemoryError) as error:
+    except (zlib.error, lzma.LZMAError, EOFError, OSError, pa.ArrowException, MemoryError) as error:
         reason = f"cannot be read further: {error or type(error).__name__}"
         dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))
         yield Block(b"", source.position, gap=True)
@@ -140,6 +144,23 @@ def _gzip(source: _Prefixed) -> Iterator[Block]:
         yield Block(out, source.position)  # what the limit on output held back
     if began and not inner.eof:
         raise EOFError("the file ends inside a gzip member: it is cut off")
+
+
+def _xz(source: _Prefixed) -> Iterator[Block]:
+    inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_BYTES)
+    while data := source.read():
+        while data or not inner.needs_input:
+            if inner.eof:
+                data = data.lstrip(b"\0")  # streams may be padded
+                if not data:
+                    break
+                inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_BYTES)
+            out = inner.decompress(data, _READ)
+            data = inner.unused_data if inner.eof else b""
+            if out:
+                yield Block(out, source.position)
+    if not inner.eof:
+        raise EOFError("the file ends inside an xz stream: it is cut off")
 
 
 def _zstandard(source: _Prefixed) -> Iterator[Block]:
