@@ -86,6 +86,21 @@ def test_langchain_runs_it(langchain: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert asyncio.run(splitter.atransform_documents(documents))[1:] == parts[1:]
 
 
+TITLED = ["Cats purr. The sun burns. Dogs bark at night.", "One sentence. Stars burn hydrogen."]
+
+
+def test_langchain_takes_titles_from_metadata(langchain: Any) -> None:
+    expected = pychunk.segment(TITLED, "pic", summary="title", titles=["Pets", "Sky"]).texts
+    documents = [{"title": "Pets", "name": "Pets"}, {"title": "Sky", "name": "Sky"}]
+    for options in ({}, {"titles": "name"}):
+        splitter = langchain.PychunkTextSplitter("pic", summary="title", **options)
+        assert [part.page_content for part in splitter.create_documents(TITLED, documents)] == expected
+    with pytest.raises(ValueError, match="titles='other': document 0 has no such key in its metadata"):
+        langchain.PychunkTextSplitter("pic", summary="title", titles="other").create_documents(TITLED, documents)
+    with pytest.raises(TypeError, match="titles must be a key of the documents' metadata; got list"):
+        langchain.PychunkTextSplitter("pic", summary="title", titles=["a"])
+
+
 def test_langchain_metadata_must_fit(langchain: Any) -> None:
     with pytest.raises(ValueError, match="one for each of 2 texts; got 1"):
         langchain.PychunkTextSplitter().create_documents(["a", "b"], [{}])
@@ -154,6 +169,17 @@ def test_llama_index_parses_nodes_again(llama_index: Any) -> None:
     nodes = IngestionPipeline(transformations=stages).run(documents=[Document(text="One. Two.\n\nThree. Four.")])
     assert [node.text for node in nodes] == ["One.", "Two.", "Three.", "Four."]
     assert [node.start_char_idx for node in nodes] == [0, 5, 0, 7]  # in the node that was parsed
+
+
+def test_llama_index_takes_titles_from_metadata(llama_index: Any) -> None:
+    from llama_index.core import Document
+
+    documents = [Document(text=text, metadata={"name": name}) for text, name in zip(TITLED, ["Pets", "Sky"])]
+    parser = llama_index.PychunkNodeParser("pic", summary="title", titles="name")
+    again = pickle.loads(pickle.dumps(parser))
+    expected = pychunk.segment(TITLED, "pic", summary="title", titles=["Pets", "Sky"]).texts
+    for each in (parser, again):
+        assert [node.text for node in each.get_nodes_from_documents(documents)] == expected
 
 
 def test_llama_index_stores_it(llama_index: Any) -> None:

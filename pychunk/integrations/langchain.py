@@ -13,13 +13,15 @@ except ImportError:
     raise ImportError("integrations.langchain needs LangChain: pip install langchain-text-splitters") from None
 
 from ..segmenter import Segmenter
+from .metadata import keys_of, said_of
 
 
 class PychunkTextSplitter(TextSplitter):
     """Splits LangChain documents, a list of them in one native call.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`.
+        method, **options: as for :class:`pychunk.Segmenter`; ``titles``, ``summaries`` and what else is said of each
+            document are keys of its metadata.
         add_start_index: adds the first character of each chunk to its metadata, as ``start_index``. It is exact, also
             where a text repeats itself; the end is ``start_index + len(page_content)``.
 
@@ -31,6 +33,7 @@ class PychunkTextSplitter(TextSplitter):
 
     def __init__(self, method: str = "pic", *, add_start_index: bool = False, **options: Any) -> None:
         super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # sizes are the Segmenter's matter
+        self._keys = keys_of(options)
         self.segmenter = Segmenter(method, **options)
 
     def split_text(self, text: str) -> list[str]:
@@ -46,7 +49,7 @@ class PychunkTextSplitter(TextSplitter):
         if len(metadatas) != len(texts):
             raise ValueError(f"metadatas must hold one for each of {len(texts)} texts; got {len(metadatas)}")
         documents = []
-        for chunk in self.segmenter(texts):
+        for chunk in self.segmenter(texts, **said_of(self.segmenter, self._keys, metadatas)):
             metadata = copy.deepcopy(metadatas[chunk.document])
             if self._add_start_index:
                 metadata["start_index"] = chunk.start

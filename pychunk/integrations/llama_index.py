@@ -14,6 +14,7 @@ except ImportError:
     raise ImportError("integrations.llama_index needs LlamaIndex: pip install llama-index-core") from None
 
 from ..segmenter import Segmenter
+from .metadata import keys_of, said_of
 
 
 class PychunkNodeParser(NodeParser):
@@ -23,7 +24,8 @@ class PychunkNodeParser(NodeParser):
     comes with its ``embedding``.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`; also as a dictionary, ``options=``.
+        method, **options: as for :class:`pychunk.Segmenter`; also as a dictionary, ``options=``. ``titles``,
+            ``summaries`` and what else is said of each document are keys of its metadata.
         include_metadata, include_prev_next_rel, callback_manager, id_func: as for every node parser.
 
     Example:
@@ -36,12 +38,15 @@ class PychunkNodeParser(NodeParser):
     method: str = Field(default="pic", description="How to cut.")
     options: dict[str, Any] = Field(default_factory=dict, description="Options of pychunk.Segmenter.")
     _segmenter: Segmenter = PrivateAttr()
+    _keys: dict[str, str] = PrivateAttr()
 
     def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
         own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
         more.pop("class_name", None)  # of a parser that was stored
         super().__init__(method=method, options={**(options or {}), **more}, **own)
-        self._segmenter = Segmenter(self.method, **self.options)
+        own_options = dict(self.options)
+        self._keys = keys_of(own_options)
+        self._segmenter = Segmenter(self.method, **own_options)
 
     @classmethod
     def class_name(cls) -> str:
@@ -49,8 +54,10 @@ class PychunkNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         texts = [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
+        said = said_of(self._segmenter, self._keys, [node.metadata for node in nodes])
+        found = self._segmenter(texts, progress=show_progress, **said).by_document()
         parsed: list[BaseNode] = []
-        for node, chunks in zip(nodes, self._segmenter(texts, progress=show_progress).by_document(), strict=True):
+        for node, chunks in zip(nodes, found, strict=True):
             made = build_nodes_from_splits([chunk.text for chunk in chunks], node, id_func=self.id_func)
             for part, chunk in zip(made, chunks, strict=True):
                 part.start_char_idx, part.end_char_idx, part.embedding = chunk.start, chunk.end, chunk.vector
