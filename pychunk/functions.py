@@ -17,6 +17,7 @@ from .data.request import Request
 from .documents import TextBatch
 from .encoders.registry import identity
 from .engine import backend_name, engine
+from .given.columns import NAMES
 from .methods import Method
 from .options import check_wrap
 from .plumbing.progress import Progress
@@ -109,6 +110,7 @@ def segment(
         "runtime": runtime,
         "precision": precision,
     }
+    said = {name: options.pop(name) for name in NAMES if name in options} if options else {}
     for name, value in common.items():
         if value is not COMMON[name]:  # what equals it, as False does 0, is checked and cached as what it is
             options[name] = value
@@ -124,6 +126,7 @@ def segment(
         page_starts=page_starts,
         cuts=cuts,
         progress=progress,
+        **said,
     )
 
 

@@ -11,8 +11,11 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk import Segmenter
+from pychunk import Segmenter, functions
+from pychunk.given import columns, given
 from pychunk.given.columns import DOCUMENT_COLUMNS, NAMES, Said
+from pychunk.given.spans import ragged_starts
+from pychunk.integrations import blocks
 from pychunk.integrations.blocks import BlockSegmenter
 
 TEXTS = ["Cats purr. The sun burns. Dogs bark.", "", "One. Two."]
@@ -81,7 +84,9 @@ def test_a_column_called_title_is_what_titles_are_by_themselves() -> None:
     blocks = BlockSegmenter.of("pic", column="text", ids=None, keep=[], summary="title")
     assert blocks.needed(["text", "title", "n"]) == ["text", "title"]
     assert blocks.needed(None) == []  # whether there is one is not known: all are read
-    with pytest.raises(ValueError, match="method 'pic' needs titles=: one title a document, or the name of a column"):
+    with pytest.raises(
+        ValueError, match="method 'pic' needs titles=: a title for each document, or"
+    ):
         pychunk.segment(table.drop_columns(["title"]), summary="title")
 
 
@@ -144,3 +149,33 @@ def test_an_index_shows_and_filters_by_what_was_kept(tmp_path: Path) -> None:
 
 def test_entries_with_a_flag_are_those_that_a_file_may_hold() -> None:
     assert [column.name for column in DOCUMENT_COLUMNS if column.flag] == ["titles", "summaries", "page_starts"]
+
+
+def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry alone: nothing else names it, and calls, streams and blocks hand it on."""
+
+    def flat(values: Any, call: columns.Call) -> dict[str, Any]:
+        return {"lengths": ragged_starts(values, len(call.texts), "lengths")}
+
+    entry = columns.DocumentColumn("lengths", "lengths of chunks", flat, of_column=lambda array: array.to_pylist())
+    for module in (columns, given):
+        monkeypatch.setattr(module, "DOCUMENT_COLUMNS", (*DOCUMENT_COLUMNS, entry))
+    for module in (columns, given, blocks, functions):
+        monkeypatch.setattr(module, "NAMES", (*NAMES, "lengths"))
+
+    class Runs(pychunk.Method):
+        name = "runs"
+
+        def cuts(self, features: pychunk.Features) -> pychunk.Cuts:
+            lengths = features.given("lengths")
+            return pychunk.Cuts.of(
+                [np.cumsum([0, *lengths.part(row)])[:-1].tolist() for row in range(features.documents)]
+            )
+
+    values = [[1, 2], [], [2]]
+    expected = ["Cats purr.", "The sun burns. Dogs bark.", "One. Two."]
+    table = pa.table({"text": TEXTS, "lengths": values})
+    assert Segmenter(Runs())(TEXTS, lengths=values).texts == expected
+    assert pychunk.segment(table, Runs(), column="text", lengths="lengths").texts == expected
+    made = BlockSegmenter.of(Runs(), column="text", ids=None, keep=[], lengths="lengths")
+    assert pa.concat_tables(list(made(table)))["text"].to_pylist() == expected

@@ -47,8 +47,8 @@ ALLOWED = {
         "given",
         "plumbing",
     },
-    "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "methods", "options"}
-    | {"plumbing", "segmenter"},
+    "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
+    | {"options", "plumbing", "segmenter"},
     "retrieval": {"_native", "data", "encoders", "plumbing", "retrieval", "segmenter"},
     "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
     "io": {"_arrow", "_native", "documents", "io", "plumbing"},
@@ -63,6 +63,7 @@ ALLOWED = {
         "encoders",
         "engine",
         "evaluation",
+        "given",
         "ingest",
         "io",
         "methods",

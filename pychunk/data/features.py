@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Features:
             (``nsp``: its probability; else their cosine).
         summaries: one a document: float32[k, d], or UTF-8 (``Ragged`` of uint8) that the token table encodes.
         page_starts: first byte of each page in its document, int64, rising.
+        others: what else was said of each document, by name, for methods in Python.
     """
 
     text: U8
@@ -51,6 +53,7 @@ class Features:
     pair_scores: Ragged | None = None
     summaries: Ragged | F32 | None = None
     page_starts: Ragged | None = None
+    others: Mapping[str, Ragged] = field(default_factory=dict)
 
     @property
     def documents(self) -> int:
@@ -88,11 +91,15 @@ class Features:
 
     def given(self, part: str) -> Ragged:
         """A part that must be there; ValueError, naming it, where it is not."""
-        found = getattr(self, part)
+        found = self.others.get(part) if part in self.others else getattr(self, part, None)
         if found is None:
             raise ValueError(f"these features hold no {part}; name them in the method's `needs`")
         assert isinstance(found, Ragged)
         return found
+
+
+#: The parts that a call may be given.
+PARTS = frozenset(each.name for each in fields(Features))
 
 
 def neighbours(doc_offsets: I64) -> tuple[I64, I64]:

@@ -104,7 +104,7 @@ def _lists(array: Any) -> Any:
 DOCUMENT_COLUMNS = (
     DocumentColumn(
         "titles",
-        "one title a document",
+        "a title for each document",
         _summaries("titles"),
         only="method 'pic' with summary='title'",
         usual="title",
@@ -112,7 +112,7 @@ DOCUMENT_COLUMNS = (
     ),
     DocumentColumn(
         "summaries",
-        "one summary a document, or float[k, d] vectors",
+        "a summary for each document, or float[k, d] vectors",
         _summaries("summaries"),
         only="method 'pic' with summary='given'",
         usual="summary",
@@ -130,7 +130,7 @@ DOCUMENT_COLUMNS = (
     ),
     DocumentColumn(
         "page_starts",
-        "for each document the first characters of its pages",
+        "the first characters of its pages, for each document",
         lambda values, call: {"page_starts": ragged_starts(values, len(call.texts), "page_starts")},
         flag=True,
         characters="page_starts",

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _native
 from .._arrow import flat_text
 from ..data.cuts import Cuts
-from ..data.features import Features
+from ..data.features import PARTS, Features
 from ..data.plan import Plan
 from ..data.ragged import Ragged
 from ..data.request import Request
@@ -93,12 +93,14 @@ class Given:
     def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
         """These, and the texts that they belong to, as the engine takes them: every position in bytes."""
         text, offsets = flat_text(texts)
-        parts = {name: value for name, value in self.parts.items() if name != "cuts"}
+        parts = {name: value for name, value in self.parts.items() if name in PARTS}
+        others = {name: value for name, value in self.parts.items() if name not in PARTS and name != "cuts"}
         for name, said in self.characters.items():
-            parts[name] = _native.bytes_of_characters(
-                text, offsets, parts[name], said, first_row=first_row, threads=threads
+            held = parts if name in PARTS else others
+            held[name] = _native.bytes_of_characters(
+                text, offsets, held[name], said, first_row=first_row, threads=threads
             )
-        return Features(text, offsets, **parts)
+        return Features(text, offsets, **parts, others=others)
 
 
 _NOTHING = Given()
