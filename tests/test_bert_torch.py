@@ -116,7 +116,7 @@ def random_rows(rows: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.nd
 def tokenised(path: Path, pairs: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sentences, or each with the next one, as (ids, lengths, types) of one padded batch."""
     facts = model_dir.read(path)
-    found = tokens.load(path / facts.tokenizer).encode(*flat_text(pa.array(SENTENCES, pa.large_string())))
+    found = tokens.load(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
     first = np.arange(len(SENTENCES))
     rows = _native.pair_rows(found, first, np.roll(first, -1) if pairs else None, facts.template)
     lengths = rows.lengths()
