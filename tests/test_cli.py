@@ -85,7 +85,11 @@ def test_limit(tmp_path: Path) -> None:
         (["in.parquet", "-m", "best"], "unknown method 'best'"),
         (["in.parquet"], "the string columns are: id, text"),
         (["in.parquet", "--column", "text", "-o", "x.pdf"], "unknown kind of output"),
-        (["in.parquet", "--column", "text", "-m", "semantic", "--threshold", "a:b"], "--threshold must be a number"),
+        (["in.parquet", "--column", "text", "-m", "semantic", "--threshold", "a:b"], "threshold must be a number"),
+        (["in.parquet", "--column", "text", "-m", "fixed:size=3", "--size", "4"], "size is said twice"),
+        (["in.parquet", "--column", "text", "-m", "given"], "method given takes its cuts from Python"),
+        (["in.parquet", "--column", "text", "--titles", "no"], "column 'no' is not there"),
+        (["in.parquet", "--column", "text", "-m", "pic:summary=title"], "method 'pic' needs titles="),
         (["in.parquet", "--column", "text", "--encoder", "best"], "unknown encoder 'best'"),
         (["in.parquet", "--column", "text", "--max-tokens", "many"], "--max-tokens must be a number"),
     ],
@@ -127,14 +131,47 @@ def test_no_documents_make_a_table_without_rows(tmp_path: Path, ending: str) -> 
 def test_titles_and_summaries_come_from_a_column(tmp_path: Path) -> None:
     pq.write_table(pa.table({"title": ["Stars", "Cats"], "text": TEXTS}), tmp_path / "in.parquet")
     found = {}
-    for summary in ("title", "given"):
-        output = tmp_path / f"{summary}.jsonl"
-        arguments = ["--column", "text", "--summary", summary, "--summary-column", "title", "-o", str(output)]
-        result = invoke(["segment", str(tmp_path / "in.parquet"), *arguments])
+    ways = {
+        "titles": ["--titles", "title"],
+        "summaries": ["--summaries", "title"],
+        "itself": ["-m", "pic:summary=title"],  # a column of this name is taken unasked
+        "short": ["--summary", "given", "--summaries", "title"],
+    }
+    for name, arguments in ways.items():
+        output = tmp_path / f"{name}.jsonl"
+        result = invoke(["segment", str(tmp_path / "in.parquet"), "--column", "text", *arguments, "-o", str(output)])
         assert result.exit_code == 0, result.output
-        found[summary] = rows_of(output)
-    assert found["title"] == found["given"]  # a title is a summary that the reader of a file already has
-    assert next(row for row in found["title"] if "star" in row["text"])["kind"] == "relevant"
+        found[name] = rows_of(output)
+    # A title is a summary that the reader of a file already has.
+    assert found["titles"] == found["summaries"] == found["itself"] == found["short"]
+    assert next(row for row in found["titles"] if "star" in row["text"])["kind"] == "relevant"
+
+
+def test_columns_of_a_file_are_kept_and_say_where_pages_begin(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "text": "One. Two.", "year": 2021, "pages": [0, 5]},
+        {"id": "b", "text": "Three.", "pages": [0]},
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["--ids", "id", "--keep", "year", "--keep", "pages", "--page-starts", "pages", "-m", "page"]
+    result = invoke(["segment", str(tmp_path / "in.jsonl"), "--column", "text", *arguments, "-o", "-"])
+    assert result.exit_code == 0, result.output
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(row["id"], row["text"], row["page"], row["year"], row["pages"]) for row in found] == [
+        ("a", "One.", 1, 2021, [0, 5]),
+        ("a", "Two.", 2, 2021, [0, 5]),
+        ("b", "Three.", 1, None, [0]),
+    ]
+    assert "2 documents, 3 chunks" in result.stderr
+
+
+def test_a_pipe_that_is_closed_early_ends_quietly(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("One sentence. " * 50_000)
+    command = f"{sys.executable} -m pychunk segment {tmp_path}/in.txt -m sentence -o - | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["text"] == "One sentence."
+    assert "Traceback" not in done.stderr
+    assert "error" not in done.stderr
 
 
 def test_methods_and_version() -> None:

@@ -153,7 +153,7 @@ def test_a_folder_and_the_shards_of_an_ingest_go_into_an_index(tmp_path: Path) -
 
 def test_a_size_is_refused_where_the_method_has_none(tmp_path: Path, documents: Path) -> None:
     call = ["index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--size", "5", "-m"]
-    assert "--size is of the methods fixed and recursive alone; pic takes none" in refused(*call, "pic")
+    assert "method 'pic' has no option 'size'" in refused(*call, "pic")
     run(*call, "fixed")
 
 

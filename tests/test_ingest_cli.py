@@ -44,6 +44,31 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
+    pages = "".join(
+        f"<page><title>{title}</title><ns>0</ns><id>{i}</id><revision><id>9</id><model>wikitext</model>"
+        f"<text>{text}</text></revision></page>"
+        for i, (title, text) in enumerate(
+            {"Cats": "Cats purr. The sun burns. Cats sleep.", "Stars": "Stars burn. Dogs bark. A star is hot."}.items()
+        )
+    )
+    (tmp_path / "dump.xml").write_text(f"<mediawiki>{pages}</mediawiki>")
+    dump, by_title = str(tmp_path / "dump.xml"), ["--method", "pic", "--summary", "title"]
+    done = invoke(["ingest", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks")])
+    assert done.exit_code == 0, done.output
+    found = pq.read_table(tmp_path / "chunks")
+    assert set(zip(found["id"].to_pylist(), found["title"].to_pylist(), strict=True)) == {("0", "Cats"), ("1", "Stars")}
+    kinds = dict(zip(found["text"].to_pylist(), found["kind"].to_pylist(), strict=True))
+    assert [text for text, kind in kinds.items() if kind == "irrelevant"] == ["The sun burns.", "Dogs bark."]
+    again = invoke(["segment", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks.parquet")])
+    assert again.exit_code == 0, again.output
+    assert pq.read_table(tmp_path / "chunks.parquet").equals(found)
+    resumed = invoke(["ingest", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks"), "--resume"])
+    assert "nothing to do" in resumed.stderr
+    other = invoke(["ingest", dump, *by_title, "--keep", "ns", "-o", str(tmp_path / "chunks"), "--resume"])
+    assert (other.exit_code, "holds a run of something else" in other.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -14,9 +13,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from ..chunks import ChunkBatch
-from ..io import DeadLetter, Source, open_source
+from ..io import DeadLetter, Source
 from ..io.documents import DeadLetters, documents_of
 from ..segmenter import Segmenter
+from .options import Reading
 
 
 class Shares:
@@ -46,40 +46,6 @@ class LeftOut:
             self.console.print(Text(f"left out {letter.source}{place}: {letter.reason}", style="yellow"))
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How the inputs of a command are read, as ``pychunk.io.open_source`` takes it.
-
-    ``limit``: only the first so many documents. ``arguments``: those of a call of the Segmenter that name columns of
-    the documents, such as ``{"titles": "title", "keep": ["url"]}``; what they name is read with the texts.
-    """
-
-    kind: str = "auto"
-    column: str | None = None
-    ids: str | None = None
-    encoding: str | None = None
-    limit: int | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def keep(self) -> list[str]:
-        """The columns that the arguments name."""
-        named = [[name] if isinstance(name, str) else name for name in self.arguments.values()]
-        return [name for names in named for name in names]
-
-    def source(self, path: str, dead_letters: DeadLetters) -> Source:
-        """An input, ready to be read."""
-        return open_source(
-            path,
-            kind=self.kind,
-            column=self.column,
-            ids=self.ids,
-            keep=self.keep,
-            encoding=self.encoding,
-            dead_letters=dead_letters,
-        )
-
-
 def refuse(letter: DeadLetter) -> NoReturn:
     """Ends the command at what is broken."""
     place = f"{letter.source}, {letter.position}: {letter.reason}"
@@ -87,41 +53,47 @@ def refuse(letter: DeadLetter) -> NoReturn:
 
 
 def segmented(
-    made: Segmenter, inputs: list[str], reading: Reading, shares: Shares, dead_letters: DeadLetters = refuse
+    made: Segmenter,
+    inputs: list[str],
+    kind: str,
+    reading: Reading,
+    shares: Shares,
+    dead_letters: DeadLetters = refuse,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
     The inputs are listed now, and read as the batches are asked for.
     """
-    sources = [reading.source(path, dead_letters) for path in inputs]
-    tell_ignored([path for source in sources for path in source.ignored])
-    return _segmented(made, sources, reading, shares)
+    sources = [reading.source(path, kind, made.method, dead_letters) for path in inputs]
+    tell_ignored([path for source, _ in sources for path in source.ignored])
+    return _segmented(made, sources, reading.keep or [], reading.limit, shares)
 
 
 def _segmented(
-    made: Segmenter, sources: list[Source], reading: Reading, shares: Shares
+    made: Segmenter,
+    sources: list[tuple[Source, dict[str, Any]]],
+    keep: list[str],
+    limit: int | None,
+    shares: Shares,
 ) -> Iterator[tuple[ChunkBatch, int]]:
-    total = 0 if any(source.path == "-" for source in sources) else sum(source.total_bytes for source in sources)
+    known = all(source.path != "-" for source, _ in sources)
+    total = sum(source.total_bytes for source, _ in sources) if known else 0
     first = before = 0
-    for source in sources:
+    for source, said in sources:
         for batch in source.batches():
-            table = batch.table if reading.limit is None else batch.table.slice(0, reading.limit - first)
+            table = batch.table if limit is None else batch.table.slice(0, limit - first)
             share = (before + batch.bytes_read) / total if total else 0.0
-            arguments = {**reading.arguments, "progress": shares.within(share), "first_document": first}
-            out = made(documents_of(table), **arguments)
+            out = made(documents_of(table), progress=shares.within(share), first_document=first, **said)
             first += out.documents
             shares.done = share
             yield out, text_bytes(out)
-            if first == reading.limit:
+            if first == limit:
                 return
         before += source.total_bytes
     if first == 0:  # a file without documents becomes a table without rows
-        yield made(documents_of(_no_documents(reading)), **reading.arguments), 0
-
-
-def _no_documents(reading: Reading) -> pa.Table:
-    columns = {name: pa.nulls(0) for name in reading.keep}
-    return pa.table({**columns, "id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())})
+        nothing: dict[str, Any] = {name: [] for name in made.method.wants}
+        empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
+        yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
 
 
 def tell_ignored(ignored: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.console import Console
 from ..evaluation import contenders, datasets, peers, report, runner
 from ..plumbing.durable import write_text
 from .errors import readable_errors
+from .grammar import method_of
 from .outputs import Overwrite, check_output
 
 EPILOG = """Examples:
@@ -25,6 +26,8 @@ pychunk eval chunking_evaluation/ --encoder minilm --peers --json out.json
 
 pychunk eval questions.jsonl -m recursive:size=80 --stemmer none"""
 
+#: Methods that this command counts in words unless told otherwise.
+_SIZED = ("fixed", "recursive")
 _METHODS = ["recursive:size=110", "fixed:size=100", "pic:max_tokens=150", "semantic:max_tokens=150", "sentence"]
 
 
@@ -39,7 +42,10 @@ def evaluate(
     methods: Annotated[
         list[str] | None,
         typer.Option(
-            "-m", "--method", metavar="NAME[:OPTION=VALUE...]", help=f"May be repeated; default: {' '.join(_METHODS)}."
+            "-m",
+            "--method",
+            metavar="METHOD[:OPTION=VALUE,...]",
+            help=f"May be repeated; default: {' '.join(_METHODS)}.",
         ),
     ] = None,
     modes: Annotated[
@@ -71,7 +77,9 @@ def evaluate(
         made = contenders.Encoder(encoder)
         makers: list[Callable[[], contenders.Chunked]] = []
         for each in methods or _METHODS:
-            name, options = _method(each)
+            name, options = method_of(each)
+            if name in _SIZED:
+                options.setdefault("unit", "words")
             makers.append(partial(contenders.by_method, name, options, data, made, each))
         usable, absent = peers.available() if with_peers else ([], [])
         if usable:
@@ -91,24 +99,3 @@ def evaluate(
             if path is not None:
                 write_text(path.resolve(), text(results))
                 errors.print(f"wrote {path}")
-
-
-def _method(text: str) -> tuple[str, dict[str, Any]]:
-    """(method, options) of ``name:option=value:option=value``; sizes are in words unless said otherwise."""
-    name, *pairs = text.split(":")
-    options: dict[str, Any] = {"unit": "words"} if name in ("fixed", "recursive") else {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--method must be NAME:OPTION=VALUE; got {text!r}")
-        options[key] = _value(value)
-    return name, options
-
-
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None if text == "none" else text

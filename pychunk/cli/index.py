@@ -18,16 +18,20 @@ from ..io import KINDS, open_source
 from ..retrieval import ingest
 from ..retrieval.index import Index
 from ..segmenter import Segmenter
-from .batches import Reading, Shares, counted, progress_bar, rate_of, refuse, segmented
+from .batches import Shares, counted, progress_bar, rate_of, refuse, segmented
 from .errors import readable_errors
+from .groups import with_groups
+from .options import Cutting, Reading
 from .outputs import check_folder
 
-#: Methods that cut by size, which this command counts in words.
-_SIZED = ("fixed", "recursive")
+#: How this command counts, where the user does not say.
+_USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
+
+_CUTTING = Cutting(method="recursive")
 
 EPILOG = """Examples:
 
-pychunk index articles.parquet --id-column id -o wiki.idx
+pychunk index articles.parquet --ids id --keep title -o wiki.idx
 
 pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
 
@@ -36,6 +40,7 @@ pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, wi
 pychunk search wiki.idx "Who crossed the Andes?" """
 
 
+@with_groups
 def index(
     inputs: Annotated[
         list[str],
@@ -50,18 +55,15 @@ def index(
     kind: Annotated[str | None, typer.Option(help="flat, hnsw, ivfpq or auto (default).")] = None,
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
-    method: Annotated[str, typer.Option("-m", "--method", help="How to cut documents.")] = "recursive",
-    size: Annotated[
-        int | None, typer.Option(min=1, help="fixed, recursive: longest chunk, in words; default: 110.")
-    ] = None,
-    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None,
-    id_column: Annotated[str | None, typer.Option(help="Column of document ids: adding one again replaces it.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None,
+    *,
+    cutting: Cutting = _CUTTING,
+    source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
+    reading: Reading,
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
-    The id of a text file is its name as given: adding it again, changed or not, replaces what was there.
+    The id of a text file is its name as given: adding it again, changed or not, replaces what was there. Methods fixed
+    and recursive count in words here, 110 of them, unless told otherwise. Columns that are kept can be filtered by.
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
@@ -73,7 +75,7 @@ def index(
         documents = chunks = size_ = 0
         facts = made.info
         shares = Shares()
-        source = _batches(facts, inputs, method, size, column, id_column, limit, threads, shares)
+        source = _batches(facts, inputs, cutting, source_kind, reading, shares)
         bar = progress_bar("index", errors)
         with bar:
             task = bar.add_task("", total=1.0, rate="")
@@ -150,15 +152,7 @@ def _check_unique(made: Index, table: pa.Table, saved: int) -> None:
 
 
 def _batches(
-    facts: dict[str, Any],
-    inputs: list[str],
-    method: str,
-    size: int | None,
-    column: str | None,
-    id_column: str | None,
-    limit: int | None,
-    threads: int | None,
-    shares: Shares,
+    facts: dict[str, Any], inputs: list[str], cutting: Cutting, kind: str, reading: Reading, shares: Shares
 ) -> Iterator[tuple[pa.Table, int, int]]:
     """(chunk table, documents, bytes of text), cut here from documents or read from files of chunks."""
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
@@ -171,17 +165,13 @@ def _batches(
         for path in inputs:
             for table in _whole_documents(path):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
-                    table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=threads)
+                    table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
                 count = len(table["document"].unique())
                 yield table, count, table["text"].nbytes
         return
-    sized: dict[str, Any] = {}
-    if method in _SIZED:
-        sized = {"size": size or 110, "unit": "words"}
-    elif size is not None:
-        raise ValueError(f"--size is of the methods {' and '.join(_SIZED)} alone; {method} takes none")
-    made = Segmenter(method, vector_encoder=encoder, vectors=vectors, threads=threads, **sized)
-    for out, bytes_ in segmented(made, inputs, Reading(column=column, ids=id_column, limit=limit), shares):
+    options = cutting.options(reading.said, usual=_USUAL)
+    made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads)
+    for out, bytes_ in segmented(made, inputs, kind, reading, shares):
         yield out.table, out.documents, bytes_
 
 

@@ -17,10 +17,10 @@ from ..ingest import IngestError, Report, ingest
 from ..ingest.letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
-from ..io import KINDS
-from . import options as given
 from .batches import counted, progress_bar, rate_of, tell_ignored
 from .errors import readable_errors
+from .groups import with_groups
+from .options import Cutting, Kind, Reading, Vectors
 
 EPILOG = """Examples:
 
@@ -30,7 +30,7 @@ pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 1
 
 pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 16 --compression zstd --resume
 
-pychunk ingest notes/ --kind text -m recursive --size 200 --unit words --vectors chunk -o notes.chunks
+pychunk ingest notes/ --kind text -m recursive:size=200,unit=words --vectors chunk -o notes.chunks
 
 pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.chunks
 
@@ -40,34 +40,15 @@ Status: 0 complete; 1 the run was stopped, nothing at all could be read, or --st
 2 wrong use; 130 Ctrl-C."""
 
 
+@with_groups
 def command(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, a folder or a URL.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="The folder of shards.")],
-    kind: Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")] = "auto",
-    column: given.Column = None,
-    id_column: given.IdColumn = None,
-    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False,
-    namespace: Annotated[
-        list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
-    ] = None,
-    method: given.Method = "pic",
-    encoder: given.Encoder = None,
-    vector_encoder: given.VectorEncoder = None,
-    runtime: given.Runtime = "auto",
-    device: given.Device = "auto",
-    precision: given.Precision = "auto",
-    max_tokens: given.MaxTokens = "auto",
-    min_tokens: given.MinTokens = 0,
-    overlap: given.Overlap = 0,
-    vectors: given.Vectors = None,
-    wrap: given.Wrap = True,
-    size: given.Size = None,
-    unit: given.Unit = None,
-    threshold: given.Threshold = None,
-    window: given.Window = None,
-    summary: given.Summary = None,
-    k: given.K = None,
-    limit: given.Limit = None,
+    *,
+    cutting: Cutting,
+    vectors: Vectors,
+    kind: Kind = "auto",
+    reading: Reading,
     sample: Annotated[
         int | None,
         typer.Option(
@@ -77,8 +58,6 @@ def command(
     seed: Annotated[int, typer.Option(help="Which sample.")] = 0,
     shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text a shard.")] = 128.0,
     compression: Annotated[str, typer.Option(help=f"Of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
-    threads: given.Threads = None,
-    workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped; start where none did.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Status 1 if anything could not be read.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary; errors alone.")] = False,
@@ -91,40 +70,29 @@ def command(
     console = Console(stderr=True, soft_wrap=True, quiet=quiet)
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
     with readable_errors(stopped):
-        options = given.segmenter_options(
-            max_tokens=max_tokens,
-            wrap=wrap,
-            threshold=threshold,
-            own={"size": size, "unit": unit, "window": window, "summary": summary, "k": k},
-            method=method,
-            encoder=encoder,
-            vector_encoder=vector_encoder,
-            runtime=runtime,
-            device=device,
-            precision=precision,
-            min_tokens=min_tokens,
-            overlap=overlap,
-            vectors=vectors,
-        )
+        options = cutting.options(reading.said, **vars(vectors))
         with progress_bar("ingest", console) as bar:
             try:
                 report = ingest(
                     source,
                     output,
                     kind=kind,
-                    column=column,
-                    ids=id_column,
-                    redirects=redirects,
-                    namespaces=_namespaces(namespace),
-                    limit=limit,
+                    column=reading.column,
+                    ids=reading.ids,
+                    keep=reading.keep or (),
+                    encoding=reading.encoding,
+                    redirects=reading.redirects,
+                    namespaces=reading.namespaces,
+                    workers=reading.workers,
+                    limit=reading.limit,
                     sample=sample,
                     seed=seed,
                     shard_bytes=round(shard_size * 1e6),
                     compression=compression,
                     resume=resume,
-                    workers=workers,
-                    threads=threads,
+                    threads=cutting.threads,
                     progress=_shown(bar, bar.add_task("", total=1.0, rate="")),
+                    **reading.said,
                     **options,
                 )
             except IngestError as error:
@@ -144,17 +112,6 @@ def _first_letter(output: Path) -> str:
     with open(output / LETTERS, encoding="utf-8") as file:
         letter = json.loads(file.readline())
     return f"{letter['source']}, {letter['position']}: {letter['reason']}"
-
-
-def _namespaces(wanted: list[str] | None) -> tuple[int, ...] | None:
-    if not wanted:
-        return (0,)
-    if "all" in wanted:
-        return None
-    try:
-        return tuple(int(each) for each in wanted)
-    except ValueError:
-        raise ValueError(f"--namespace must be a number or all; got {', '.join(wanted)}") from None
 
 
 def _shown(bar: Bar, task: TaskID) -> Progress:

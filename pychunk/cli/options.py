@@ -1,58 +1,176 @@
-"""The Segmenter's options on the command line: declared once, for every command that cuts documents."""
+"""What commands that read and cut documents take: groups of options, declared once."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
 
-Method = Annotated[str, typer.Option("-m", "--method", help="How to cut; see `pychunk methods`.")]
-Encoder = Annotated[
-    str | None,
-    typer.Option(
-        help="What sees the sentences: static, a name from `pychunk model list`, or an exported model's folder."
-    ),
-]
-VectorEncoder = Annotated[
-    str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
-]
-Runtime = Annotated[
-    str, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
-]
-Device = Annotated[str, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")]
-Precision = Annotated[str, typer.Option(help="torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32.")]
-Column = Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")]
-IdColumn = Annotated[str | None, typer.Option(help="Column of document ids, kept as `id`.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")]
-MaxTokens = Annotated[str, typer.Option(help="Longest chunk in tokens: a number, none or auto.")]
-MinTokens = Annotated[int, typer.Option(help="Shorter chunks join a neighbour.")]
-Overlap = Annotated[int, typer.Option(help="Tokens repeated from the chunk before.")]
-Vectors = Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")]
-Wrap = Annotated[bool, typer.Option(help="Treat line breaks in hard-wrapped text as spaces.")]
-Size = Annotated[int | None, typer.Option(help="fixed, recursive: longest chunk, in --unit.")]
-Unit = Annotated[str | None, typer.Option(help="fixed, recursive: tokens, words or characters.")]
-Threshold = Annotated[
-    str | None, typer.Option(help="semantic, nsp: a number, or kind:value such as percentile:20, std:1, iqr:1.5.")
-]
-Window = Annotated[int | None, typer.Option(help="semantic: sentences compared on either side.")]
-Summary = Annotated[str | None, typer.Option(help="pic: extractive, mean, lead, title, given, sentence, random.")]
-K = Annotated[float | None, typer.Option(help="pic: threshold = mean + k deviations.")]
+from ..given.columns import DOCUMENT_COLUMNS, wanted_columns
+from ..io import KINDS, Source, open_source
+from ..io.documents import DeadLetters
+from ..methods import METHODS, Method, option_names
+from ..methods.pic import SOURCES
+from .grammar import method_of, value_of
+from .groups import many
+
+#: Options of methods that have a flag of their own, short for -m METHOD:OPTION=VALUE.
+SHORT_FORMS = {
+    "size": "longest chunk, in --unit",
+    "unit": "tokens, words or characters",
+    "threshold": "a number, or kind:value such as percentile:20, std:1, iqr:1.5",
+    "window": "sentences compared on either side",
+    "summary": ", ".join(SOURCES),
+    "k": "threshold = mean + k deviations",
+}
+#: Of an input, where its name or its first bytes do not say it.
+Kind = Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")]
+#: The sources of PIC's summary that go with a column of the documents.
+_BY_COLUMN = {"titles": "title", "summaries": "given"}
 
 
-def segmenter_options(
-    *, max_tokens: str, wrap: bool, threshold: str | None, own: dict[str, Any], **others: Any
-) -> dict[str, Any]:
-    """Keywords of ``Segmenter``: texts as the values that they mean; ``own`` are the method's, None where not given.
+def _short(name: str) -> Any:
+    owners = ", ".join(method for method in METHODS if name in option_names(method))
+    return Annotated[str | None, typer.Option(help=f"{owners}: {SHORT_FORMS[name]}; short for -m METHOD:{name}=...")]
 
-    Raises:
-        ValueError: a text that means nothing.
-    """
-    options = {**others, "max_tokens": _tokens(max_tokens), "wrap": "auto" if wrap else False}
-    options |= {name: value for name, value in own.items() if value is not None}
-    if threshold is not None:
-        options["threshold"] = _threshold(threshold)
-    return options
+
+def _column(text: str) -> Any:
+    return Annotated[str | None, typer.Option(metavar="COLUMN", help=f"Column with {text}.")]
+
+
+_COLUMNS = {each.name: _column(each.text) for each in DOCUMENT_COLUMNS if each.flag}
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How documents are cut: the Segmenter's options."""
+
+    method: Annotated[
+        str,
+        typer.Option("-m", "--method", metavar="METHOD[:OPTION=VALUE,...]", help="How to cut; see `pychunk methods`."),
+    ] = "pic"
+    short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
+    max_tokens: Annotated[str | None, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = None
+    min_tokens: Annotated[int | None, typer.Option(help="Shorter chunks join a neighbour.")] = None
+    overlap: Annotated[int | None, typer.Option(help="Tokens repeated from the chunk before.")] = None
+    wrap: Annotated[bool, typer.Option(help="Treat line breaks in hard-wrapped text as spaces.")] = True
+    runtime: Annotated[
+        str | None, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
+    ] = None
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")] = None
+    precision: Annotated[
+        str | None, typer.Option(help="torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32.")
+    ] = None
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None
+
+    def options(
+        self,
+        said: Mapping[str, str] = {},
+        *,
+        usual: Mapping[str, Mapping[str, Any]] = {},
+        **flags: Any,
+    ) -> dict[str, Any]:
+        """Keywords of ``Segmenter``, ``threads`` apart.
+
+        ``said``: columns that were named, which choose the summary that goes with them. ``usual``: what a command gives
+        methods where the user does not, by method. ``flags``: options that the command has flags of its own for.
+
+        Raises:
+            ValueError: something is said twice, or means nothing, or cannot be said on a command line.
+        """
+        name, options = method_of(self.method)
+        if name == "given":
+            raise ValueError("method given takes its cuts from Python: pychunk.segment(texts, 'given', cuts=...)")
+        flags |= {key: value_of(value, f"--{key}") for key, value in self.short.items()}
+        flags |= {key: getattr(self, key) for key in ("min_tokens", "overlap", "runtime", "device", "precision")}
+        flags = {key: value for key, value in flags.items() if value is not None}
+        if self.max_tokens is not None:
+            flags["max_tokens"] = _tokens(self.max_tokens)
+        if not self.wrap:
+            flags["wrap"] = False
+        twice = [key for key in flags if key in options]
+        if twice:
+            raise ValueError(f"{twice[0]} is said twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
+        by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name == "pic"), None)
+        summary = {"summary": by_column} if by_column else {}
+        return {"method": name, **usual.get(name, {}), **summary, **options, **flags}
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Which vectors the method sees, and which are in the table."""
+
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="What sees the sentences: static, a name from `pychunk model list`, or an exported model's folder."
+        ),
+    ] = None
+    vector_encoder: Annotated[
+        str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
+    ] = None
+    vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which documents are read, and what is known of each."""
+
+    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None
+    ids: Annotated[
+        str | None, typer.Option("--ids", "--id-column", metavar="COLUMN", help="Column of document ids, kept as `id`.")
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column to repeat on every chunk; may be repeated."),
+    ] = None
+    said: dict[str, str] = field(default_factory=dict, metadata=many(_COLUMNS))
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text, CSV and JSON Lines, such as latin-1; default: UTF-8.")
+    ] = None
+    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
+    ] = None
+    workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
+
+    def source(self, path: str, kind: str, method: Method, dead_letters: DeadLetters) -> tuple[Source, dict[str, Any]]:
+        """An input, and the keywords of a call that name columns of its documents."""
+        found = self._opened(path, kind, self.said, dead_letters)
+        said: dict[str, Any] = dict(self.said)
+        if method.wants - said.keys() and path != "-":
+            said = wanted_columns(method.wants, found.column_names(), said)
+            found = self._opened(path, kind, said, dead_letters)
+        return found, {**said, "keep": self.keep or ()}
+
+    def _opened(self, path: str, kind: str, said: Mapping[str, str], dead_letters: DeadLetters) -> Source:
+        return open_source(
+            path,
+            kind=kind,
+            column=self.column,
+            ids=self.ids,
+            keep=list(dict.fromkeys([*(self.keep or ()), *said.values()])),
+            encoding=self.encoding,
+            redirects=self.redirects,
+            namespaces=self.namespaces,
+            workers=self.workers,
+            dead_letters=dead_letters,
+        )
+
+    @property
+    def namespaces(self) -> tuple[int, ...] | None:
+        """As ``open_source`` takes them: None for all."""
+        if not self.namespace:
+            return (0,)
+        if "all" in self.namespace:
+            return None
+        try:
+            return tuple(int(each) for each in self.namespace)
+        except ValueError:
+            raise ValueError(f"--namespace must be a number or all; got {', '.join(self.namespace)}") from None
 
 
 def _tokens(value: str) -> int | str | None:
@@ -64,11 +182,3 @@ def _tokens(value: str) -> int | str | None:
         return int(value)
     except ValueError:
         raise ValueError(f"--max-tokens must be a number, none or auto; got {value!r}") from None
-
-
-def _threshold(value: str) -> tuple[str, float] | float:
-    kind, colon, number = value.rpartition(":")
-    try:
-        return (kind, float(number)) if colon else float(number)
-    except ValueError:
-        raise ValueError(f"--threshold must be a number or kind:value such as percentile:20; got {value!r}") from None

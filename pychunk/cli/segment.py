@@ -14,87 +14,55 @@ from rich.text import Text
 from ..chunks import Chunk, ChunkBatch
 from ..io import KINDS, writers
 from ..segmenter import Segmenter
-from . import options as given
-from .batches import LeftOut, Reading, Shares, counted, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .errors import readable_errors
+from .groups import with_groups
+from .options import Cutting, Kind, Reading, Vectors
 from .outputs import Overwrite, check_output
+
+_OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: show."
 
 EPILOG = """Examples:
 
 pychunk segment README.md
 
-pychunk segment articles.parquet --id-column id -o chunks.parquet
+pychunk segment articles.parquet --ids id --keep title -o chunks.parquet
 
-cat notes.txt | pychunk segment - --method fixed --size 100 --unit words
+cat notes.txt | pychunk segment - -m fixed:size=100,unit=words
 
-pychunk segment docs.jsonl.gz --method semantic --threshold percentile:10 -o chunks.jsonl
+pychunk segment docs.jsonl.gz -m semantic:threshold=percentile:10 -o - | gzip > chunks.jsonl.gz
 
 pychunk model get minilm && pychunk segment notes.md --encoder minilm --vectors chunk -o chunks.parquet"""
 
 
+@with_groups
 def segment(
     inputs: Annotated[
         list[str],
         typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}), or - for standard input."),
     ],
     output: Annotated[
-        str | None, typer.Option("-o", "--output", help=f"File to write ({', '.join(writers.KNOWN)}); default: show.")
+        str | None,
+        typer.Option("-o", "--output", help=_OUTPUT),
     ] = None,
     overwrite: Overwrite = False,
-    method: given.Method = "pic",
-    encoder: given.Encoder = None,
-    vector_encoder: given.VectorEncoder = None,
-    runtime: given.Runtime = "auto",
-    device: given.Device = "auto",
-    precision: given.Precision = "auto",
-    column: given.Column = None,
-    id_column: given.IdColumn = None,
-    limit: given.Limit = None,
-    threads: given.Threads = None,
-    max_tokens: given.MaxTokens = "auto",
-    min_tokens: given.MinTokens = 0,
-    overlap: given.Overlap = 0,
-    vectors: given.Vectors = None,
-    wrap: given.Wrap = True,
+    *,
+    cutting: Cutting,
+    vectors: Vectors,
+    kind: Kind = "auto",
+    reading: Reading,
     on_error: Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")] = "raise",
-    size: given.Size = None,
-    unit: given.Unit = None,
-    threshold: given.Threshold = None,
-    window: given.Window = None,
-    summary: given.Summary = None,
-    summary_column: Annotated[str | None, typer.Option(help="pic: column of summaries, or of titles.")] = None,
-    k: given.K = None,
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
-    if summary_column is not None and summary is None:
-        summary = "given"
     with readable_errors("interrupted; nothing was written"):
-        if output is not None:
+        if output not in (None, "-"):
             check_output(output, inputs, overwrite=overwrite)
-        options = given.segmenter_options(
-            max_tokens=max_tokens,
-            wrap=wrap,
-            threshold=threshold,
-            own={"size": size, "unit": unit, "window": window, "summary": summary, "k": k},
-            method=method,
-            encoder=encoder,
-            vector_encoder=vector_encoder,
-            runtime=runtime,
-            device=device,
-            precision=precision,
-            min_tokens=min_tokens,
-            overlap=overlap,
-            vectors=vectors,
-        )
-        made = Segmenter(**options, threads=threads, on_error=on_error)
+        options = cutting.options(reading.said, **vars(vectors))
+        made = Segmenter(**options, threads=cutting.threads, on_error=on_error)
         shares = Shares()
         left_out = LeftOut()
         tell = left_out if on_error == "skip" else refuse
-        arguments = {}
-        if summary_column is not None:
-            arguments = {"titles" if getattr(made.method, "summary", None) == "title" else "summaries": summary_column}
-        reading = Reading(column=column, ids=id_column, limit=limit, arguments=arguments)
-        batches = segmented(made, inputs, reading, shares, tell)
+        batches = segmented(made, inputs, kind, reading, shares, tell)
         if output is None:
             _show(batches)
         else:

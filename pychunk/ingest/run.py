@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from ..chunks import ChunkBatch
-from ..given.columns import NAMES
+from ..given.columns import NAMES, wanted_columns
 from ..io import Source, open_source
 from ..io.documents import documents_of
 from ..io.files import find
@@ -104,6 +105,9 @@ def ingest(
         dead_letters=lambda _: None,
     )
     made = Segmenter(threads=threads, **options)
+    if made.method.wants - said.keys():
+        said = wanted_columns(made.method.wants, opened.column_names(), said)
+        opened = replace(opened, keep=tuple(_columns(said)))
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
     folder.mkdir(parents=True, exist_ok=True)

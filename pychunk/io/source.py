@@ -6,7 +6,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -60,11 +60,16 @@ class Source:
         return sum(file.size for file in self.files)
 
     def column_names(self) -> list[str]:
-        """The columns of tables, as the first rows have them; none where a file is no table, or cannot be read."""
-        if not all(KINDS[kind].is_table for kind in self.kinds):
-            return []
-        quiet: list[DeadLetter] = []
-        return next((part.table.column_names for part in self._parts(quiet.append)), [])
+        """The columns that every file has, of tables as their first rows do; none where one cannot be read."""
+        found: list[list[str]] = []
+        for kind in dict.fromkeys(self.kinds):
+            if KINDS[kind].is_table:
+                first = self.kinds.index(kind)
+                parts = replace(self, files=[self.files[first]], kinds=[kind])._parts(lambda _: None)
+                found.append(next((part.table.column_names for part in parts), []))
+            else:
+                found.append([name for name, _ in KINDS[kind].columns])
+        return [name for name in (found[0] if found else []) if all(name in names for names in found)]
 
     def tables(self) -> Iterator[pa.Table]:
         """Tables of bounded size with every column, in types of their own: what chunks are read with."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,8 @@ KNOWN = (".parquet", ".jsonl", ".arrow", ".feather", ".csv")
 class Writer:
     """Appends tables to ``path``, which ends as one of ``KNOWN``; a context manager.
 
-    Writes beside the path, and renames once all is on the disk; an exception leaves whatever was there before.
+    Writes beside the path, and renames once all is on the disk; an exception leaves whatever was there before. To
+    ``-``, standard output, go JSON Lines as they come.
 
     Raises:
         ValueError: an unknown kind of file.
@@ -27,7 +29,7 @@ class Writer:
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        self.kind = self.path.suffix.lower()
+        self.kind = ".jsonl" if str(path) == "-" else self.path.suffix.lower()
         if self.kind not in KNOWN:
             raise ValueError(f"{path}: unknown kind of output; pychunk writes {', '.join(KNOWN)}")
         if not self.path.parent.is_dir():
@@ -38,7 +40,10 @@ class Writer:
         self._schema: pa.Schema | None = None
 
     def __enter__(self) -> Writer:
-        self._file = self._whole.enter_context(whole_file(self.path.resolve()))  # a link stays, its file is replaced
+        if str(self.path) == "-":
+            self._file = sys.stdout.buffer
+        else:  # a link stays, its file is replaced
+            self._file = self._whole.enter_context(whole_file(self.path.resolve()))
         return self
 
     def write(self, table: pa.Table) -> None:

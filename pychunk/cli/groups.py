@@ -1,0 +1,66 @@
+"""Options that several commands share: groups of them, each declared once as a class."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields, is_dataclass
+from typing import Any
+
+
+def many(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata of a dict field that stands for several options, by name; it holds those that were given."""
+    return {"options": dict(options)}
+
+
+def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with options for the fields of the groups among its parameters.
+
+    A group is a dataclass whose fields are annotated as options are. A parameter's default, if it has one, is that of
+    the options, so that each command may have its own.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {}
+    shown: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            shown += _options(parameter)
+        else:
+            shown.append(parameter)
+
+    def run(**values: Any) -> Any:
+        for name, group in groups.items():
+            values[name] = group(**{each.name: _taken(each, values) for each in fields(group)})
+        return command(**values)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__dict__["__signature__"] = signature.replace(parameters=shown)  # what Typer, by way of inspect, goes by
+    run.__annotations__ = {each.name: each.annotation for each in shown}
+    return run
+
+
+def _options(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    group = parameter.annotation
+    defaults = group() if parameter.default is inspect.Parameter.empty else parameter.default
+    kinds = typing.get_type_hints(group, include_extras=True)
+    found: dict[str, tuple[Any, Any]] = {}
+    for each in fields(group):
+        several = each.metadata.get("options")
+        if several is None:
+            found[each.name] = kinds[each.name], getattr(defaults, each.name)
+        else:
+            found |= {name: (kind, None) for name, kind in several.items()}
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in found.items()
+    ]
+
+
+def _taken(each: Field[Any], values: dict[str, Any]) -> Any:
+    several = each.metadata.get("options")
+    if several is None:
+        return values.pop(each.name)
+    found = {name: values.pop(name) for name in several}
+    return {name: value for name, value in found.items() if value is not None}
