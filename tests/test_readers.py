@@ -388,7 +388,7 @@ def test_remote_paths(tmp_path: Path) -> None:
         assert all(file.modified is not None for file in source.files)
         assert [text for batch in source for text in batch.table["text"].to_pylist()] == ["x", "y", "x", "y"]
         assert texts(read("memory://in.parquet", column="text")[0]) == ["kept"]
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match=r"memory://corpus/none\.jsonl: no such file"):
             open_source("memory://corpus/none.jsonl")
     finally:
         memory.rm("/corpus", recursive=True)

@@ -35,7 +35,10 @@ def find(path: str) -> list[SourceFile]:
     elif scheme in _ARROW_SCHEMES:
         found = _arrow(path)
     else:
-        found = _fsspec(path)
+        try:
+            found = _fsspec(path)
+        except FileNotFoundError:  # some say no more than the path
+            found = []
     if not found:
         raise FileNotFoundError(f"{path}: no such file, or a folder without files")
     return sorted(found)
