@@ -297,7 +297,7 @@ def test_a_row_that_is_no_text_is_named_with_the_remedy(tmp_path: Path) -> None:
     pq.write_table(table, path := tmp_path / "in.parquet")
     status, said = run(tmp_path, str(path), "--column", "text")
     assert status == 2
-    assert f"{path}, row 2: invalid UTF-8 at byte 2; mend it, or segment with --on-error skip" in said
+    assert f"{path}, row 2: invalid UTF-8 at byte 2; mend it, or pass --on-error skip" in said
     status, said = run(tmp_path, str(path), "--column", "text", "--on-error", "skip")
     assert (status, f"left out {path}, row 2: invalid UTF-8 at byte 2" in said) == (0, True)
 

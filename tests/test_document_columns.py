@@ -84,9 +84,7 @@ def test_a_column_called_title_is_what_titles_are_by_themselves() -> None:
     blocks = BlockSegmenter.of("pic", column="text", ids=None, keep=[], summary="title")
     assert blocks.needed(["text", "title", "n"]) == ["text", "title"]
     assert blocks.needed(None) == []  # whether there is one is not known: all are read
-    with pytest.raises(
-        ValueError, match="method 'pic' needs titles=: a title for each document, or"
-    ):
+    with pytest.raises(ValueError, match="method 'pic' needs titles=: a title for each document, or"):
         pychunk.segment(table.drop_columns(["title"]), summary="title")
 
 

@@ -180,3 +180,18 @@ def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
     ]
     assert {hit["id"] for hit in hits} == {"cats"}
     assert [passage["chunk"] for passage in hits[0]["around"]] == [0, 1]
+
+
+def test_what_is_broken_is_left_out_where_asked(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"id": "a", "text": "Cats purr."}\n{"id": "b"\n{"id": "c", "text": "Stars burn."}\n')
+    call = ["index", file, "--column", "text", "-o", tmp_path / "it.idx"]
+    assert "line 2: " in refused(*call)
+    assert "left out" in invoke([str(each) for each in [*call, "--on-error", "skip"]]).stderr
+    found = json.loads(run("search", tmp_path / "it.idx", "What do cats do?", "--json"))["hits"]
+    assert {hit["id"] for hit in found} == {"a", "c"}
+
+
+def test_advice_is_in_the_commands_words(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"\1\2\3")
+    assert "pass --source-kind, one of" in refused("index", tmp_path / "data.bin", "-o", tmp_path / "it.idx")

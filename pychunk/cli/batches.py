@@ -49,7 +49,7 @@ class LeftOut:
 def refuse(letter: DeadLetter) -> NoReturn:
     """Ends the command at what is broken."""
     place = f"{letter.source}, {letter.position}: {letter.reason}"
-    raise ValueError(f"{place}; mend it, or segment with --on-error skip")
+    raise ValueError(f"{place}; mend it, or pass --on-error skip")
 
 
 def segmented(

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+#: What a message advises to pass to a function.
+_KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
+
+
+def in_flags(message: str, flags: Mapping[str, str]) -> str:
+    """An error's advice in the command line's words; ``flags`` are those that are not called as the keyword is.
+
+    >>> in_flags("unknown kind; pass kind=, one of text, jsonl", {})
+    'unknown kind; pass --kind, one of text, jsonl'
+    >>> in_flags("mend it or pass on_error='skip'", {})
+    'mend it or pass --on-error skip'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name = flags.get(found[1], f"--{found[1].replace('_', '-')}")
+        return f"pass {name} {found[3]}" if found[2] else f"pass {name}"
+
+    return _KEYWORD.sub(flag, message)
+
 
 @contextmanager
-def readable_errors(interrupted: str) -> Iterator[None]:
-    """Ends the command with status 2 and the error's message, or 130 and ``interrupted`` after Ctrl-C."""
+def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator[None]:
+    """Ends the command with status 2 and the error's message, or 130 and ``interrupted`` after Ctrl-C.
+
+    ``flags``: as for :func:`in_flags`.
+    """
     console = Console(stderr=True, soft_wrap=True)
     try:
         yield
@@ -24,5 +47,5 @@ def readable_errors(interrupted: str) -> Iterator[None]:
     except BrokenPipeError:  # whoever read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, TypeError, OSError, ImportError) as error:
-        console.print(Text(f"error: {error}", style="red"))
+        console.print(Text(f"error: {in_flags(str(error), flags)}", style="red"))
         raise typer.Exit(2) from None

@@ -18,10 +18,10 @@ from ..io import KINDS, open_source
 from ..retrieval import ingest
 from ..retrieval.index import Index
 from ..segmenter import Segmenter
-from .batches import Shares, counted, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .errors import readable_errors
 from .groups import with_groups
-from .options import Cutting, Reading
+from .options import Cutting, OnError, Reading
 from .outputs import check_folder
 
 #: How this command counts, where the user does not say.
@@ -59,6 +59,7 @@ def index(
     cutting: Cutting = _CUTTING,
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
     reading: Reading,
+    on_error: OnError = "raise",
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
@@ -69,13 +70,16 @@ def index(
     """
     given = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "stemmer": stemmer}
     given = {name: value for name, value in given.items() if value is not None}
-    with readable_errors("interrupted; the index is as it was"), _writing(output, given, inputs) as made:
+    with (
+        readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
+        _writing(output, given, inputs) as made,
+    ):
         begun = time.monotonic()
         errors = Console(stderr=True)
         documents = chunks = size_ = 0
         facts = made.info
         shares = Shares()
-        source = _batches(facts, inputs, cutting, source_kind, reading, shares)
+        source = _batches(facts, inputs, cutting, source_kind, reading, shares, on_error)
         bar = progress_bar("index", errors)
         with bar:
             task = bar.add_task("", total=1.0, rate="")
@@ -152,7 +156,13 @@ def _check_unique(made: Index, table: pa.Table, saved: int) -> None:
 
 
 def _batches(
-    facts: dict[str, Any], inputs: list[str], cutting: Cutting, kind: str, reading: Reading, shares: Shares
+    facts: dict[str, Any],
+    inputs: list[str],
+    cutting: Cutting,
+    kind: str,
+    reading: Reading,
+    shares: Shares,
+    on_error: str,
 ) -> Iterator[tuple[pa.Table, int, int]]:
     """(chunk table, documents, bytes of text), cut here from documents or read from files of chunks."""
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
@@ -170,8 +180,9 @@ def _batches(
                 yield table, count, table["text"].nbytes
         return
     options = cutting.options(reading.said, usual=_USUAL)
-    made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads)
-    for out, bytes_ in segmented(made, inputs, kind, reading, shares):
+    made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads, on_error=on_error)
+    tell = LeftOut() if on_error == "skip" else refuse
+    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell):
         yield out.table, out.documents, bytes_
 
 

@@ -27,6 +27,7 @@ SHORT_FORMS = {
 }
 #: Of an input, where its name or its first bytes do not say it.
 Kind = Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")]
+OnError = Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")]
 #: The sources of PIC's summary that go with a column of the documents.
 _BY_COLUMN = {"titles": "title", "summaries": "given"}
 

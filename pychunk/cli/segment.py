@@ -17,7 +17,7 @@ from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .errors import readable_errors
 from .groups import with_groups
-from .options import Cutting, Kind, Reading, Vectors
+from .options import Cutting, Kind, OnError, Reading, Vectors
 from .outputs import Overwrite, check_output
 
 _OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: show."
@@ -51,7 +51,7 @@ def segment(
     vectors: Vectors,
     kind: Kind = "auto",
     reading: Reading,
-    on_error: Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")] = "raise",
+    on_error: OnError = "raise",
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
     with readable_errors("interrupted; nothing was written"):
