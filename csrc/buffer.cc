@@ -28,18 +28,19 @@ struct Block {
   size_t bytes;
 };
 
-struct Kept {
+struct KeptBlocks {
   std::mutex mutex;
   std::vector<Block> blocks;  // the oldest first
   size_t bytes = 0;
 };
 
-Kept& kept() {
+KeptBlocks& kept_blocks() {
   // Never destroyed: arrays may outlive the module. A process is forked while no thread holds the lock, so that the
   // child, which has the forking thread alone, finds it free and the blocks whole.
-  static Kept* const found = [] {
-    pthread_atfork([] { kept().mutex.lock(); }, [] { kept().mutex.unlock(); }, [] { kept().mutex.unlock(); });
-    return new Kept;
+  static KeptBlocks* const found = [] {
+    pthread_atfork([] { kept_blocks().mutex.lock(); }, [] { kept_blocks().mutex.unlock(); },
+                   [] { kept_blocks().mutex.unlock(); });
+    return new KeptBlocks;
   }();
   return *found;
 }
@@ -53,7 +54,7 @@ size_t rounded(size_t bytes) {
 
 // A kept block of exactly this size, the last one given back, or null.
 void* take(size_t bytes) {
-  Kept& all = kept();
+  KeptBlocks& all = kept_blocks();
   const std::lock_guard lock(all.mutex);
   const auto found =
       std::find_if(all.blocks.rbegin(), all.blocks.rend(), [&](const Block& b) { return b.bytes == bytes; });
@@ -66,7 +67,7 @@ void* take(size_t bytes) {
 
 }  // namespace
 
-void prepare_buffers() { kept(); }
+void prepare_buffers() { kept_blocks(); }
 
 void* allocate(size_t bytes) {
   void* memory = nullptr;
@@ -94,7 +95,7 @@ void release(void* memory, size_t bytes) {
 #endif
   std::vector<Block> old;
   {
-    Kept& all = kept();
+    KeptBlocks& all = kept_blocks();
     const std::lock_guard lock(all.mutex);
     all.blocks.push_back({memory, bytes});
     all.bytes += bytes;

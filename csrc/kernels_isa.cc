@@ -1,4 +1,4 @@
-// Compiled once per instruction set (CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
+// Compiled once per instruction set (csrc/CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
 // Include no standard header that holds templates or inline functions with external linkage: the linker keeps
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
 #include "embed_simd.h"

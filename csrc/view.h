@@ -1,27 +1,12 @@
-// Non-owning views of flat arrays, and the check that every entry point uses on what it is given.
+// Non-owning views of flat arrays.
 #pragma once
 #include <cstdint>
 #include <span>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 
+#include "check.h"
+
 namespace pychunk {
-
-// Throws std::invalid_argument with a message put together from the arguments.
-template <typename... Parts>
-[[noreturn]] void fail(const Parts&... parts) {
-  std::ostringstream message;
-  (message << ... << parts);
-  throw std::invalid_argument(message.str());
-}
-
-// PYCHUNK_CHECK(n > 0, "n must be positive, got ", n)
-#define PYCHUNK_CHECK(condition, ...)               \
-  do {                                              \
-    if (!(condition)) ::pychunk::fail(__VA_ARGS__); \
-  } while (false)
 
 // Rows of a row-major matrix.
 template <typename T>

@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     _cuda = None  # type: ignore[assignment]  # a build without it; every use comes after open_device()
     _missing = (
-        "this build has no GPU module: install it again where nvcc is on PATH (CMake option PYCHUNK_CUDA)"
+        "this build has no GPU module: with nvcc on PATH, in a checkout: pip install . -C cmake.define.PYCHUNK_CUDA=ON"
         if "_cuda" in str(error)
         else f"the GPU module cannot be loaded ({error})"
     )
