@@ -29,7 +29,7 @@ from pychunk import _native
 from pychunk._arrow import flat_text
 from pychunk.encoders import registry
 from pychunk.encoders.running import batches
-from pychunk.encoders.transformer import OnnxEncoder
+from pychunk.encoders.transformer import TransformerEncoder
 
 ABOUT = "Sentence vectors of MiniLM, medians, in turns; product rate: bare float32 products on the model's shapes."
 HIDDEN, WIDE, LAYERS = 384, 1536, 6
@@ -97,7 +97,7 @@ def model_flops(lengths: np.ndarray) -> float:
     return float(LAYERS * (products + attention))
 
 
-def plain_onnx(encoder: OnnxEncoder, sentences: list[str], threads: int) -> Callable[[], np.ndarray]:
+def plain_onnx(encoder: TransformerEncoder, sentences: list[str], threads: int) -> Callable[[], np.ndarray]:
     """What a script does: tokenizers pads batches of 32 in reading order, one session on all threads."""
     import onnxruntime as ort
     from tokenizers import Tokenizer
@@ -154,7 +154,7 @@ def main() -> None:
     sentences = load_sentences(options.data, options.sentences)
     text, bounds = flat_text(pa.array(sentences, pa.large_string()))
     encoder = registry.vector_encoder(options.encoder)
-    assert isinstance(encoder, OnnxEncoder), "this compares transformers"
+    assert isinstance(encoder, TransformerEncoder), "this compares transformers"
     rows = _native.pair_rows(encoder.tokens_of(text, bounds), np.arange(len(sentences)), None, encoder.facts.template)
     lengths = rows.lengths()
     order, borders = _native.plan_batches(lengths, budget=batches.BATCH_TOKENS, least=batches.LEAST_TOKENS)
@@ -168,7 +168,7 @@ def main() -> None:
             text, bounds, threads=options.threads, batch_tokens=tokens
         )
     if options.openvino:
-        other = OnnxEncoder(encoder.path, runtime="openvino")
+        other = TransformerEncoder(encoder.path, runtime="openvino")
         jobs["pychunk on OpenVINO"] = lambda: other.encode_spans(text, bounds, threads=options.threads)
     for size in (8, 16, 32):
         job = sentence_transformers(sentences, options.threads, size)

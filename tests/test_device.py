@@ -15,7 +15,7 @@ from pychunk import _device
 from pychunk._device import Device
 from pychunk.encoders.pairs import PairScorer
 from pychunk.encoders.running.placement import Placement
-from pychunk.encoders.transformer import OnnxEncoder
+from pychunk.encoders.transformer import TransformerEncoder
 
 TEXTS = [
     "Cats purr when content. Dogs bark at night.\n\nThe sun is a star. Stars burn hydrogen. It is hot there.",
@@ -77,8 +77,8 @@ def test_real_articles_are_cut_alike_in_any_batch(gpu: Device, articles: list[st
 def test_a_transformer_gives_the_cpus_vectors(gpu: Device, tiny_encoder: Path, runtime: str) -> None:
     pytest.importorskip(runtime)
     precision = "fp32" if runtime == "torch" else "auto"
-    here = OnnxEncoder(tiny_encoder)
-    there = OnnxEncoder(tiny_encoder, runtime=Placement.of(runtime, "cuda", precision))
+    here = TransformerEncoder(tiny_encoder)
+    there = TransformerEncoder(tiny_encoder, runtime=Placement.of(runtime, "cuda", precision))
     texts = ["A sentence.", "", "Two of them, somewhat longer, here.", *(f"Number {'x ' * i}." for i in range(30))]
     for budget in (16, 200, 65_536):  # many batches, padded ones, one
         found = there.encode(texts, batch_tokens=budget)
@@ -106,13 +106,13 @@ def test_what_half_precision_leaves_in_doubt_is_encoded_again(
 ) -> None:
     pytest.importorskip("torch")
     again: list[int] = []
-    encode_again = OnnxEncoder.encode_again
+    encode_again = TransformerEncoder.encode_again
 
-    def counted(self: OnnxEncoder, found: Any, rows: Any, vectors: Any, **options: Any) -> None:
+    def counted(self: TransformerEncoder, found: Any, rows: Any, vectors: Any, **options: Any) -> None:
         again.append(len(rows))
         encode_again(self, found, rows, vectors, **options)
 
-    monkeypatch.setattr(OnnxEncoder, "encode_again", counted)
+    monkeypatch.setattr(TransformerEncoder, "encode_again", counted)
     options: dict[str, Any] = {"encoder": tiny_encoder, "max_tokens": None}
     wanted = [chunk.text for chunk in pychunk.segment(TEXTS, method, **options)]
     found = pychunk.segment(TEXTS, method, device="cuda", **options)
@@ -139,7 +139,7 @@ def test_pairs_are_scored_alike(gpu: Device, tiny_pairs: Path, runtime: str) -> 
 
 
 def test_a_batch_that_does_not_fit_is_halved(gpu: Device, tiny_encoder: Path) -> None:
-    encoder = OnnxEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
+    encoder = TransformerEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
     texts = [f"Sentence number {i}." for i in range(40)]
     wanted = encoder.encode(texts)
     session: Any = encoder.session
@@ -165,7 +165,7 @@ def test_a_batch_that_does_not_fit_is_halved(gpu: Device, tiny_encoder: Path) ->
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(gpu: Device, tiny_encoder: Path) -> None:
-    encoder = OnnxEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
+    encoder = TransformerEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
     session: Any = encoder.session
 
     def broken(*_: Any) -> Any:
@@ -182,7 +182,7 @@ def test_vectors_that_are_not_finite_name_the_document(gpu: Device, tiny_encoder
         vectors[-1] = np.inf
         return _device.to_device(vectors, gpu)
 
-    monkeypatch.setattr(OnnxEncoder, "encode_tokens_on_device", overflow)
+    monkeypatch.setattr(TransformerEncoder, "encode_tokens_on_device", overflow)
     with pytest.raises(ValueError, match="document 2: a sentence has a vector that is not finite"):
         pychunk.segment(["A. B.", "C.", "D. E."], encoder=tiny_encoder, device="cuda")
 

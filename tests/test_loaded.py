@@ -35,7 +35,7 @@ def test_a_model_that_was_exported_again_is_not_the_old_one(model: Path) -> None
     before = pychunk.segment(TEXT, "semantic", encoder=str(model), vectors="chunk")
     kept = pychunk.Segmenter("semantic", encoder=str(model), vectors="chunk")
     exported_again(model)
-    fresh = transformer.OnnxEncoder(model)
+    fresh = transformer.TransformerEncoder(model)
     for after in (
         pychunk.segment(TEXT, "semantic", encoder=str(model), vectors="chunk"),
         pychunk.segment(TEXT, "semantic", encoder=model, vectors="chunk"),
@@ -62,7 +62,7 @@ def test_a_relative_path_is_a_path_from_here(model: Path, monkeypatch: pytest.Mo
     for folder in (model.parent, other.parent):
         monkeypatch.chdir(folder)
         found.append(pychunk.segment(TEXT, "semantic", encoder="./model").metadata["encoder"])
-    assert found == [transformer.OnnxEncoder(path).fingerprint for path in (model, other)]
+    assert found == [transformer.TransformerEncoder(path).fingerprint for path in (model, other)]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone may become another user")
@@ -95,13 +95,13 @@ def test_whoever_asks_for_one_model_gets_one(model: Path, monkeypatch: pytest.Mo
 def test_threads_load_a_model_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    class Slow(transformer.OnnxEncoder):
+    class Slow(transformer.TransformerEncoder):
         def __init__(self, *args: object, **options: object) -> None:
             time.sleep(0.05)
             made.append(self)
             super().__init__(*args, **options)
 
-    monkeypatch.setattr(transformer, "OnnxEncoder", Slow)
+    monkeypatch.setattr(transformer, "TransformerEncoder", Slow)
     threads = [threading.Thread(target=transformer.load, args=(model,)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -149,7 +149,7 @@ def test_a_process_forked_while_a_model_is_loaded_loads_its_own(tmp_path: Path) 
 
 
 def test_what_half_precision_leaves_in_doubt_is_not_asked_of_another_model(model: Path) -> None:
-    encoder = transformer.OnnxEncoder(model)
+    encoder = transformer.TransformerEncoder(model)
     exact = Placement("onnxruntime", None, "fp32")
     encoder.placement = type("Mixed", (), {"in_doubt": exact})()
     exported_again(model)

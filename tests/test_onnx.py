@@ -18,7 +18,7 @@ from pychunk.plumbing.checksums import sha256
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from pychunk.encoders.transformer import OnnxEncoder
+from pychunk.encoders.transformer import TransformerEncoder
 
 TEXTS = [
     "Cats purr when they are content. Dogs bark at night, as Dr. Who knows. The sun is a star. Stars burn hydrogen.",
@@ -49,7 +49,7 @@ def change(path: Path, edit: object) -> None:
 
 
 def test_vectors_do_not_depend_on_the_batch(tiny_encoder: Path) -> None:
-    encoder = OnnxEncoder(tiny_encoder)
+    encoder = TransformerEncoder(tiny_encoder)
     texts = sentences(TEXTS)
     whole = encoder.encode(texts)
     assert whole.shape == (len(texts), 64)
@@ -86,7 +86,7 @@ def test_an_encoder_equals_its_vectors_given(tiny_encoder: Path, options: dict[s
     own = pychunk.segment(TEXTS, encoder=tiny_encoder, vectors="sentence", **options)
     given = pychunk.segment(
         TEXTS,
-        sentence_vectors=OnnxEncoder(tiny_encoder).encode(sentences(TEXTS)),
+        sentence_vectors=TransformerEncoder(tiny_encoder).encode(sentences(TEXTS)),
         vectors="sentence",
         **options,
     )
@@ -99,7 +99,7 @@ def test_pages_and_given_sentences_reach_the_encoder(tiny_encoder: Path) -> None
     out = pychunk.segment(text, encoder=tiny_encoder, page_starts=[10, 50], vectors="sentence")
     spans = [(s["start"], s["end"]) for chunk in out for s in chunk.sentences]
     assert {10, 50} <= {start - (text[start - 1] == " ") for start, _ in spans} | {start for start, _ in spans}
-    expected = OnnxEncoder(tiny_encoder).encode([text[a:b] for a, b in spans])
+    expected = TransformerEncoder(tiny_encoder).encode([text[a:b] for a, b in spans])
     found = np.array([s["vector"] for chunk in out for s in chunk.sentences])
     np.testing.assert_allclose(found, expected, atol=1e-6)
     out = pychunk.segment(text, encoder=tiny_encoder, sentence_spans=[(0, 40), (40, len(text))], max_tokens=None)
@@ -107,7 +107,7 @@ def test_pages_and_given_sentences_reach_the_encoder(tiny_encoder: Path) -> None
 
 
 def test_summaries_as_text_go_through_the_encoder(tiny_encoder: Path) -> None:
-    encoder = OnnxEncoder(tiny_encoder)
+    encoder = TransformerEncoder(tiny_encoder)
     given = ["animals"] * len(TEXTS)
     by_text = pychunk.segment(TEXTS, encoder=tiny_encoder, summary="given", summaries=given)
     by_vector = pychunk.segment(TEXTS, encoder=tiny_encoder, summary="given", summaries=encoder.encode(given))
@@ -152,7 +152,7 @@ def test_empty_batches(tiny_encoder: Path) -> None:
     for batch in ([], [""], ["", "  "]):
         out = pychunk.segment(batch, encoder=tiny_encoder, vectors="chunk")
         assert len(out) == 0
-    assert OnnxEncoder(tiny_encoder).encode([]).shape == (0, 64)
+    assert TransformerEncoder(tiny_encoder).encode([]).shape == (0, 64)
 
 
 def test_progress_rises_to_the_end(tiny_encoder: Path) -> None:
@@ -164,7 +164,7 @@ def test_progress_rises_to_the_end(tiny_encoder: Path) -> None:
 
 
 def test_an_interrupt_ends_all_threads(tiny_encoder: Path) -> None:
-    encoder = OnnxEncoder(tiny_encoder)
+    encoder = TransformerEncoder(tiny_encoder)
     calls = []
 
     def interrupt(done: int, total: int) -> None:
@@ -177,7 +177,7 @@ def test_an_interrupt_ends_all_threads(tiny_encoder: Path) -> None:
 
 
 def test_inputs_of_other_names_and_types(copy: Path) -> None:
-    expected = OnnxEncoder(copy).encode(TEXTS[:2])
+    expected = TransformerEncoder(copy).encode(TEXTS[:2])
 
     def edit(graph: object) -> None:
         """int64 ids called `tokens`, no token types: they are zeros inside."""
@@ -193,7 +193,7 @@ def test_inputs_of_other_names_and_types(copy: Path) -> None:
         graph.graph.node.insert(1, helper.make_node("Mul", ["input_ids", "zero"], ["token_type_ids"]))
 
     change(copy, edit)
-    np.testing.assert_allclose(OnnxEncoder(copy).encode(TEXTS[:2]), expected, atol=1e-6)
+    np.testing.assert_allclose(TransformerEncoder(copy).encode(TEXTS[:2]), expected, atol=1e-6)
 
 
 def test_a_model_that_cannot_be_an_encoder_is_refused_with_the_reason(copy: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_model_that_cannot_be_an_encoder_is_refused_with_the_reason(copy: Path
         kept = (copy / "model.onnx").read_bytes()
         change(copy, edit)
         with pytest.raises(ValueError, match=reason):
-            OnnxEncoder(copy)
+            TransformerEncoder(copy)
         (copy / "model.onnx").write_bytes(kept)
 
 
@@ -226,34 +226,34 @@ def test_damage_is_named(copy: Path, tmp_path: Path) -> None:
     data = (copy / "model.onnx").read_bytes()
     (copy / "model.onnx").write_bytes(data[: len(data) // 2])
     with pytest.raises(ValueError, match=r"model.onnx is damaged.*get or export the model again"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
     facts = json.loads((copy / "pychunk.json").read_text())
     facts["model_sha256"] = sha256(copy / "model.onnx")  # cut short before its checksum was taken
     (copy / "pychunk.json").write_text(json.dumps(facts))
     with pytest.raises(ValueError, match="cannot be loaded by ONNX Runtime"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
     (copy / "model.onnx").unlink()
     with pytest.raises(ValueError, match=r"model.onnx is missing; get or export"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
     (copy / "pychunk.json").write_text('{"format": 1')
     with pytest.raises(ValueError, match=r"pychunk.json is damaged.*export the model again"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
     (copy / "pychunk.json").write_text('{"format": 99}')
     with pytest.raises(ValueError, match="has format 99, but this pychunk reads 1; upgrade"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
     with pytest.raises(ValueError, match=r"no model in .*pychunk export"):
-        OnnxEncoder(tmp_path)
+        TransformerEncoder(tmp_path)
 
 
 def test_a_wrong_tokenizer_is_named(copy: Path) -> None:
     (copy / "vocab.txt").write_text("cat\ndog\n")
     with pytest.raises(ValueError, match=r"vocab.txt is damaged"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
     facts = json.loads((copy / "pychunk.json").read_text())
     facts["tokenizer_sha256"] = sha256(copy / "vocab.txt")
     (copy / "pychunk.json").write_text(json.dumps(facts))
     with pytest.raises(ValueError, match=r"lacks its unknown token"):
-        OnnxEncoder(copy)
+        TransformerEncoder(copy)
 
 
 def test_a_model_for_something_else_is_named(tiny_encoder: Path, tiny_pairs: Path) -> None:
@@ -272,13 +272,13 @@ def test_absent_models_and_extras_say_what_to_do(
     with pytest.raises(ValueError, match="unknown encoder 'nope'; choose one of static, minilm, or a directory"):
         pychunk.Segmenter(encoder="nope")
     with pytest.raises(ValueError, match="runtime must be one of auto, onnxruntime, openvino, torch; got 'x'"):
-        OnnxEncoder(tiny_encoder, runtime="x")
+        TransformerEncoder(tiny_encoder, runtime="x")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r'pip install "pychunk-native\[onnx\]"'):
-        OnnxEncoder(tiny_encoder)
+        TransformerEncoder(tiny_encoder)
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(ImportError, match=r'pip install "pychunk-native\[openvino\]"'):
-        OnnxEncoder(tiny_encoder, runtime="openvino")
+        TransformerEncoder(tiny_encoder, runtime="openvino")
 
 
 def test_a_name_stands_for_a_model_in_the_cache(
@@ -328,8 +328,8 @@ def test_a_directory_with_something_else_is_not_replaced(tmp_path: Path) -> None
 def test_openvino_is_near_and_as_independent_of_the_batch(tiny_encoder: Path) -> None:
     pytest.importorskip("openvino")
     texts = sentences(TEXTS)
-    exact = OnnxEncoder(tiny_encoder).encode(texts)
-    encoder = OnnxEncoder(tiny_encoder, runtime="openvino")
+    exact = TransformerEncoder(tiny_encoder).encode(texts)
+    encoder = TransformerEncoder(tiny_encoder, runtime="openvino")
     whole = encoder.encode(texts)
     assert (exact * whole).sum(axis=1).min() > 0.999
     alone = np.concatenate([encoder.encode([text]) for text in texts])

@@ -16,7 +16,7 @@ pytest.importorskip("onnxruntime")
 from pychunk.encoders import registry, static
 from pychunk.encoders.files import convert, export
 from pychunk.encoders.pairs import PairScorer
-from pychunk.encoders.transformer import OnnxEncoder
+from pychunk.encoders.transformer import TransformerEncoder
 
 WORDS = ["the", "river", "rises", "in", "mountains", "and", "crosses", "three", "old", "countries", "before", "it"]
 
@@ -112,7 +112,7 @@ def test_vectors_equal_sentence_transformers(minilm: Path, minilm_source: Path, 
     model = st.SentenceTransformer(str(minilm_source), device="cpu")
     model.max_seq_length = 256
     expected = model.encode(sentences, normalize_embeddings=True, show_progress_bar=False)
-    encoder = OnnxEncoder(minilm)
+    encoder = TransformerEncoder(minilm)
     found = encoder.encode(sentences)
     assert (found * expected).sum(axis=1).min() >= 0.9999
     some = np.random.default_rng(0).choice(2000, 50, replace=False)
@@ -141,7 +141,7 @@ def test_other_architectures_are_traced(kind: str, precision: str, tmp_path: Pat
     model.save_pretrained(tmp_path / "hf")
     shutil.copyfile(static.SHIPPED / "vocab.txt", tmp_path / "hf" / "vocab.txt")
     export.export(tmp_path / "hf", tmp_path / "out", precision=precision)
-    encoder = OnnxEncoder(tmp_path / "out")
+    encoder = TransformerEncoder(tmp_path / "out")
     sentences = [a for a, _ in pairs_of_words(12)[:9]]
     found = encoder.encode(sentences)
     tokenizer = transformers.BertTokenizerFast(str(static.SHIPPED / "vocab.txt"))
@@ -171,7 +171,9 @@ def test_cls_pooling_and_relevance_heads(tmp_path: Path) -> None:
     tokenizer = transformers.BertTokenizerFast(str(static.SHIPPED / "vocab.txt"))
     with torch.inference_mode():
         expected = model(**tokenizer("The river rises.", return_tensors="pt")).last_hidden_state[0, 0].numpy()
-    np.testing.assert_allclose(OnnxEncoder(tmp_path / "out").encode(["The river rises."])[0], expected, atol=1e-5)
+    np.testing.assert_allclose(
+        TransformerEncoder(tmp_path / "out").encode(["The river rises."])[0], expected, atol=1e-5
+    )
     cross = transformers.BertForSequenceClassification(transformers.BertConfig(**sizes, num_labels=1)).eval()
     cross.save_pretrained(tmp_path / "cross")
     shutil.copyfile(static.SHIPPED / "vocab.txt", tmp_path / "cross" / "vocab.txt")

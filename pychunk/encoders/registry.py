@@ -12,7 +12,7 @@ from .files import model_dir
 from .loaded import read
 from .running.placement import Placement
 
-VectorEncoder = static.StaticEncoder | transformer.OnnxEncoder
+VectorEncoder = static.StaticEncoder | transformer.TransformerEncoder
 PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
 
 #: The next-sentence cross-encoder that pychunk ships.

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 F32 = npt.NDArray[np.float32]
 
 
-class OnnxEncoder(Exported):
+class TransformerEncoder(Exported):
     """A model directory (``model.onnx``, a tokenizer, ``pychunk.json``) as an encoder of sentences.
 
     Arguments and errors are those of :class:`exported.Exported`.
 
     Example:
-        >>> encoder = OnnxEncoder("minilm/")  # doctest: +SKIP
+        >>> encoder = TransformerEncoder("minilm/")  # doctest: +SKIP
         >>> encoder.encode(["A sentence."]).shape  # doctest: +SKIP
         (1, 384)
     """
@@ -110,7 +110,7 @@ class OnnxEncoder(Exported):
         self.run_on_device(found, rows, None, pool, destinations=rows, **options)
 
 
-def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> OnnxEncoder:
+def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> TransformerEncoder:
     """The encoder in a directory, loaded once a placement."""
     placement = Placement.of(runtime)
-    return loaded(path, FACTS, lambda: OnnxEncoder(path, runtime=placement), OnnxEncoder, placement)
+    return loaded(path, FACTS, lambda: TransformerEncoder(path, runtime=placement), TransformerEncoder, placement)

@@ -83,7 +83,7 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
 
 def _least_cosine(path: Path, facts: dict[str, Any]) -> float:
     wanted = np.stack([decode_vector(item["vector"]) for item in facts["check"]])
-    found = transformer.OnnxEncoder(path).encode([item["text"] for item in facts["check"]])
+    found = transformer.TransformerEncoder(path).encode([item["text"] for item in facts["check"]])
     norms = np.linalg.norm(wanted, axis=1) * np.linalg.norm(found, axis=1)
     return float(((wanted * found).sum(axis=1) / norms).min())
 
