@@ -16,21 +16,15 @@ ALLOWED = {
     "data": set(),
     "_native": {"_core", "data", "plumbing"},
     "_device": {"_cuda"},
-    "cuda": {"_cuda", "_device"},
+    "cuda": {"_device"},
     "_reference": {"_native", "data"},
-    "documents": {"_native", "_arrow", "documents"},
+    "documents": {"_native", "_arrow"},
     "given": {"_native", "_arrow", "data", "documents"},
-    "chunks": {
-        "_arrow",
-        "data",
-        "documents",
-        "io",
-        "plumbing",
-    },  # io for write(); it knows nothing of chunks
-    "encoders": {"_cuda", "_device", "_native", "_arrow", "data", "encoders", "plumbing"},
+    "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
+    "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
-    "features": {"_cuda", "_device", "_native", "data", "encoders", "engine", "methods"},
-    "plumbing": {"plumbing"},
+    "features": {"_device", "_native", "data", "encoders", "engine", "methods"},
+    "plumbing": set(),
     "engine": {"_device", "_native", "_reference"},
     "options": {"data", "encoders", "methods"},
     "segmenter": {
@@ -49,17 +43,16 @@ ALLOWED = {
     },
     "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
     | {"options", "plumbing", "segmenter"},
-    "retrieval": {"_native", "data", "encoders", "plumbing", "retrieval", "segmenter"},
+    "retrieval": {"_native", "data", "encoders", "plumbing", "segmenter"},
     "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
-    "io": {"_arrow", "_native", "documents", "io", "plumbing"},
-    "ingest": {"_arrow", "chunks", "data", "documents", "given", "ingest", "io", "plumbing", "segmenter"},
-    "evaluation": {"_native", "encoders", "evaluation", "functions", "plumbing", "retrieval", "segmenter"},
-    "benchmark": {"", "benchmark", "plumbing"},
+    "io": {"_arrow", "_native", "documents", "plumbing"},
+    "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
+    "evaluation": {"_native", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
+    "benchmark": {"", "plumbing"},
     "cli": {
         "",
         "benchmark",
         "chunks",
-        "cli",
         "encoders",
         "engine",
         "evaluation",
@@ -138,6 +131,13 @@ def imports(file: Path, *, eager: bool) -> list[str]:
     return names
 
 
+def targets(file: Path) -> set[str]:
+    """Parts of pychunk that a file imports; "" is pychunk itself."""
+    parts = {[*name.split("."), ""][1] for name in imports(file, eager=False) if name.split(".")[0] == "pychunk"}
+    known = {"_core", "_cuda", *(part_of(each) for each in FILES)} - {"__init__"}
+    return {part if part in known else "" for part in parts}
+
+
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -147,18 +147,16 @@ def test_imports_point_one_way(file: Path) -> None:
     assert part in ALLOWED, f"say in ALLOWED what {part} may import"
     if ALLOWED[part] is None:
         return
-    for name in imports(file, eager=False):
-        if name.split(".")[0] != "pychunk":
-            continue
-        target = [*name.split("."), ""][1]
-        known = (
-            target == ""
-            or (PACKAGE / target).exists()
-            or (PACKAGE / f"{target}.py").exists()
-            or target in ("_core", "_cuda")
-        )
-        target = target if known else ""
+    for target in targets(file):
         assert target in ALLOWED[part] or target == part, f"{file.name} must not import pychunk.{target}"
+
+
+def test_every_arrow_is_needed() -> None:
+    found: dict[str, set[str]] = {part: set() for part in ALLOWED}
+    for file in FILES:
+        found[part_of(file)] |= targets(file) - {part_of(file)}
+    unused = {part: sorted((arrows or set()) - found[part]) for part, arrows in ALLOWED.items()}
+    assert not any(unused.values()), unused
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
