@@ -25,9 +25,6 @@ SentenceTable split(const Inputs& inputs) {
       document.open(inputs, i);
       part.starts.insert(part.starts.end(), document.starts().begin(), document.starts().end());
       part.flags.insert(part.flags.end(), document.all_flags().begin(), document.all_flags().end());
-      if (inputs.sentences.size() == 0)
-        mark_headings(document.text(), document.starts(),
-                      std::span(part.flags).last(static_cast<size_t>(document.sentences())));
       part.counts.push_back(document.sentences());
     }
   });

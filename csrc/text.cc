@@ -200,17 +200,6 @@ class Splitter {
   int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes of the paragraph, counted so far
 };
 
-// Whether a paragraph that is one sentence is a section heading: "Biography.", "1. Introduction".
-bool is_heading(std::string_view line) {
-  if (line.size() > 80) return false;
-  const size_t last = line.find_last_not_of(" \t\r\n\f\v");
-  if (last == std::string_view::npos || last > 60) return false;
-  const bool marked = line[0] == '#' || is_digit(static_cast<unsigned char>(line[0]));
-  if (!marked && case_of(decode_utf8(line, 0).code_point) != Case::kUpper) return false;
-  if (std::count(line.begin(), line.begin() + static_cast<int64_t>(last), ' ') > 7) return false;
-  return line[last] != '!' && line[last] != '?' && line[last] != ',' && line[last] != ';';
-}
-
 }  // namespace
 
 uint8_t flags_of_gap(std::string_view gap) {
@@ -221,16 +210,6 @@ uint8_t flags_of_gap(std::string_view gap) {
   if (breaks > 1 || page) flags |= kBlankLineBefore;
   if (page) flags |= kPageStart;
   return flags;
-}
-
-void mark_headings(std::string_view text, std::span<const int64_t> starts, std::span<uint8_t> flags) {
-  for (size_t s = 0; s < starts.size(); ++s) {
-    const bool last = s + 1 == starts.size();
-    const bool alone = last || (flags[s + 1] & kParagraphStart) != 0;
-    if (!alone || (flags[s] & kParagraphStart) == 0) continue;
-    const auto end = last ? static_cast<int64_t>(text.size()) : starts[s + 1];
-    if (is_heading(slice(text, trim_begin(text, starts[s], end), end))) flags[s] |= kHeading;
-  }
 }
 
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out) {

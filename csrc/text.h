@@ -9,13 +9,12 @@
 
 namespace pychunk {
 
-// What lies before a sentence, or what it is. A stronger break implies the weaker ones
+// What lies before a sentence. A stronger break implies the weaker ones
 // (page -> blank line -> paragraph), except that the first sentence of a document has kParagraphStart only.
 enum SentenceFlag : uint8_t {
   kParagraphStart = 1,   // first of its paragraph: a line break (that is not a mere wrap) lies before it
   kBlankLineBefore = 2,  // a line of nothing but white space lies before it
   kPageStart = 4,        // a form feed lies before it
-  kHeading = 8,          // a section heading: a short line of its own; see mark_headings()
 };
 
 // Sentences of one document. They tile it: sentence i is [starts[i], starts[i + 1]), the last one ends at the
@@ -30,11 +29,7 @@ struct SentenceList {
 // Splits valid UTF-8 (check it first) into sentences; `out` is overwritten, its memory reused.
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out);
 
-// What the white space before a sentence says of it: its flags but kHeading; 0 without a line break.
+// What the white space before a sentence says of it; 0 without a line break.
 uint8_t flags_of_gap(std::string_view gap);
-
-// Adds kHeading to the flags of sentences that begin at `starts`. Apart from splitting, of which it took 4 % in
-// articles: no method asks for it.
-void mark_headings(std::string_view text, std::span<const int64_t> starts, std::span<uint8_t> flags);
 
 }  // namespace pychunk

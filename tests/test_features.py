@@ -91,6 +91,21 @@ def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int)
         check_same(engine.segment(request.with_(pair_scores=cuts.score, pair_head=None)), expected)
 
 
+@pytest.mark.parametrize("pages", [None, [0, 30, 61]])
+@pytest.mark.parametrize("given", [False, True])
+def test_flags_of_sentences_are_the_references(given: bool, pages: list[int] | None) -> None:
+    text = "# Title\n\nIt rains.\nStill.\fOn a page. Here, too.\r\nOne break.\r\n\r\nTwo.\x85Next\u2029 one. End."
+    batch, segmenter = TextBatch.of([text, ""]), pychunk.Segmenter("sentence")
+    spans = [pychunk.sentences(text)[0], []] if given else None
+    columns = {"sentence_spans": spans, "page_starts": [pages, [0]] if pages else None}
+    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), columns)
+    ((request, _),) = segmenter._requests(batch, beside, 0)
+    (starts, flags), (expected_starts, expected) = _native.split(request), reference.split(request)
+    assert starts.values.tolist() == expected_starts.values.tolist()
+    assert flags.values.tolist() == expected.values.tolist()
+    assert len(set(flags.values.tolist())) > 3
+
+
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
     if plan["method"] == "fixed":

@@ -12,8 +12,7 @@ import numpy as np
 from ..data.request import Request
 from . import budget, wordpiece
 from . import vectors as linear
-from .characters import LINE_BREAKS
-from .sentences import PARAGRAPH, sentence_starts
+from .sentences import PAGE, PARAGRAPH, flags_of_gap, sentence_starts
 from .vectors import F32
 
 Trimmed = tuple[int, int]
@@ -41,11 +40,11 @@ class Document:
         self.vocabulary: dict[str, int] = {}
         if request.tokenizer is not None:
             self.vocabulary = token_ids(request.tokenizer)
-        self.flags: list[int] = []
-        self.starts, self.paragraphs = self._sentences()
+        self.starts, self.flags = self._sentences()
         self.pages = self._pages()
         if self.features.page_starts is not None:
             self._cut_at_pages()
+        self.paragraphs = [bool(flag & PARAGRAPH) for flag in self.flags]
         self.n = len(self.starts)
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
         self._tokens: list[int] | None = None
@@ -53,11 +52,10 @@ class Document:
         self._vectors: F32 | None = None
         self._affinities: list[float] | None = None
 
-    def _sentences(self) -> tuple[list[int], list[bool]]:
+    def _sentences(self) -> tuple[list[int], list[int]]:
         given = self.features.sentences
         if given is None:
-            found, self.flags = sentence_starts(self.text, self.plan.wrap)
-            return found, [bool(flag & PARAGRAPH) for flag in self.flags]
+            return sentence_starts(self.text, self.plan.wrap)
         starts = [self._characters(byte) for byte in given.part(self.row)]
         name = self.request.first_row + self.row
         if not starts:
@@ -66,12 +64,9 @@ class Document:
             return [], []
         starts[0] = 0
         if self.features.flags is not None:
-            self.flags = self.features.flags.part(self.row).tolist()
-            return starts, [bool(flag & PARAGRAPH) for flag in self.flags]
+            return starts, self.features.flags.part(self.row).tolist()
         gaps = [self.text[len(self.text[:start].rstrip()) : start] for start in starts]
-        begins = [start == 0 or any(c in LINE_BREAKS for c in gap) for start, gap in zip(starts, gaps, strict=True)]
-        self.flags = [PARAGRAPH * begin for begin in begins]
-        return starts, begins
+        return starts, [flags_of_gap(gap) if start else PARAGRAPH for start, gap in zip(starts, gaps, strict=True)]
 
     def _pages(self) -> list[int]:
         given = self.features.page_starts
@@ -84,17 +79,16 @@ class Document:
 
     def _cut_at_pages(self) -> None:
         starts: list[int] = []
-        paragraphs: list[bool] = []
+        flags: list[int] = []
         for i, start in enumerate(self.starts):
             stop = self.starts[i + 1] if i + 1 < len(self.starts) else len(self.text)
             starts.append(start)
-            paragraphs.append(self.paragraphs[i])
+            flags.append(self.flags[i])
             for page in self.pages:
                 if start < page < stop and self.text[starts[-1] : page].strip() and self.text[page:stop].strip():
                     starts.append(trim(self.text, page, stop)[0])
-                    paragraphs.append(True)
-        self.starts, self.paragraphs = starts, paragraphs
-        self.flags = [PARAGRAPH * begin for begin in paragraphs]
+                    flags.append(PARAGRAPH | PAGE)
+        self.starts, self.flags = starts, flags
 
     def page_at(self, character: int) -> int:
         return bisect_right(self.pages, character)

@@ -53,10 +53,7 @@ def embedding_bags(tokens: Tokens, encoder: Any, *, threads: int) -> F32:
 
 
 def split(request: Request) -> tuple[Ragged, Ragged]:
-    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected.
-
-    Flags are those of sentences split here; with given ones only whether a paragraph begins.
-    """
+    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
     starts, flags = [], []
     for row in range(request.documents):
         document = Document(request, row)

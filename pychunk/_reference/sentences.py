@@ -20,7 +20,7 @@ from .characters import (
 )
 from .wrap import separates, wrap_width
 
-PARAGRAPH, BLANK_LINE, PAGE, HEADING = 1, 2, 4, 8
+PARAGRAPH, BLANK_LINE, PAGE = 1, 2, 4
 _REFERENCES = re.compile(r"(?: ?\[[0-9]{1,4}\])*")
 _EMOTICON = re.compile(r" ?[:;]-?[()DPp]+(?=\s|\Z)")
 _DASHES = "-–—"
@@ -54,6 +54,12 @@ def _german(text: str) -> bool:
     return sum((word in _words()["german"]) - (word in _words()["other"]) for word in words) > 0
 
 
+def flags_of_gap(gap: str) -> int:
+    """Flags of the sentence behind this white space; none without a line break."""
+    breaks, page = sum(c in LINE_BREAKS for c in gap.replace("\r\n", "\n")), "\f" in gap
+    return PARAGRAPH * (breaks > 0) | BLANK_LINE * (breaks > 1 or page) | PAGE * page
+
+
 class Splitter:
     """Splits one document; ``starts`` and ``flags`` are the result."""
 
@@ -63,7 +69,7 @@ class Splitter:
         if self.start == len(text):
             self.starts, self.flags = [], []
             return
-        self.paragraph, self.paragraph_start, self.next = True, 0, 0
+        self.paragraph_start, self.next = 0, 0
         self.width = wrap_width(text) if wrap else 0
         for i, c in enumerate(text):
             if i < self.next or i < self.start:
@@ -72,7 +78,6 @@ class Splitter:
                 self.line_break(i)
             elif c in STOPS:
                 self.stop(i)
-        self.mark_heading(len(text))
 
     def skip_space(self, i: int) -> int:
         while i < len(self.text) and self.text[i].isspace():
@@ -83,8 +88,7 @@ class Splitter:
         self.starts.append(at)
         self.flags.append(flags)
         self.start = self.next = at
-        self.paragraph = bool(flags & PARAGRAPH)
-        if self.paragraph:
+        if flags & PARAGRAPH:
             self.paragraph_start = at
 
     def line_break(self, i: int) -> None:
@@ -100,23 +104,12 @@ class Splitter:
             if self.wrapped_stop(gap, following):
                 self.border(following, 0)
             return
-        flags = PARAGRAPH | (BLANK_LINE if breaks > 1 or page else 0) | (PAGE if page else 0)
-        self.mark_heading(following)
-        self.border(following, flags)
+        self.border(following, flags_of_gap(space))
 
     def wrapped_stop(self, end: int, following: int) -> bool:
         closed = self.start + len(self.text[self.start : end].rstrip(CLOSERS))
         first = self.start + len(self.text[self.start : closed].rstrip(STOPS))
         return first < closed and self.ends(first, closed, end, following)
-
-    def mark_heading(self, end: int) -> None:
-        line = self.text[self.start : end]
-        bare = line.rstrip(" \t\r\n\f\v")
-        if not self.paragraph or _size(line) > 80 or not bare or _size(bare) - 1 > 60:
-            return
-        begins = is_upper(bare[0]) or bare[0] == "#" or is_digit(bare[0])
-        if begins and bare[:-1].count(" ") <= 7 and bare[-1] not in "!?,;":
-            self.flags[-1] |= HEADING
 
     def stop(self, i: int) -> None:
         text = self.text
