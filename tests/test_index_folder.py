@@ -32,6 +32,23 @@ def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_i
         Index.open(saved_index)
 
 
+def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
+    path = tmp_path / "own.idx"
+    for _ in range(2):
+        with Index.create(path, stemmer="english", stop_words=["The"], exist_ok=True) as index:
+            index.add(chunks_of(["Cats purr.", "Dogs bark."]))
+        assert len(index.open(path)) == 2
+    for options, message in (
+        ({"stop_words": ["the"]}, "stemmer is 'english', not None"),
+        ({"stemmer": "english", "stop_words": ["the"], "k1": 1.2}, "k1 is 0.9, not 1.2"),
+        ({"terms": None}, "terms is 'words', not None"),
+        ({"stemmer": "english", "stop_words": ["the"], "encoder": None, "dim": 256}, "encoder is '.*', not 'given'"),
+    ):
+        with pytest.raises(ValueError, match=f"was created otherwise, which cannot change: {message}"):
+            Index.create(path, **options, exist_ok=True)
+    assert len(Index.open(path)) == 2
+
+
 def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -> None:
     files = [
         path for path in sorted(saved_index.rglob("*")) if path.is_file() and path.name not in ("lock", "manifest.json")

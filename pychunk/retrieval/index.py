@@ -27,6 +27,18 @@ from .vectors import ACCURACY, KINDS, import_faiss
 GIVEN = "given"
 
 
+def _options_of(facts: dict[str, Any]) -> dict[str, Any]:
+    """What :meth:`Index.create` was told, of an index's facts; the encoder by what it computes."""
+    terms = facts["terms"] or {"unit": None}
+    kept = {name: facts[name] for name in ("vectors", "dtype", "kind")}
+    kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
+    return {
+        **kept,
+        **{name: terms[name] for name in ("ngram", "stemmer", "stop_words") if name in terms},
+        **facts["bm25"],
+    }
+
+
 class Index:
     """Chunks with their vectors and words in a folder, for any number of readers and one writer.
 
@@ -70,8 +82,9 @@ class Index:
         runtime: str = "auto",
         device: str = "auto",
         accuracy: int = ACCURACY,
+        exist_ok: bool = False,
     ) -> Index:
-        """A new, empty index in a folder that holds none.
+        """A new, empty index in a folder that holds none; with ``exist_ok`` also one that was created alike.
 
         Args:
             path: the folder; made where there is none.
@@ -88,9 +101,12 @@ class Index:
             dim: width of given vectors, with ``encoder=None``.
             runtime, device: where queries are encoded, as for :class:`pychunk.Segmenter`; with ``device="cuda"`` a flat
                 index is searched there, by a GPU build of FAISS or by torch.
+            accuracy: as for :meth:`open`.
+            exist_ok: opens the index that is there, if it was created with these very options.
 
         Raises:
-            ValueError: an option out of range, or a folder that holds an index already.
+            ValueError: an option out of range, or a folder that holds an index already: without ``exist_ok`` any, with
+                it one of other options, which are named.
             ImportError: FAISS is not installed.
         """
         import_faiss()
@@ -110,37 +126,40 @@ class Index:
         if terms is not None:
             analyzer = Analyzer(terms, ngram=ngram, stemmer=stemmer, stop_words=stop_words).options()
         store = Store(Path(path))
-        if store.exists():
-            raise ValueError(f"{path} holds an index already: Index.open adds to it; or remove the folder")
-        store.folder.mkdir(parents=True, exist_ok=True)
-        store.lock()
-        if store.exists():  # another process was quicker
-            raise ValueError(f"{path} holds an index already: Index.open adds to it; or remove the folder")
-        store.commit(
-            {
-                "schema": SCHEMA,
-                "pychunk": _native.version,
-                "generation": 0,
-                "encoder": {
-                    "name": None if encoder is None else str(encoder),
-                    "fingerprint": GIVEN if made is None else made.fingerprint,
-                    "dim": dim if made is None else made.dim,
-                },
-                "metric": "cosine",
-                "vectors": vectors,
-                "dtype": dtype,
-                "kind": kind,
-                "terms": analyzer,
-                "bm25": {"k1": k1, "b": b},
-                "chunks": 0,
-                "sentences": 0,
-                "removed": 0,
-                "parts": [],
-                "stored": {},
-                "files": {},
-            }
-        )
-        return cls(store, made, placement, accuracy)
+        options = {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": {"k1": k1, "b": b}}
+        facts = {
+            "name": None if encoder is None else str(encoder),
+            "fingerprint": GIVEN if made is None else made.fingerprint,
+            "dim": dim if made is None else made.dim,
+        }
+        if not store.exists():
+            store.folder.mkdir(parents=True, exist_ok=True)
+            store.lock()
+            if not store.exists():  # else another process was quicker
+                empty = {"chunks": 0, "sentences": 0, "removed": 0, "parts": [], "stored": {}, "files": {}}
+                head = {"schema": SCHEMA, "pychunk": _native.version, "generation": 0}
+                store.commit({**head, "encoder": facts, "metric": "cosine", **options, **empty})
+                return cls(store, made, placement, accuracy)
+            store.unlock()
+        if not exist_ok:
+            raise ValueError(
+                f"{path} holds an index already: Index.open adds to it, as does exist_ok=True; or remove the folder"
+            )
+        found = steady(lambda: cls._opened(store, encoder, placement, accuracy, True), store)
+        known = _options_of(found.info)
+        wanted = _options_of({**options, "encoder": facts})
+        other = [
+            f"{name} is {known.get(name)!r}, not {value!r}"
+            for name, value in wanted.items()
+            if value != known.get(name)
+        ]
+        if other:
+            found.close()
+            raise ValueError(
+                f"{path} was created otherwise, which cannot change: {', '.join(other)}. Index.open takes it as it is; "
+                "to build it anew, remove the folder"
+            )
+        return found
 
     @classmethod
     def open(
