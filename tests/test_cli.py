@@ -177,7 +177,18 @@ def test_a_pipe_that_is_closed_early_ends_quietly(tmp_path: Path) -> None:
 def test_methods_and_version() -> None:
     listed = invoke(["methods"]).output
     assert all(name in listed for name in ("pic", "semantic", "cluster", "recursive"))
+    assert not re.search(r"`|:[a-z]+:", listed), "marks of a docstring"
+    assert "Sentences are those of pychunk.sentences(), or of sentence_spans=" in " ".join(listed.split())
     assert invoke(["--version"]).output.startswith("pychunk 0.")
+
+
+@pytest.mark.parametrize(
+    ("word", "place", "found"), [("se", 1, ["search", "segment"]), ("segment --meth", 2, ["--method"])]
+)
+def test_a_shell_completes_commands_and_options(word: str, place: int, found: list[str]) -> None:
+    said = {"_PYCHUNK_COMPLETE": "complete_bash", "COMP_WORDS": f"pychunk {word}", "COMP_CWORD": str(place)}
+    assert command(**said).stdout.split() == found
+    assert "_PYCHUNK_COMPLETE=complete_bash" in command("--show-completion", "bash").stdout
 
 
 @pytest.mark.parametrize("name", ["itself", "link", "hard", "dot", "standard input"])
@@ -397,7 +408,7 @@ def test_methods_are_explained_in_lines_of_the_terminals_width() -> None:
 
 def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
     """Flags of every command, by the words that call it."""
-    found: dict[str, set[str]] = {name: {"--help", "--version"}}
+    found: dict[str, set[str]] = {name: {"--help", "--version", "--install-completion", "--show-completion"}}
     for word, made in group.commands.items():
         if hasattr(made, "commands"):
             found |= _flags(made, f"{name} {word}")

@@ -21,6 +21,10 @@ CASES = [
 ]
 
 
+#: Whose blocks people run again in the same folder.
+TWICE = ("README", "retrieval")
+
+
 @pytest.mark.parametrize(("page", "need"), CASES)
 def test_blocks_run_as_written(page: Path, need: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYCHUNK_", "PYTEST_"))}
@@ -34,8 +38,9 @@ def test_blocks_run_as_written(page: Path, need: str, tmp_path: Path, request: p
     folder.mkdir()
     shutil.copy(ROOT / "README.md", folder)
     command = [sys.executable, str(ROOT / "tests" / "doc_blocks.py"), str(page), *(["--with", need] if need else [])]
-    out = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert out.returncode == 0, out.stdout[-3000:] + out.stderr[-3000:]
+    for _ in range(2 if page.stem in TWICE else 1):
+        out = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        assert out.returncode == 0, out.stdout[-3000:] + out.stderr[-3000:]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

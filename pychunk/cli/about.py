@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from .. import engine
@@ -20,18 +20,24 @@ def methods() -> None:
         options = inspect.signature(method).parameters.values()
         shown = ", ".join(f"{option.name}={option.default!r}" for option in options) or "no options of its own"
         console.print(Text(name, style="bold cyan").append(f"  {shown}", style="dim"))
-        paragraphs = inspect.cleandoc(method.__doc__ or "").replace("``", "").split("\n\n")
+        paragraphs = _plain(inspect.cleandoc(method.__doc__ or "")).split("\n\n")
         console.print(Text("\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)))
         console.print()
     console.print("All methods take --max-tokens, --min-tokens, --overlap and --vectors.")
 
 
+def _plain(text: str) -> str:
+    """Without the marks of a docstring: :func:`name` and ``value``."""
+    text = re.sub(r":(?:func|meth):`([^`]*)`", r"\1()", text)
+    return re.sub(r":[a-z]+:`([^`]*)`", r"\1", text).replace("``", "")
+
+
 def backend() -> None:
     """Say what runs: version, instruction set, threads, CUDA."""
-    table = Table(show_header=False, box=None)
+    console = Console(highlight=False)
     with readable_errors("interrupted"):
         facts = engine.backend()
     for name, value in facts.items():
         shown = value["why"] or ", ".join(value["devices"]) if name == "cuda" else value
-        table.add_row(name, ", ".join(shown) if isinstance(shown, list) else str(shown))
-    Console(highlight=False).print(table)
+        line = ", ".join(shown) if isinstance(shown, list) else str(shown)
+        console.print(Text(f"{name:<8} {line}"), soft_wrap=True)  # a command in it can be copied

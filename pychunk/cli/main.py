@@ -10,7 +10,6 @@ from .. import __version__
 from . import about, bench, evaluate, index, ingest, model, search, segment
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
