@@ -333,6 +333,15 @@ def test_what_is_no_text_is_called_what_it_is(tmp_path: Path, name: str, data: b
     assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["One."]
 
 
+def test_a_text_in_another_encoding_is_told_of_the_option(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("Café.".encode("latin-1"))
+    status, said = run(tmp_path, str(path))
+    assert (status, "name its encoding (--encoding latin-1), mend it, or pass --on-error skip" in said) == (2, True)
+    status, said = run(tmp_path, str(path), "--encoding", "latin-1")
+    assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["Café."]
+
+
 def test_a_folder_is_read_file_by_file_whatever_their_kinds(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     (folder / "sub").mkdir(parents=True)

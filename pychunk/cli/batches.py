@@ -49,7 +49,9 @@ class LeftOut:
 def refuse(letter: DeadLetter) -> NoReturn:
     """Ends the command at what is broken."""
     place = f"{letter.source}, {letter.position}: {letter.reason}"
-    raise ValueError(f"{place}; mend it, or pass --on-error skip")
+    is_text = "invalid UTF-8" in letter.reason and not letter.position.startswith("row")  # of Parquet: always UTF-8
+    encoding = "name its encoding (--encoding latin-1), " if is_text else ""
+    raise ValueError(f"{place}; {encoding}mend it, or pass --on-error skip")
 
 
 def segmented(
@@ -131,4 +133,6 @@ def counted(number: int, noun: str) -> str:
 def rate_of(size: int, begun: float) -> str:
     """Megabytes a second since a moment of ``time.monotonic``."""
     rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
+    if rate < 0.1:
+        return f"{1e3 * rate:.2g} kB/s"
     return f"{rate:.0f} MB/s" if rate >= 10 else f"{rate:.2g} MB/s"
