@@ -1,5 +1,6 @@
 """Searches of an index: exact against brute force, the same however it was filled, and what hits say."""
 
+import dataclasses
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ pytest.importorskip("faiss")
 from index_reference import PETS, Reference, answers, assert_equal_to, chunks_of, encoded
 
 import pychunk
+from pychunk.data.columns import COLUMNS
 from pychunk.retrieval import contents as index_module
 from pychunk.retrieval import vectors as vectors_module
 from pychunk.retrieval.index import Index
@@ -286,3 +288,12 @@ def test_hits_by_document_are_the_same_hits_grouped(ids: Any, tmp_path: Path) ->
             for group in groups:
                 assert list(group.hits) == [hit for hit in plain if hit.document == group.document]
                 assert (group.score, group.id) == (group.hits[0].score, group.hits[0].id)
+
+
+def test_every_column_of_hits_is_a_field_of_a_hit(tmp_path: Path) -> None:
+    text = "First page.\fSecond page. It says what stars burn."
+    with pychunk.Index.create(tmp_path / "x.idx") as index:
+        index.add(pychunk.segment(text, "page", vectors="sentence"))
+        (hit,) = index.search(["What do stars burn?"], k=1)[0]
+    assert {column.name for column in COLUMNS if column.in_hits} <= {field.name for field in dataclasses.fields(hit)}
+    assert (hit.page, hit.page_end, hit.line, hit.metadata) == (2, 2, 1, {})

@@ -30,6 +30,7 @@ class Hit:
         score: what the hits are ranked by. scores: of each stage: ``dense`` (cosine; of its best sentence where the
             index holds sentences), ``sparse`` (BM25 as a share of what the query allows), ``rerank``.
         line, line_end: lines of its first and last character in the document, from 1.
+        page, page_end: pages of them, where the chunks have pages.
         sentence: span of the best sentence in characters of the document, where dense search looked at sentences.
         metadata: the chunk table's other columns.
         around: with ``expand``, the chunks around it and itself, in reading order.
@@ -48,6 +49,8 @@ class Hit:
     sentence: tuple[int, int] | None = None
     line: int | None = None
     line_end: int | None = None
+    page: int | None = None
+    page_end: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     around: tuple[Passage, ...] = ()
 

@@ -21,7 +21,8 @@ from .part import Layout, Part
 from .sources import BestSentence, ChunkVector, Mask, NearestRows, Sparse
 from .vectors import VectorIndex
 
-_COLUMNS = ("document", "chunk", "chunk_id", "start", "end", "text")
+#: Columns that are fields of a hit; an index of before one of them has none of it.
+_SHOWN = [column.name for column in COLUMNS if column.in_hits]
 #: Of the chunk table, of no use for a reader of hits.
 _INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits)
 
@@ -197,18 +198,15 @@ class Searcher:
         hits = []
         for i, row in enumerate(rows):
             values = self._row(int(row))
-            own = {name: values.pop(name) for name in _COLUMNS}
-            name = values.pop("id", None)
+            own = {name: values.pop(name) for name in _SHOWN if name in values}
             sentence = None if sentences is None or sentences[i] < 0 else self.span(int(sentences[i]))
             hits.append(
                 Hit(
                     row=int(row),
-                    id=name,
+                    id=own.pop("id", None),
                     score=float(scores[i]),
                     scores=parts[i],
                     sentence=sentence,
-                    line=values.pop("line", None),  # an index of before these columns has none
-                    line_end=values.pop("line_end", None),
                     metadata=values,
                     **own,
                 )
