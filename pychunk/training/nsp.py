@@ -29,13 +29,23 @@ from ..encoders.pairs import PairScorer
 from ..plumbing.checksums import sha256
 from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
 from .corpus import read_split
-from .options import add_articles, add_out, add_plan, add_teacher, cache_home, command, names, new_parser, plan_from
+from .options import (
+    MODELS,
+    add_articles,
+    add_out,
+    add_plan,
+    add_teacher,
+    cache_home,
+    command,
+    names,
+    new_parser,
+    plan_from,
+)
 from .teacher import import_torch, public_name
 
 logger = logging.getLogger(__name__)
 
 NAME = "pychunk-nsp-en"
-_MODELS = Path(__file__).resolve().parents[1] / "models"
 #: Pairs that the held-out articles are measured on, half of them neighbours, and neighbours of training articles whose
 #: mean probability becomes the model's own threshold.
 HELD_OUT_PAIRS, THRESHOLD_PAIRS = 8000, 4000
@@ -132,9 +142,29 @@ def write(out: Path, model: Any, history: History, material: Material, options: 
         "whole_sentence": WHOLE,
         "metrics": metrics,
     }
-    facts = replace(shipped.facts, threshold=threshold, notes=notes)
+    describe(out, replace(shipped.facts, threshold=threshold, notes=notes))
+
+
+def describe(out: Path, facts: model_dir.ModelFacts) -> None:
+    """Write a model's facts, and the card that says them."""
     model_dir.write_facts(out, facts)
     (out / "README.md").write_text(nsp_card.card(facts), encoding="utf-8")
+
+
+def evaluate(out: Path, material: Material, options: argparse.Namespace) -> None:
+    """Measure an exported model and write its facts and card; what only its training knows stays as it was.
+
+    On other articles than those that its training held out, figures are logged and nothing is written.
+    """
+    facts = PairScorer(out).facts
+    found = measure(out, material, options)
+    held_out = {"seed": options.seed, "held_out_articles": material.held_out_articles}
+    if any(facts.notes.get(name) != value for name, value in held_out.items()):
+        logger.info("its training held other articles out, if any: facts and card stay")
+        return
+    measured = {"held_out_pairs": HELD_OUT_PAIRS, "whole_sentence": WHOLE}
+    metrics = {**facts.notes["metrics"], facts.precision: found}
+    describe(out, replace(facts, notes={**facts.notes, **measured, "metrics": metrics}))
 
 
 def held_out_pairs(material: Material, options: argparse.Namespace) -> nsp_pairs.Pairs:
@@ -175,12 +205,12 @@ def parser() -> argparse.ArgumentParser:
         "  python -m pychunk.training.nsp --pairs 20000 --out trial   a trial in minutes\n"
         "  python -m pychunk.training.nsp                             the shipped model's first stage\n"
         "  python -m pychunk.training.nsp --teacher WORK/float --stage 1 --work NEW    a second\n"
-        "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again",
+        "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again, write its card",
     )
     add = made.add_argument
     add_articles(made)
     add_teacher(made, "model to start from")
-    add_out(made, _MODELS / "nsp")
+    add_out(made, MODELS / "nsp")
     add(
         "--work",
         type=Path,
@@ -189,7 +219,11 @@ def parser() -> argparse.ArgumentParser:
         help="where checkpoints are kept between runs (default: the user's cache)",
     )
     add_plan(made, nsp_fit.Plan())
-    add("--evaluate", action="store_true", help="measure the model in --out on the held-out articles; train nothing")
+    add(
+        "--evaluate",
+        action="store_true",
+        help="measure the model in --out on the held-out articles, write its facts and card; train nothing",
+    )
     return made
 
 
@@ -201,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         material = gather(options)
         if options.evaluate:
-            measure(options.out, material, options)
+            evaluate(options.out, material, options)
             return 0
         import_torch().set_num_threads(options.threads)
         plan = plan_from(nsp_fit.Plan, options)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ..encoders import static, static_pairs
 from ..encoders.pairs import PairScorer
 from ..plumbing.checksums import sha256
-from . import nsp, nsp_eval, nsp_pairs
+from . import nsp, nsp_eval, nsp_pairs, nsp_static_card
 from .options import add_articles, add_out, add_plan, command, names, new_parser, setting
 from .teacher import import_torch
 
@@ -117,7 +117,7 @@ def agreement(mine: F32, teacher: F32, mine_threshold: float, teacher_threshold:
 
 
 def write(out: Path, model: Any, facts: dict[str, Any]) -> None:
-    """Write ``nsp_static.npz`` and ``nsp_static.json``."""
+    """Write ``nsp_static.npz``, ``nsp_static.json`` and the model card ``nsp_static.md``."""
     weights = {name: model[name].weight.detach().numpy() for name in ("first", "second", "product")}
     weights["bias"] = model["first"].bias.detach().numpy()
     weights["out"] = model["out"].weight.detach().numpy()[0]
@@ -125,7 +125,9 @@ def write(out: Path, model: Any, facts: dict[str, Any]) -> None:
     np.savez(out / "nsp_static.npz", **weights)
     stored = {"format": 1, "name": "pychunk-nsp-static-en", "weights": "nsp_static.npz"}
     stored["weights_sha256"] = sha256(out / "nsp_static.npz")
-    (out / static_pairs.FACTS).write_text(json.dumps({**stored, **facts}, indent=2) + "\n", encoding="utf-8")
+    stored |= facts
+    (out / static_pairs.FACTS).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
+    (out / "nsp_static.md").write_text(nsp_static_card.card(stored), encoding="utf-8")
 
 
 def train(options: argparse.Namespace) -> None:

@@ -12,6 +12,9 @@ from typing import Any
 from .corpus import default_articles
 from .teacher import default_teacher
 
+#: The models that the package ships.
+MODELS = Path(__file__).resolve().parents[1] / "models"
+
 
 def cache_home() -> Path:
     """Where training keeps what it need not compute again."""

@@ -28,6 +28,7 @@ from pychunk.training import static_card, static_fit
 from pychunk.training.bags import Bags, tokenize, without_meaning
 from pychunk.training.corpus import Document, read_split, sample_runs, whole_documents
 from pychunk.training.options import (
+    MODELS,
     add_articles,
     add_out,
     add_plan,
@@ -47,7 +48,6 @@ FORMAT = 1
 NAME = "pychunk-static-en-256"
 #: Options beside the plan's that the table depends on.
 SHOWN = ("sentences", "run", "held_out", "dim", "smooth", "teacher_dtype")
-_MODELS = Path(__file__).resolve().parents[1] / "models"
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def parser() -> argparse.ArgumentParser:
         default="bfloat16",
         help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)",
     )
-    add_out(made, _MODELS)
+    add_out(made, MODELS)
     add(
         "--cache",
         type=Path,

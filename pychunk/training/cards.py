@@ -1,0 +1,35 @@
+"""Writes the cards of the shipped models again, each from the facts that its training wrote; measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..encoders.files import model_dir
+from ..encoders.files.facts import read_facts
+from . import nsp_card, nsp_static_card, static_card
+from .options import MODELS, add_out, new_parser
+
+REMEDY = "install pychunk again"
+
+
+def cards(models: Path) -> dict[Path, str]:
+    """The text of each card, by its file."""
+    return {
+        models / "static.md": static_card.card(read_facts(models / "static.json", REMEDY)),
+        models / "nsp_static.md": nsp_static_card.card(read_facts(models / "nsp_static.json", REMEDY)),
+        models / "nsp" / "README.md": nsp_card.card(model_dir.read(models / "nsp", "pairs")),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write them; the process's exit status."""
+    parser = new_parser("cards", __doc__)
+    add_out(parser, MODELS)
+    for path, text in cards(parser.parse_args(arguments).out).items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
