@@ -53,6 +53,7 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
                                        {"sentence", SummarySource::kSentence}},
                                       from, "summary");
   plan.k = from.attr("k").cast<double>();
+  plan.summaries_out = from.attr("summaries_out").cast<bool>();
   plan.max_tokens = from.attr("max_tokens").cast<int64_t>();
   plan.min_tokens = from.attr("min_tokens").cast<int64_t>();
   plan.overlap = from.attr("overlap").cast<int64_t>();
@@ -270,6 +271,14 @@ py::dict segment_batch(const Arguments& arguments) {
     out["sentence_start"] = array(std::move(table.sentence_start));
     out["sentence_end"] = array(std::move(table.sentence_end));
     out["sentence_vectors"] = array(std::move(table.sentence_vectors), {rows, dim});
+  }
+  if (in.plan->summaries_out) {
+    out["summary_vector"] = array(std::move(table.summaries.vectors), {in.texts.size(), in.dim()});
+    out["summary_offsets"] = array(std::move(table.summaries.offsets));
+    out["summary_start"] = array(std::move(table.summaries.start));
+    out["summary_end"] = array(std::move(table.summaries.end));
+    out["summary_text"] = array(std::move(table.summaries.text));
+    out["summary_text_offsets"] = array(std::move(table.summaries.text_offsets));
   }
   out["tokens_met"] = table.tokens_met;
   out["fallback_tokens"] = table.fallback_tokens;

@@ -65,6 +65,8 @@ struct Inputs {
   bool counts_pages() const;
   // Whether sentence vectors must be there, given or by the table.
   bool needs_vectors() const;
+  // Width of the vectors that the method sees.
+  int64_t dim() const { return vectors.given() ? vectors.rows.cols : table.cols; }
   // What a chunk's score is the mean of.
   Scores scores() const;
 };

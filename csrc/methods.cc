@@ -43,10 +43,16 @@ void pic(const Plan& plan, Document& document, Grouping& out) {
   const Rows vectors = document.vectors();
   const float* summary = document.given_summary();
   thread_local std::vector<float> made;
+  thread_local std::vector<int32_t> took;
+  took.clear();
   if (summary == nullptr) {
     const uint64_t seed = hash128(document.text(), 0).low;
-    summary_vector(plan.summary, vectors, document.all_flags(), seed, made);
+    summary_vector(plan.summary, vectors, document.all_flags(), seed, made, took);
     summary = made.data();
+  }
+  if (plan.summaries_out) {
+    out.summary.assign(summary, summary + vectors.cols);
+    out.summary_sentences = took;
   }
   out.scores.resize(static_cast<size_t>(vectors.rows));
   cosines_to(vectors, summary, out.scores.data());
@@ -128,6 +134,7 @@ const Method* method_named(std::string_view name) {
 
 void group_sentences(const Inputs& inputs, Document& document, Grouping& out) {
   out.scores.clear(), out.labels.clear(), out.groups.clear(), out.reasons.clear();
+  out.summary.clear(), out.summary_sentences.clear();
   if (inputs.cuts.given()) return take(inputs.cuts, document.row(), document, out);
   inputs.plan->method->group(*inputs.plan, document, out);
 }

@@ -17,6 +17,9 @@ struct Grouping {
   std::vector<float> scores;
   std::vector<int8_t> labels;
   std::vector<CutReason> reasons;  // of each group, why it begins where it does; empty: the method's
+  // Where the plan returns summaries: the document's, and the sentences that it was made of.
+  std::vector<float> summary;
+  std::vector<int32_t> summary_sentences;
 };
 
 std::span<const Method> methods();

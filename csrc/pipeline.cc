@@ -26,6 +26,7 @@ void chunk_rows_of(const Inputs& inputs, int64_t i, Document& document, Chunking
     chunk_document(inputs, document, chunking);
     write_rows(inputs, document, chunking, out);
   }
+  if (inputs.plan->summaries_out) out.summaries.add(inputs, document, chunking.grouping);
   out.chunks_in_document.push_back(static_cast<int64_t>(out.chunks.size() - before));
   out.tokens += document.tokens_met();
   out.fallback_tokens += document.fallback_tokens();

@@ -54,6 +54,7 @@ struct Plan {
   // pic
   SummarySource summary = SummarySource::kExtractive;
   double k = 0.0;
+  bool summaries_out = false;  // whether each document's summary is returned
 
   // Budget, in tokens (`overlap` of a method with a size: in its unit); 0: none.
   int64_t max_tokens = 0;

@@ -35,7 +35,7 @@ void sum_rows(const Rows& vectors, int64_t begin, int64_t end, std::vector<float
 }
 
 // Greedy choice of a few sentences near the mean and unlike each other; `out` holds the mean on entry.
-void extract(const Rows& vectors, std::vector<float>& out) {
+void extract(const Rows& vectors, std::vector<float>& out, std::vector<int32_t>& took) {
   const Kernels& run = kernels();
   const auto n = static_cast<size_t>(vectors.rows), dim = static_cast<size_t>(vectors.cols);
   const auto picks = static_cast<size_t>(summary_picks(vectors.rows));
@@ -56,11 +56,13 @@ void extract(const Rows& vectors, std::vector<float>& out) {
     const float* row = vectors.get(at, at + 1).data;
     chosen.assign(row, row + dim);
     run.add_scaled(chosen.data(), dim, 1.0f, out.data());
+    took.push_back(static_cast<int32_t>(best));
     if (pick + 1 == picks) break;
     cosines_to(vectors, chosen.data(), to_chosen.data());
     for (size_t i = 0; i < n; ++i) highest[i] = std::max(highest[i], to_chosen[i]);
     highest[best] = 2.0f;  // above any cosine
   }
+  std::sort(took.begin(), took.end());
 }
 
 }  // namespace
@@ -129,7 +131,8 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
 }
 
 void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,
-                    std::vector<float>& out) {
+                    std::vector<float>& out, std::vector<int32_t>& took) {
+  took.clear();
   if (vectors.rows == 0) {
     out.assign(static_cast<size_t>(vectors.cols), 0.0f);
     return;
@@ -142,17 +145,19 @@ void summary_vector(SummarySource source, const Rows& vectors, std::span<const u
       int64_t end = 1;
       while (end < vectors.rows && (flags[static_cast<size_t>(end)] & kParagraphStart) == 0) ++end;
       sum_rows(vectors, 0, end, out);
+      for (int64_t s = 0; s < end; ++s) took.push_back(static_cast<int32_t>(s));
       break;
     }
     case SummarySource::kExtractive:
       sum_rows(vectors, 0, vectors.rows, out);
       normalize(out.data(), vectors.cols);
-      extract(vectors, out);
+      extract(vectors, out, took);
       break;
     case SummarySource::kSentence: {
       const auto drawn = static_cast<int64_t>(next_random(seed) % static_cast<uint64_t>(vectors.rows));
       const float* row = vectors.get(drawn, drawn + 1).data;
       out.assign(row, row + vectors.cols);
+      took.push_back(static_cast<int32_t>(drawn));
       return;
     }
     case SummarySource::kRandom:

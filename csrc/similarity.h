@@ -33,7 +33,8 @@ void cosines_to(const Rows& vectors, const float* v, float* out);
 //               less half the highest cosine to those chosen, the earliest on a tie
 //   sentence    one of them, drawn by `seed`
 //   random      a direction drawn by `seed`
+// `took`: which sentences it was made of where it is not made of all or none, rising.
 void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,
-                    std::vector<float>& out);
+                    std::vector<float>& out, std::vector<int32_t>& took);
 
 }  // namespace pychunk

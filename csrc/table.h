@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "columns.h"
 #include "hash.h"
+#include "summaries.h"
 #include "view.h"
 
 namespace pychunk {
@@ -37,6 +38,7 @@ struct ChunkBlock {
   std::vector<int64_t> sentences_in_chunk;  // for `sentences`
   std::vector<ChunkSentence> sentences;
   std::vector<float> sentence_vectors;
+  Summaries summaries;
   int64_t tokens = 0, fallback_tokens = 0;  // met by the tokenizer
 };
 
@@ -53,6 +55,7 @@ struct Table {
   Buffer<float> chunk_vectors;
   Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;
   Buffer<float> sentence_vectors;
+  Summaries summaries;
   int64_t tokens_met = 0, fallback_tokens = 0;
 };
 

@@ -77,6 +77,9 @@ class ChunkBatch:
         documents: number of input documents, those without a chunk among them.
         first_document: row of the first of them.
         errors: rows that ``on_error="skip"`` left out, each with its reason.
+        summaries: with ``summaries_out=True``, what each document was held against: a table with a row a document of
+            ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
+            that it was made of) and ``vector``; else None.
 
     Example:
         >>> import pychunk
@@ -97,12 +100,14 @@ class ChunkBatch:
         first_document: int = 0,
         errors: Sequence[RowError] = (),
         busy: Sequence[float] = (),
+        summaries: pa.Table | None = None,
     ) -> None:
         self.table = table
         self.documents = documents
         self.first_document = first_document
         self.errors = list(errors)
         self.busy = list(busy)
+        self.summaries = summaries
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

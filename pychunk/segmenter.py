@@ -47,6 +47,9 @@ POOL_BYTES = 8 << 20
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
 
+#: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
+_UNTOLD = ("method", "traits", "summaries_out")
+
 
 class Segmenter:
     """Segments batches of documents by one method with fixed options; loads its encoder once.
@@ -188,9 +191,12 @@ class Segmenter:
         facts = self._metadata(own)
         busy: list[float] = []
         tables: list[pa.Table] = []
+        summaries: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
             tables.append(chunk_table(columns, ids, request.first_row, facts))
+            if self.plan.summaries_out:
+                summaries.append(self._summaries(columns, request, ids))
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
             if report:
@@ -199,7 +205,10 @@ class Segmenter:
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
             _warn_script(fallback / met)
         if not tables:
-            tables.append(chunk_table(self._no_columns(given), texts.ids, 0, facts))
+            request, columns = self._nothing(given)
+            tables.append(chunk_table(columns, texts.ids, 0, facts))
+            if self.plan.summaries_out:
+                summaries.append(self._summaries(columns, request, texts.ids))
         table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
         if kept:
             table = with_kept(table, kept, first_document)
@@ -210,6 +219,7 @@ class Segmenter:
             first_document=first_document,
             errors=errors,
             busy=busy,
+            summaries=pa.concat_tables(summaries) if summaries else None,
         )
 
     def _columns(
@@ -330,22 +340,31 @@ class Segmenter:
     def _threads(self) -> int:
         return self.threads or _native.default_threads()
 
-    def _no_columns(self, given: Given) -> dict[str, Any]:
-        """Those of no documents: of the same types, with what was given for them."""
+    def _nothing(self, given: Given) -> tuple[Request, dict[str, Any]]:
+        """A request of no documents and its columns: of the same types, with what was given for them."""
         empty = self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)
         columns = self.engine.segment(self.models.complete(empty, self.engine))
         if "page_starts" in given.parts:  # the engine takes an empty array for none
             columns["page"] = columns["page_end"] = np.empty(0, np.int64)
-        return columns
+        return empty, columns
+
+    def _summaries(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> pa.Table:
+        from .summaries import summary_table  # here, as few ask for them
+
+        return summary_table(columns, request, ids, self._source)
+
+    @property
+    def _source(self) -> str:
+        """Where summaries come from. The engine knows no titles: to it they are given."""
+        return getattr(self.method, "summary", self.plan.summary)
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
         found = self._facts.get(own_vectors)
         if found is None:
-            # The engine knows no titles: to it they are given summaries.
-            options = vars(self.plan.with_(summary=getattr(self.method, "summary", self.plan.summary)))
+            options = vars(self.plan.with_(summary=self._source))
             facts = {
                 "method": self.plan.method,
-                "options": {key: value for key, value in options.items() if key not in ("method", "traits")},
+                "options": {key: value for key, value in options.items() if key not in _UNTOLD},
                 **self.models.metadata(own_vectors),
                 "backend": self.backend,
                 "pychunk": _native.version,

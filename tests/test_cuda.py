@@ -107,7 +107,7 @@ def check_pic(
             of = given_vectors[d]
         else:
             starts = [i == 0 or i == lead[d] for i in range(len(own))]
-            of = linear.summary_vector(summary, own, starts, "")
+            of, _ = linear.summary_vector(summary, own, starts, "")
         wanted = expected(own, of, k)
         np.testing.assert_array_equal(scores[rows], wanted[0])
         assert labels[rows].tolist() == wanted[1]

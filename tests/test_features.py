@@ -168,7 +168,7 @@ class SlowPic(Method):
             if not len(vectors):
                 first.append([]), scores.append([])
                 continue
-            summary = linear.summary_vector("extractive", vectors, paragraphs, features.document(row))
+            summary, _ = linear.summary_vector("extractive", vectors, paragraphs, features.document(row))
             own = np.array([linear.dot(vector, summary) for vector in vectors], np.float32)
             labels = scoring.labels(own, 0.0)
             begins = [i for i in range(len(own)) if i == 0 or labels[i] != labels[i - 1]]

@@ -20,6 +20,7 @@ ALLOWED = {
     "_reference": {"_native", "data"},
     "documents": {"_native", "_arrow"},
     "given": {"_native", "_arrow", "data", "documents"},
+    "summaries": {"_arrow", "data"},
     "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
@@ -40,6 +41,7 @@ ALLOWED = {
         "options",
         "given",
         "plumbing",
+        "summaries",
     },
     "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
     | {"options", "plumbing", "segmenter"},

@@ -19,14 +19,15 @@ from .recursive import split_recursive
 from .vectors import F32
 
 
-def _summary(document: Document) -> F32:
+def summary(document: Document) -> tuple[F32, list[int]]:
+    """The vector that sentences are held against, and the sentences that it was made of."""
     plan, given = document.plan, document.features.summaries
     if plan.summary != "given":
         return linear.summary_vector(plan.summary, document.vectors, document.paragraphs, document.text)
     assert given is not None
     if isinstance(given, np.ndarray):
-        return np.asarray(given[document.row], dtype=np.float32)
-    return document.vector(bytes(given.part(document.row)).decode())
+        return np.asarray(given[document.row], dtype=np.float32), []
+    return document.vector(bytes(given.part(document.row)).decode()), []
 
 
 def _runs(begins: list[bool]) -> list[budget.Group]:
@@ -75,8 +76,8 @@ def _semantic(d: Document) -> Decision:
 
 
 def _pic(d: Document) -> Decision:
-    summary = _summary(d)
-    scores = np.array([linear.dot(vector, summary) for vector in d.vectors], np.float32)
+    against, _ = summary(d)
+    scores = np.array([linear.dot(vector, against) for vector in d.vectors], np.float32)
     labels = [int(label) for label in scoring.labels(scores, d.plan.k)]
     return Decision(_runs([i > 0 and labels[i] != labels[i - 1] for i in range(d.n)]), scores, labels)
 

@@ -15,6 +15,7 @@ from . import vectors as linear
 from .cut import Cut
 from .document import Document, trim
 from .hashing import chunk_id
+from .summaries import summaries
 from .vectors import F32
 
 
@@ -159,6 +160,9 @@ def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
         out["sentence_end"] = np.array([part.end for part in parts], np.int64)
         found = [vector for row in rows for vector in row["sentence_vectors"]]
         out["sentence_vectors"] = np.array(found, np.float32).reshape(-1, dim)
+    if plan.summaries_out:
+        seen = request.table if request.features.vectors is None else request.features.vectors.values
+        out |= summaries(request, 0 if seen is None else int(seen.shape[1]))
     out["tokens_met"] = out["fallback_tokens"] = 0
     return out
 

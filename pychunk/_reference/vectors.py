@@ -92,21 +92,22 @@ def adjacent(vectors: F32, window: int = 1) -> F32:
     return np.array(cosines, np.float32)
 
 
-def summary_vector(source: str, vectors: F32, paragraph_starts: list[bool], text: str) -> F32:
-    """The vector of a summary that is made from the document's own sentences."""
+def summary_vector(source: str, vectors: F32, paragraph_starts: list[bool], text: str) -> tuple[F32, list[int]]:
+    """The vector of a summary that is made from the document's own sentences, and which it took of them."""
     n = len(vectors)
     seed = hash128(text.encode())[0]
     if source == "mean":
-        return normalize(total(vectors))
+        return normalize(total(vectors)), []
     if source == "lead":
         end = next((i for i in range(1, n) if paragraph_starts[i]), n)
-        return normalize(total(vectors[:end]))
+        return normalize(total(vectors[:end])), list(range(end))
     if source == "sentence":
-        return _f32(vectors[next(random_words(seed)) % n])
+        drawn = next(random_words(seed)) % n
+        return _f32(vectors[drawn]), [drawn]
     if source == "random":
-        drawn = islice(random_words(seed), vectors.shape[1])
-        sums = [sum(word >> shift & 0xFFFF for shift in (0, 16, 32, 48)) - 131070 for word in drawn]
-        return normalize(np.array(sums, np.float32))
+        words = islice(random_words(seed), vectors.shape[1])
+        sums = [sum(word >> shift & 0xFFFF for shift in (0, 16, 32, 48)) - 131070 for word in words]
+        return normalize(np.array(sums, np.float32)), []
     mean = normalize(total(vectors))
     chosen: list[int] = []
     for _ in range(min(5, 1 + n // 20)):
@@ -117,4 +118,4 @@ def summary_vector(source: str, vectors: F32, paragraph_starts: list[bool], text
                 score -= np.float32(0.5 * max(dot(vectors[i], vectors[c]) for c in chosen))
             scores[i] = score
         chosen.append(min(scores, key=lambda i: (-scores[i], i)))
-    return normalize(total(vectors[chosen]))
+    return normalize(total(vectors[chosen])), sorted(chosen)

@@ -43,6 +43,7 @@ class Plan:
     window: int = 1
     summary: str = "extractive"
     k: float = 0.0
+    summaries_out: bool = False
     max_tokens: int = 0
     min_tokens: int = 0
     overlap: int = 0

@@ -71,6 +71,8 @@ class BlockSegmenter:
         for name, value in {"ids": ids, **given}.items():
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
+        if options.get("summaries_out"):
+            raise ValueError("summaries_out: a distributed frame holds chunks alone; segment() returns summaries")
         wants = Segmenter(method, **options).method.wants
         return BlockSegmenter(method, options, column, ids, tuple(keep), given, wants, on_error, batch_bytes)
 

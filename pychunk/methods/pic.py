@@ -23,7 +23,9 @@ class Pic(Method):
     label are the chunks (``kind``), scored by their mean ``r``. Sources of the summary: ``extractive`` (up to five
     sentences chosen for being central and unlike each other), ``mean`` of all sentences, ``lead`` (first
     paragraph), ``title`` (with ``titles=``), ``given`` (with ``summaries=``); ablations: ``sentence`` (one at
-    random) and ``random`` (a random direction; both seeded by the text).
+    random) and ``random`` (a random direction, no text: the paper's Random is the summary of another document, which
+    no option can be, as results do not depend on the batch; both seeded by the text). ``summaries_out=True`` returns
+    what documents were held against, in ``ChunkBatch.summaries``.
     """
 
     name = "pic"
@@ -32,9 +34,12 @@ class Pic(Method):
     scores = "sentences"
     auto_max_tokens = 512
 
-    def __init__(self, *, summary: str = "extractive", k: float = 0.0) -> None:
+    def __init__(self, *, summary: str = "extractive", k: float = 0.0, summaries_out: bool = False) -> None:
         self.summary = check_choice("summary", summary, SOURCES)
         self.k = check_number("k", k)
+        if not isinstance(summaries_out, bool):
+            raise ValueError(f"summaries_out must be True or False; got {summaries_out!r}")
+        self.summaries_out = summaries_out
 
     @property
     def wants(self) -> frozenset[str]:
@@ -42,8 +47,8 @@ class Pic(Method):
 
     @property
     def has_kernel(self) -> bool:
-        return self.summary in ("extractive", "mean", "lead", "title", "given")
+        return not self.summaries_out and self.summary in ("extractive", "mean", "lead", "title", "given")
 
     def plan(self, shared: Plan) -> Plan:
         source = "given" if self.summary == "title" else self.summary
-        return super().plan(shared).with_(summary=source, k=self.k)
+        return super().plan(shared).with_(summary=source, k=self.k, summaries_out=self.summaries_out)
