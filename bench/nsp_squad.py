@@ -123,7 +123,7 @@ def evaluate(squad: Squad, encoder: object, rows: dict[str, pychunk.Segmenter], 
             figures = (
                 metrics.recall_at_k(shares),
                 metrics.precision_at_k(shares),
-                metrics.semantic_precision_at_k(answers, vectors, top),
+                metrics.cosine_at_k(answers, vectors, top),
             )
             results[pool, name] = [*(float(figure.mean()) for figure in figures), words.mean(), words.std()]
     for pool in POOLS:

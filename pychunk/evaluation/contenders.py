@@ -86,7 +86,11 @@ class Chunked:
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """Each chunk's unit vector float32[n, dim], the sum of its sentences'; zeros for a chunk without any."""
+        """Each chunk's unit vector float32[n, dim], the sum of its sentences'; zeros for a chunk without any.
+
+        Every sentence counts alike. The engine's own chunk vectors weight sentences by their tokens, which the lists of
+        a table do not have; no chunk is found by these vectors.
+        """
         lists = self.table["sentences"].combine_chunks()
         offsets = np.asarray(lists.offsets, np.int64)
         flat = lists.flatten().flatten()[2]

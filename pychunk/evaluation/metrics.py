@@ -116,10 +116,11 @@ def precision_at_k(shares: F64) -> F64:
     return np.asarray(shares.mean(axis=1), np.float64)
 
 
-def semantic_precision_at_k(
-    answers: npt.NDArray[np.floating], chunks: npt.NDArray[np.floating], top: npt.NDArray[np.int64]
-) -> F64:
+def cosine_at_k(answers: npt.NDArray[np.floating], chunks: npt.NDArray[np.floating], top: npt.NDArray[np.int64]) -> F64:
     """Cosine of answer and chunk, mean over the top k; float64[questions].
+
+    Semantic precision, where the chunks' vectors are those of their texts, each encoded as one; ``pychunk eval`` has
+    the sums of their sentences' vectors, and calls it answer cosine.
 
     Args:
         answers: unit vectors [questions, d]. chunks: unit vectors [n, d].

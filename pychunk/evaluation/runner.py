@@ -27,7 +27,9 @@ I64 = npt.NDArray[np.int64]
 #: How chunks are found: by their best sentence with BM25 or without, by BM25, by their text encoded as a whole
 #: (what most pipelines do), and that with BM25.
 MODES = ("hybrid", "dense", "sparse", "recipe", "recipe+bm25")
-CUTOFFS = (1, 5, 20)
+CUTOFFS = (1, 3, 5, 20)
+#: Those at which what the retrieved chunks are is averaged: the NSP paper's k, and one of two that the PIC paper has.
+AVERAGED = (3, 5)
 #: The measures that matter most, by kind of dataset: what the terminal shows differences of.
 PRIMARY = {
     "answers": ["strict hits@5", "strict hits in 500 words"],
@@ -84,7 +86,8 @@ def measure(found: Found, data: Dataset, encoder: Encoder) -> tuple[dict[str, F6
     top = found.rows[:, :5]
     if data.kind == "answers":
         answers = encoder.remembered([question.answers[0] if question.answers else "" for question in data.questions])
-        values["semantic precision@5"] = metrics.semantic_precision_at_k(answers, found.chunked.vectors, top)
+        vectors = found.chunked.vectors
+        values |= {f"answer cosine@{k}": metrics.cosine_at_k(answers, vectors, top[:, :k]) for k in AVERAGED}
     kinds = found.chunked.table["kind"].to_pylist() if "kind" in found.chunked.table.column_names else []
     if any(kind is not None for kind in kinds):
         relevant = np.array([kind == "relevant" for kind in kinds])[top] & (top >= 0)
@@ -105,7 +108,7 @@ def _answers(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
     strict = _in_paragraph(found, data)
     values = {f"strict hits@{k}": metrics.hits(shares[:, :k], strict[:, :k]) for k in CUTOFFS}
     values |= {f"hits@{k}": metrics.hits(shares[:, :k]) for k in CUTOFFS}
-    values["answer precision@5"] = metrics.precision_at_k(shares[:, :5])
+    values |= {f"answer precision@{k}": metrics.precision_at_k(shares[:, :k]) for k in AVERAGED}
     within = metrics.hits_within_words((shares > 0) & strict, found.words, BUDGETS)
     values["strict hits in 500 words"] = within[:, BUDGETS.index(500)]
     return values, within
@@ -140,7 +143,8 @@ def _references(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
             return spans.span_scores(chosen, question.spans, elsewhere=int(away.sum()))
 
         best = scores(5)
-        row = {"recall@5": best.recall, "precision@5": best.precision, "IoU@5": best.iou, "recall@1": scores(1).recall}
+        row = {"recall@5": best.recall, "precision@5": best.precision, "IoU@5": best.iou}
+        row |= {f"recall@{k}": scores(k).recall for k in (1, 3)}
         row["precision omega"] = spans.precision_omega(by_document[question.document], question.spans)
         within[i] = [
             scores(int((spent[i] <= budget).sum())).recall if spent[i, 0] <= budget else 0.0 for budget in BUDGETS
