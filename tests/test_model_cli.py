@@ -44,6 +44,7 @@ def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
         (["model", "get", "minilm", "--from", "."], "config.json is missing"),
         (["export", "./absent", "-o", "x"], "no such directory"),
         (["export", ".", "-o", "x"], "config.json is missing"),
+        (["export", ".", "-o", "x", "--task", "summaries"], "task must be one of vectors, pairs, relevance; got"),
         (["export", ".", "-o", "x", "--bits", "4"], "--bits must be 8 or 32"),
         (["export", ".", "-o", "x", "--bits", "8", "--fp16"], "--bits must be 8 or 32"),
         (["segment", "x.txt", "--encoder", "minilm"], "pychunk model get minilm"),

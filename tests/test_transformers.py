@@ -1,10 +1,12 @@
 """Logits and vectors equal transformers' and sentence-transformers'; skipped where those are not installed."""
 
+import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import invoke
 
 import pychunk
 
@@ -55,6 +57,95 @@ def test_logits_of_a_random_bert_base(tmp_path: Path) -> None:
     pairs = pairs_of_words(24)
     ours = our_logits(PairScorer(tmp_path / "out"), pairs)
     np.testing.assert_allclose(ours, their_logits(model, pairs, 512), atol=1e-4)
+
+
+SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+
+
+def saved(model: object, folder: Path, architecture: str | None = None) -> Path:
+    """The model's directory with a tokenizer, its architecture called by another name where one is given."""
+    model.save_pretrained(folder)
+    shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "vocab.txt")
+    if architecture:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "architectures": [architecture]}))
+    return folder
+
+
+def test_the_task_chooses_the_head_whatever_the_architecture_is_called(tmp_path: Path) -> None:
+    torch.manual_seed(4)
+    model = transformers.BertForPreTraining(transformers.BertConfig(**SIZES, initializer_range=0.1)).eval()
+    folder = saved(model, tmp_path / "hf", "BertForMaskedLM")
+    out = invoke(["export", str(folder), "-o", str(tmp_path / "nsp"), "--task", "pairs"])
+    assert out.exit_code == 0, out.output
+    assert "a model for pairs (fp32)" in out.output
+    pairs = pairs_of_words(24)
+    next_sentence = transformers.BertForNextSentencePrediction(model.config).eval()
+    own = {name: values for name, values in model.state_dict().items() if "predictions" not in name}
+    next_sentence.load_state_dict(own)
+    ours, theirs = our_logits(PairScorer(tmp_path / "nsp"), pairs), their_logits(next_sentence, pairs, 512)
+    assert np.ptp(theirs, axis=0).min() > 0.01
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    text = "Cats purr when they are content. Dogs bark at night. The sun is a star."
+    assert len(pychunk.segment(text, "nsp", encoder=tmp_path / "nsp", threshold=1.0)) == 3
+
+
+@pytest.mark.parametrize("architecture", ["BertForMaskedLM", "BertForPreTraining"])
+def test_without_a_task_a_model_for_two_gives_vectors_and_says_so(architecture: str, tmp_path: Path) -> None:
+    model = transformers.BertForPreTraining(transformers.BertConfig(**SIZES))
+    folder = saved(model, tmp_path / "hf", architecture)
+    out = invoke(["export", str(folder), "-o", str(tmp_path / "out")])
+    assert out.exit_code == 0, out.output
+    assert "could serve vectors and pairs: exporting for vectors; the head is taken with --task pairs" in out.output
+    assert "a model for vectors (fp32)" in out.output
+    with pytest.raises(ValueError, match=r"its weights hold that head, which `pychunk export MODEL .* --task pairs`"):
+        pychunk.segment("Cats purr. Dogs bark.", "nsp", encoder=tmp_path / "out")
+    facts = json.loads((tmp_path / "out" / "pychunk.json").read_text())
+    # As an earlier version wrote them, of a model on the hub.
+    earlier = {**facts, "notes": {}, "source": "google/bert@v2"}
+    (tmp_path / "out" / "pychunk.json").write_text(json.dumps(earlier))
+    with pytest.raises(
+        ValueError, match="may hold that head, which `pychunk export google/bert -o DIR --task pairs --revision v2`"
+    ):
+        pychunk.segment("Cats purr. Dogs bark.", "nsp", encoder=tmp_path / "out")
+
+
+def test_a_task_overrides_what_the_model_was_trained_for(tmp_path: Path) -> None:
+    torch.manual_seed(6)
+    folder = saved(transformers.BertForSequenceClassification(transformers.BertConfig(**SIZES)), tmp_path / "hf")
+    assert export.export(folder, tmp_path / "relevance").task == "relevance"
+    assert export.export(folder, tmp_path / "vectors", task="vectors").task == "vectors"
+    assert TransformerEncoder(tmp_path / "vectors").encode(["The river rises."]).shape == (1, 64)
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "missing"),
+    [
+        ("BertModel", "pairs", "cls.seq_relationship.weight"),
+        ("BertModel", "relevance", "classifier.weight"),
+        ("BertForTokenClassification", "relevance", "pooler.dense.weight"),
+        ("DistilBertModel", "pairs", "cls.seq_relationship.weight"),
+        ("DistilBertModel", "relevance", "classifier.weight"),
+        ("MobileBertModel", "pairs", "cls.seq_relationship.weight"),
+    ],
+)
+def test_a_head_that_is_not_in_the_weights_is_named(kind: str, task: str, missing: str, tmp_path: Path) -> None:
+    own = {**SIZES, "dim": 64, "hidden_dim": 128, "n_heads": 4, "n_layers": 2} if "Distil" in kind else SIZES
+    config = getattr(transformers, kind).config_class(**own)
+    folder = saved(getattr(transformers, kind)(config), tmp_path / "hf")
+    out = invoke(["export", str(folder), "-o", str(tmp_path / "out"), "--task", task])
+    assert out.exit_code == 2
+    assert missing in " ".join(out.output.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_head_that_the_weights_lack_is_not_offered(tmp_path: Path) -> None:
+    folder = saved(transformers.BertModel(transformers.BertConfig(**SIZES)), tmp_path / "hf")
+    out = invoke(["export", str(folder), "-o", str(tmp_path / "out")])
+    assert out.exit_code == 0, out.output
+    with pytest.raises(ValueError, match="one for pairs is needed here") as caught:
+        pychunk.segment("Cats purr. Dogs bark.", "nsp", encoder=tmp_path / "out")
+    assert "--task" not in out.output + str(caught.value)
 
 
 def test_logits_of_the_shipped_model() -> None:

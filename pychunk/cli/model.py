@@ -67,12 +67,22 @@ def export(
     model: Annotated[str, typer.Argument(help="A directory, or the name of a repository on the Hugging Face hub.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the exported model goes.")],
     overwrite: Overwrite = False,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(model_dir.TASKS),
+            help="What the model is for; default: what its configuration says, else vectors.",
+        ),
+    ] = None,
     fp16: Annotated[bool, typer.Option("--fp16", help="Half precision, for GPUs.")] = False,
     bits: Annotated[int, typer.Option(help="8: weights stored in 8 bits, restored to float32 when loaded.")] = 32,
     name: Annotated[str | None, typer.Option(help="What the model is called; default: the last part of MODEL.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")] = None,
 ) -> None:
     """Export an encoder, a cross-encoder or a next-sentence model to ONNX, for --encoder DIR.
+
+    With --task pairs (next sentences) or relevance, the head in the weights is taken, whatever config.json calls the
+    model: bert-base-uncased holds one for pairs.
 
     BERTs need the extra onnx only; other architectures are traced by torch: pip install "pychunk-native[export]".
     """
@@ -82,5 +92,5 @@ def export(
         if (output / model_dir.FACTS).exists() and not overwrite:
             raise ValueError(f"{output} holds a model already: name another folder, or replace it with --overwrite")
         precision = "fp16" if fp16 else "int8" if bits == 8 else "fp32"
-        facts = export_to(model, output, precision=precision, name=name, revision=revision, say=_say)
+        facts = export_to(model, output, task=task, precision=precision, name=name, revision=revision, say=_say)
         _say(f"{facts.name}, a model for {facts.task} ({facts.precision}): {output}")

@@ -26,8 +26,8 @@ F32 = npt.NDArray[np.float32]
 class PairScorer(Exported):
     """A model directory with a head that reads two texts together.
 
-    With ``task="pairs"`` it says how likely one sentence follows another (Devlin et al., 2019); ``pychunk export``
-    writes such a directory from any ``BertForNextSentencePrediction``. With ``"relevance"`` it says how well a passage
+    With ``task="pairs"`` it says how likely one sentence follows another (Devlin et al., 2019), by the next-sentence
+    head in a checkpoint's weights: ``pychunk export --task pairs``. With ``"relevance"`` it says how well a passage
     answers a question; from any ``...ForSequenceClassification``. Other arguments and the errors are those of
     :class:`exported.Exported`.
     """

@@ -16,8 +16,8 @@ RANGES = {"value": (0.0, 1.0), "percentile": (0.0, 100.0), "std": ANY, "iqr": AN
 class Nsp(Method):
     """Cut where ``p_i = P(sentence i + 1 follows sentence i)`` is under a threshold (BERT's next-sentence prediction).
 
-    ``p`` comes from a cross-encoder with a next-sentence head: the one that pychunk ships (default), any exported
-    ``BertForNextSentencePrediction`` (``encoder=`` its directory), or a small network on the static vectors
+    ``p`` comes from a cross-encoder with a next-sentence head: the one that pychunk ships (default), any that
+    ``pychunk export --task pairs`` wrote (``encoder=`` its directory), or a small network on the static vectors
     (``encoder="static"``). ``threshold`` is a number from 0 to 1, ``("percentile", q)``, ``("std", k)`` or
     ``("iqr", k)`` of the document's own ``p``; default: the value that was fitted on training articles and is stored
     with the model. ``Segmenter.fit(sample)`` sets it to the mean ``p`` of a sample.

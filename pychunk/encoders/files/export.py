@@ -26,6 +26,7 @@ def export(
     model: str | Path,
     out: str | Path,
     *,
+    task: str | None = None,
     precision: str = "fp32",
     name: str | None = None,
     revision: str | None = None,
@@ -39,25 +40,39 @@ def export(
     Args:
         model: a directory, or the name of a repository on the Hugging Face hub.
         out: the directory to write; new, empty, or with an exported model to replace.
+        task: what for: ``vectors`` of sentences, ``pairs`` (does one sentence follow another) or ``relevance`` of a
+            passage to a question; the last two need a head among the weights. Default: what the configuration says
+            that the model was trained for, else ``vectors``; heads that are left out are told through ``say``.
         precision: ``fp32``; ``fp16``; or ``int8``, 8-bit storage with float32 arithmetic.
         name: what the model is called in metadata; default: the last part of ``model``.
         revision: of the repository; default: its main branch.
+        say: is told what is done, in lines.
 
     Raises:
-        ValueError: no such model, or one that pychunk cannot run; the message says why.
+        ValueError: no such model, one that pychunk cannot run, or one without the head; the message says why.
         OSError: the hub cannot be reached.
+
+    >>> export("bert-base-uncased", "nsp", task="pairs")  # doctest: +SKIP
+    ModelFacts(name='bert-base-uncased', task='pairs', ...)
     """
+    if task is not None and task not in model_dir.TASKS:
+        raise ValueError(f"task must be one of {', '.join(model_dir.TASKS)}; got {task!r}")
     if precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}")
     folder = Path(model)
     if not folder.is_dir():
         folder = _download(str(model), revision, say)
-    source = huggingface.read(folder)
+    source = huggingface.read(folder, task)
+    if task is None and source.task == "vectors" and source.heads:
+        say(
+            f"the weights could serve {' and '.join(('vectors', *source.heads))}: exporting for vectors; the head is "
+            f"taken with --task {' or --task '.join(source.heads)}"
+        )
     name = name or Path(model).name
     origin = "" if Path(model).is_dir() else f"{model}@{revision or 'main'}"
     if source.is_bert and (folder / "model.safetensors").is_file():
         say("writing the graph from the weights")
-        return convert.convert(folder, Path(out), name, precision=precision, source=origin)
+        return convert.convert(folder, Path(out), name, precision=precision, task=task, source=origin)
     say(f"tracing a model of type {source.config.get('model_type')!r} with torch")
     graph = _trace(source)
     with model_dir.whole_or_nothing(Path(out)) as aside:
@@ -89,11 +104,23 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
         raise ImportError('exporting this model needs: pip install "pychunk-native[export]"') from error
     kinds = {"vectors": "AutoModel", "pairs": "AutoModelForNextSentencePrediction"}
     loader = getattr(transformers, kinds.get(source.task, "AutoModelForSequenceClassification"))
-    loaded = loader.from_pretrained(
-        source.path, use_safetensors=True, trust_remote_code=False, attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    loaded, found = loader.from_pretrained(
+        source.path,
+        use_safetensors=True,
+        trust_remote_code=False,
+        attn_implementation="eager",
+        dtype=torch.float32,
+        output_loading_info=True,
+    )
+    loaded.eval()
+    missing = set(found["missing_keys"])
     if source.task == "vectors" and getattr(loaded, "pooler", None) is not None:
         loaded.pooler = None
+        missing -= {name for name in missing if name.startswith("pooler.")}
+    if missing:  # transformers put random numbers there
+        raise ValueError(
+            f"{source.path}: the weights have no {', '.join(sorted(missing)[:3])}, needed for {source.task}"
+        )
     names = ["input_ids", "attention_mask"]
     if int(source.config.get("type_vocab_size") or 0) > 1:
         names.append("token_type_ids")

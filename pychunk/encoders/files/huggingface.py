@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .. import tokens
+from . import checkpoint
 from .model_dir import ModelFacts
 
-#: Heads by the architecture's name, and what a model with one is for.
-PAIR_HEADS = ("ForNextSentencePrediction", "ForPreTraining")
-RELEVANCE_HEADS = ("ForSequenceClassification",)
+#: What the names of architectures end with that were trained for one task. ``ForPreTraining`` is not among them: such
+#: a model was trained for two, and Electra's has no head for pairs.
+TRAINED_FOR = {"ForNextSentencePrediction": "pairs", "ForSequenceClassification": "relevance"}
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Source:
     task: str
     tokenizer: Path
     max_length: int
+    #: Tasks for which there is a head among the weights.
+    heads: tuple[str, ...]
     pooling: str = "mean"
     normalize: bool = True
 
@@ -53,35 +56,40 @@ class Source:
             pooling=self.pooling,
             normalize=self.normalize,
             dim=self.dim,
+            notes={"heads": list(self.heads)},
             **around,
             **others,
         )
 
 
-def read(path: Path) -> Source:
-    """Reads the configuration files of a model's directory.
+def read(path: Path, task: str | None = None) -> Source:
+    """Reads the configuration files of a model's directory, and the names of its weights.
+
+    Args:
+        path: the directory.
+        task: one of :data:`model_dir.TASKS`; default: what the model was trained for, else ``vectors``.
 
     Raises:
-        ValueError: a file that is needed is missing, or asks for what pychunk does not compute.
+        ValueError: a file that is needed is missing, or asks for what pychunk does not compute; the weights have no
+            head for ``task``.
     """
     file = path / "config.json"
     if not file.is_file():
         raise ValueError(f"{path} holds no model: config.json is missing")
     config = _json(file)
     architecture = (config.get("architectures") or [""])[0]
-    task = "vectors"
-    if any(architecture.endswith(head) for head in PAIR_HEADS):
-        task = "pairs"
-    elif any(architecture.endswith(head) for head in RELEVANCE_HEADS):
-        task = "relevance"
+    task = task or next((own for end, own in TRAINED_FOR.items() if architecture.endswith(end)), "vectors")
     tokenizer = next((path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).is_file()), None)
     if tokenizer is None:
         raise ValueError(f"{path} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
-    longest = _max_length(path, config)
-    if task == "vectors":
-        pooling, normalize = _pooling(path)
-        return Source(path, config, task, tokenizer, longest, pooling, normalize)
-    return Source(path, config, task, tokenizer, longest)
+    heads = checkpoint.heads(checkpoint.names(path))
+    if task == "pairs" and task not in heads:  # for relevance, each architecture has names of its own
+        raise ValueError(f"{path}: the weights have no head for pairs: {checkpoint.HEADS[task]}.weight is missing")
+    source = Source(path, config, task, tokenizer, _max_length(path, config), heads)
+    if task != "vectors":
+        return source
+    pooling, normalize = _pooling(path)
+    return replace(source, pooling=pooling, normalize=normalize)
 
 
 def _json(file: Path) -> Any:

@@ -85,10 +85,22 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
         if getattr(facts, name) not in choices:
             raise ValueError(f"{file}: {name} must be one of {', '.join(choices)}; got {getattr(facts, name)!r}")
     if task is not None and facts.task != task:
-        raise ValueError(f"{path} holds a model for {facts.task}; one for {task} is needed here")
+        raise ValueError(f"{path} holds a model for {facts.task}; one for {task} is needed here{_head(facts, task)}")
     for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
         check(path / name, expected, "get or export the model again, or install pychunk again where it came with it")
     return facts
+
+
+def _head(facts: ModelFacts, task: str) -> str:
+    """How to export the head for `task` that was left out; earlier versions did not note whether there is one."""
+    heads = facts.notes.get("heads")
+    if facts.task != "vectors" or (heads is not None and task not in heads):
+        return ""
+    model, _, revision = facts.source.partition("@")
+    command = f"pychunk export {model or 'MODEL'} -o DIR --task {task}"
+    if revision not in ("", "main"):
+        command += f" --revision {revision}"
+    return f": its weights {'may ' if heads is None else ''}hold that head, which `{command}` takes"
 
 
 def write_facts(path: Path, facts: ModelFacts) -> None:

@@ -1,0 +1,73 @@
+"""The weights of a Hugging Face directory: their names, the heads among them, and the numbers; never of pickles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F32 = npt.NDArray[np.float32]
+
+FILE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+#: By task, where BERTs keep the weight and bias of a head on the pooler.
+HEADS = {"pairs": "cls.seq_relationship", "relevance": "classifier"}
+
+
+def names(folder: Path) -> set[str]:
+    """Names of all weights, read without the weights.
+
+    Raises:
+        ValueError: there are none in safetensors, or the file is damaged.
+    """
+    if (folder / FILE).is_file():
+        with _opened(folder / FILE) as stored:
+            return set(stored.keys())
+    index = folder / INDEX
+    if not index.is_file():
+        raise ValueError(f"{folder} holds no {FILE}; pychunk does not load pickled weights")
+    try:
+        return set(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{index} is damaged: {error!r}") from error
+
+
+def heads(stored: set[str]) -> tuple[str, ...]:
+    """The tasks for which there is a head among weights of these names.
+
+    >>> heads({"bert.pooler.dense.weight", "cls.predictions.bias", "cls.seq_relationship.weight"})
+    ('pairs',)
+    """
+    found = [task for task, head in HEADS.items() if f"{head}.weight" in stored]
+    if "relevance" in found and not any(name.endswith("pooler.dense.weight") for name in stored):
+        found.remove("relevance")  # a classifier of tokens
+    return tuple(found)
+
+
+def arrays(folder: Path) -> dict[str, F32]:
+    """Weights of ``model.safetensors`` as float32 by name, without the prefix ``bert.`` and old names of norms."""
+    file = folder / FILE
+    found = {}
+    with _opened(file) as stored:
+        for name in stored.keys():  # noqa: SIM118 - not a dict
+            plain = name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight")
+            found[plain.replace("LayerNorm.beta", "LayerNorm.bias")] = np.asarray(stored.get_tensor(name), np.float32)
+    return found
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ImportError as error:
+        raise ImportError('converting a model needs: pip install "pychunk-native[onnx]"') from error
+    try:
+        with safe_open(file, framework="numpy") as stored:
+            yield stored
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from error
