@@ -21,7 +21,7 @@ def corpus(path: Path, documents: int = 60, seed: int = 1) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def wiki(pages: int) -> bytes:

@@ -53,14 +53,18 @@ def test_nothing_gets_its_name_before_it_is_on_the_disk(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", replace)
-    report = run_once(corpus(tmp_path / "in.parquet"), tmp_path / "out", column="text")
-    folder = (tmp_path / "out").stat().st_ino
+    report = run_once(corpus(tmp_path / "in.parquet"), tmp_path / "out", column="text", summaries_out=True)
+    folders = [path.stat().st_ino for path in (tmp_path / "out", tmp_path / "out" / "_summaries")]
     renamed = [at for at, (what, _, _) in enumerate(told) if what == "replace"]
-    assert len(renamed) == 2 * report.shards + 1  # each shard, and the manifest before and after it
+    # The two files of each shard, and the manifest before and after them.
+    assert len(renamed) == 3 * report.shards + 1
+    followed = []
     for at in renamed:
         _, file, size = told[at]
         assert ("fsync", file, size) in told[:at]
-        assert told[at + 1][:2] == ("fsync", folder)
+        assert told[at + 1][0] == "fsync"
+        followed.append(folders.index(told[at + 1][1]))
+    assert followed == [0] + [0, 1, 0] * report.shards
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
@@ -87,6 +91,35 @@ def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str)
         )
 
 
+def test_summaries_are_a_second_data_set_beside_the_chunks(tmp_path: Path) -> None:
+    path = corpus(tmp_path / "in.parquet")
+    options: dict[str, Any] = {"column": "text", "summaries_out": True, "summary": "lead"}
+    run_once(path, tmp_path / "out", **options)
+    plain = {name: value for name, value in options.items() if name != "summaries_out"}
+    run_once(path, tmp_path / "plain", **plain)
+    out, beside = tmp_path / "out", tmp_path / "out" / "_summaries"
+    expected = pychunk.segment(pq.read_table(path), column="text", ids="id", summary="lead", summaries_out=True)
+    assert ds.dataset(beside).to_table().to_pylist() == expected.summaries.to_pylist()
+    assert [path.name for path in sorted(beside.iterdir())] == [path.name for path in sorted(out.glob("part*"))]
+    for shard in out.glob("part*"):  # the chunks are those of a run without summaries, and all that a reader finds
+        assert shard.read_bytes() == (tmp_path / "plain" / shard.name).read_bytes()
+    assert ds.dataset(out).to_table().num_rows == len(expected)
+    wanted = contents(out)
+    (beside / "part-000001.parquet").unlink()
+    (beside / "part-000002.parquet").write_bytes(wanted["_summaries/part-000002.parquet"][:-1])
+    (beside / "_writing-part-000009.parquet").write_bytes(b"half")
+    with pytest.raises(ValueError, match=r"part-000001.parquet: its summaries: is missing; --resume"):
+        run_once(path, out, **options)
+    report = run_once(path, out, **options, resume=True)
+    assert len(report.damaged) == 2
+    assert report.removed == ["_summaries/_writing-part-000009.parquet"]
+    assert contents(out) == wanted
+    with pytest.raises(ValueError, match="holds a run of something else"):
+        run_once(path, out, **plain, resume=True)
+    with pytest.raises(ValueError, match="has no option 'summaries_out'"):
+        run_once(path, tmp_path / "other", column="text", method="sentence", summaries_out=True)
+
+
 def test_threads_change_no_byte(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
     for threads in (1, 3):
@@ -100,11 +133,13 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize("step", ["named", "letters", "manifest"])
 @pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize("more", [{}, {"summaries_out": True}], ids=["", "summaries"])
 def test_resumed_after_any_step_the_bytes_are_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, more: dict[str, Any]
 ) -> None:
+    options: dict[str, Any] = {"column": "text", **more}
     path = corpus(tmp_path / "in.jsonl.parquet")
-    whole = run_once(path, tmp_path / "whole", column="text")
+    whole = run_once(path, tmp_path / "whole", **options)
     assert whole.shards > 4
     left = [after]
 
@@ -126,9 +161,9 @@ def test_resumed_after_any_step_the_bytes_are_the_same(
         else:
             patch.setattr(Manifest, "save", then_stop(Manifest.save))
         with pytest.raises(Stop):
-            run_once(path, tmp_path / "out", column="text")
+            run_once(path, tmp_path / "out", **options)
     assert contents(tmp_path / "out") != contents(tmp_path / "whole")
-    report = run_once(path, tmp_path / "out", column="text", resume=True)
+    report = run_once(path, tmp_path / "out", **options, resume=True)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
     assert (report.documents, report.chunks) == (whole.documents, whole.chunks)
 

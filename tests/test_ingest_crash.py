@@ -32,7 +32,8 @@ from pychunk.ingest import ingest, run
 if __name__ == "__main__":
     run.open_source = functools.partial(run.open_source, batch_bytes=1 << 15)
     workers = int(sys.argv[3])
-    ingest(sys.argv[1], sys.argv[2], shard_bytes=1 << 16, resume=True, workers=workers, vectors="chunk", threads=1)
+    options = {"vectors": "chunk", "summaries_out": True, "workers": workers, "threads": 1}
+    ingest(sys.argv[1], sys.argv[2], shard_bytes=1 << 16, resume=True, **options)
 """
 
 
@@ -85,6 +86,7 @@ def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
 CORPORA: list[dict[str, Any]] = [
     {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None},
     {"documents": 300, "shard_bytes": 60_000, "compression": "zstd", "vectors": "chunk"},
+    {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None, "summaries": True},
 ]
 
 
@@ -100,7 +102,7 @@ def test_killed_at_any_write_it_goes_on_to_the_same_bytes(disk: FailingDisk, opt
 def test_a_disk_that_is_full_at_any_write_costs_nothing_but_the_time(disk: FailingDisk) -> None:
     call, calls = 0, 1
     while call < calls:
-        calls = disk.check(Case("ingest", CORPORA[0], "full", (call + 0.5) / calls, half=call % 2 == 0))
+        calls = disk.check(Case("ingest", CORPORA[2], "full", (call + 0.5) / calls, half=call % 2 == 0))
         call += 1
     assert calls > 40
 
@@ -109,7 +111,7 @@ def test_a_disk_that_is_full_at_any_write_costs_nothing_but_the_time(disk: Faili
 @pytest.mark.parametrize("fault", ["broken", "short", "interrupt"])
 def test_a_broken_disk_and_ctrl_c_cost_nothing_but_the_time(disk: FailingDisk, fault: str) -> None:
     for i in range(20):
-        disk.check(Case("ingest", CORPORA[i % 2], fault, (i + 0.5) / 20))
+        disk.check(Case("ingest", CORPORA[i % 3], fault, (i + 0.5) / 20))
 
 
 @pytest.mark.slow

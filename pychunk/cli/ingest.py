@@ -49,6 +49,9 @@ def command(
     vectors: Vectors,
     kind: Kind = "auto",
     reading: Reading,
+    summaries_out: Annotated[
+        bool, typer.Option("--summaries-out", help="pic: also write what each document was held against: _summaries.")
+    ] = False,
     sample: Annotated[
         int | None,
         typer.Option(
@@ -70,7 +73,7 @@ def command(
     console = Console(stderr=True, soft_wrap=True, quiet=quiet)
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
     with readable_errors(stopped):
-        options = cutting.options(reading.said, **vars(vectors))
+        options = cutting.options(reading.said, **vars(vectors), summaries_out=summaries_out or None)
         with progress_bar("ingest", console) as bar:
             try:
                 report = ingest(

@@ -13,6 +13,8 @@ from ..plumbing import durable
 from ..plumbing.folder_lock import FolderLock
 
 LOCK = "_lock"
+#: The second data set, of summaries, whose shards are called as those of the chunks are.
+SUMMARIES = "_summaries"
 #: Begins the name of a file that is being written.
 ASIDE = "_writing-"
 _SHARD = re.compile(r"part-\d{6,}\.parquet")
@@ -34,11 +36,13 @@ def settle(path: Path) -> None:
 
 def sweep(folder: Path, kept: set[str]) -> list[str]:
     """Removes half-written files, and shards that are not ``kept``; returns their names."""
-    found = [path for path in sorted(folder.iterdir()) if path.name.startswith(ASIDE)]
-    found += [path for path in sorted(folder.iterdir()) if _SHARD.fullmatch(path.name) and path.name not in kept]
+    beside = folder / SUMMARIES
+    files = [*sorted(folder.iterdir()), *(sorted(beside.iterdir()) if beside.is_dir() else [])]
+    found = [path for path in files if path.name.startswith(ASIDE)]
+    found += [path for path in files if _SHARD.fullmatch(path.name) and path.name not in kept]
     for path in found:
         path.unlink()
-    return [path.name for path in found]
+    return [str(path.relative_to(folder)) for path in found]
 
 
 def strangers(folder: Path, own: set[str]) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from ..chunks import ChunkBatch
 from ..io import DeadLetter
 from . import letters
-from .folder import settle, shard_name
+from .folder import SUMMARIES, settle, shard_name
 from .manifest import Manifest, Shard
 from .reading import Part, Range
 from .report import Report
@@ -28,10 +30,10 @@ class IngestError(RuntimeError):
 
 @dataclass(frozen=True)
 class Closed:
-    """A shard that is written but not settled: its facts, its file, its letters."""
+    """A shard that is written but not settled: its facts, its files, its letters."""
 
     shard: Shard
-    file: UnbufferedFile
+    files: list[UnbufferedFile]
     letters: bytes
 
 
@@ -42,8 +44,8 @@ class Output:
         self.folder, self.manifest, self.report = folder, manifest, report
         self.sink_seconds = 0.0
         self._shard_bytes, self._compression = shard_bytes, compression
-        self._writer: ShardWriter | None = None
-        self._closing: list[ShardWriter] = []
+        self._writers: list[ShardWriter] = []
+        self._closing: list[list[ShardWriter]] = []
 
     def begin(self, where: Range, wanted: Shard | None) -> None:
         """From now on, parts of this range; ``wanted`` is the one shard that it makes again."""
@@ -55,18 +57,20 @@ class Output:
         self._letters: list[DeadLetter] = []
         self._text_bytes = 0
 
-    def write(self, found: tuple[Part | None, pa.Table | None]) -> tuple[Part | None, Closed | None]:
+    def write(self, found: tuple[Part | None, ChunkBatch | None]) -> tuple[Part | None, Closed | None]:
         """Adds a part's chunks; with the shard that ended before it, if one did. None for a part ends the last one.
 
         A shard ends when more comes, not when it is full, so that what is told after the last batch is told in it.
         """
-        part, table = found
+        part, chunks = found
         try:
             if part is None:
-                return None, self._close(table)
-            closed = self._close(table) if self._is_full(part) else None
-            if table is not None:
-                self._opened(table).write(table, part.text_bytes)
+                return None, self._close(_tables(chunks))
+            closed = self._close(_tables(chunks)) if self._is_full(part) else None
+            if chunks is not None:
+                tables = _tables(chunks)
+                for writer, table in zip(self._opened(tables), tables, strict=True):
+                    writer.write(table, part.text_bytes)
             self._add(part)
         except OSError as error:
             raise self._unfinished(error) from error
@@ -75,9 +79,11 @@ class Output:
     def settle(self, closed: Closed, last: bool) -> None:
         """Puts a shard on the disk, then its letters, then its name in the manifest."""
         try:
-            closed.file.sync()
-            closed.file.close()
-            settle(self.folder / closed.shard.name)
+            for file in closed.files:
+                file.sync()
+                file.close()
+            for path, _, _ in closed.shard.files(self.folder):
+                settle(path)
             letters.put(self.folder, closed.shard.letters_at, closed.letters)
             if self._wanted is None:
                 self.manifest.shards.append(closed.shard)
@@ -90,27 +96,31 @@ class Output:
 
     def flush(self) -> None:
         """Has the disk take what was written so far, so that little is left to wait for at a shard's end."""
-        writer = self._writer
-        if writer is not None and writer.sink.file.waiting >= FLUSH_BYTES:
-            try:
-                writer.sink.file.sync()
-            except OSError as error:
-                raise self._unfinished(error) from error
+        for writer in self._writers[:]:
+            if writer.sink.file.waiting >= FLUSH_BYTES:
+                try:
+                    writer.sink.file.sync()
+                except OSError as error:
+                    raise self._unfinished(error) from error
 
     def abandon(self) -> None:
         """Removes shards that are not whole, after an error; does nothing at the end of a range."""
-        for writer in [*self._closing, *([self._writer] if self._writer else [])]:
+        for writer in chain(*self._closing, self._writers):
             writer.abandon()
-        self._writer, self._closing = None, []
+        self._writers, self._closing = [], []
 
     def _is_full(self, part: Part) -> bool:
         more = part.table_rows is not None and self._wanted is None
-        return more and self._writer is not None and self._text_bytes >= self._shard_bytes
+        return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
-    def _opened(self, table: pa.Table) -> ShardWriter:
-        if self._writer is None:
-            self._writer = ShardWriter(self.folder / shard_name(self._number), table.schema, self._compression)
-        return self._writer
+    def _opened(self, tables: list[pa.Table]) -> list[ShardWriter]:
+        if not self._writers:
+            folders = [self.folder, self.folder / SUMMARIES][: len(tables)]
+            for folder, table in zip(folders, tables, strict=True):
+                folder.mkdir(exist_ok=True)
+                path = folder / shard_name(self._number)
+                self._writers.append(ShardWriter(path, table.schema, self._compression))
+        return self._writers
 
     def _add(self, part: Part) -> None:
         at = self._end
@@ -120,13 +130,14 @@ class Output:
         self._letters += part.letters
         self.report.new_text_bytes += part.text_bytes
 
-    def _close(self, table: pa.Table) -> Closed:
-        """Ends the shard; one that nothing was written to gets the columns of ``table``."""
-        writer = self._opened(table)
-        self._closing.append(writer)
-        self._writer = None
-        file = writer.finish()
-        self.sink_seconds += writer.sink.seconds
+    def _close(self, tables: list[pa.Table]) -> Closed:
+        """Ends the shard; one that nothing was written to gets the columns of ``tables``."""
+        writers = self._opened(tables)
+        self._closing.append(writers)
+        self._writers = []
+        files = [writer.finish() for writer in writers]
+        self.sink_seconds += sum(writer.sink.seconds for writer in writers)
+        writer = writers[0]
         lines = letters.encoded(self._letters)
         begun, ended = self._at, self._end
         shard = Shard(
@@ -145,19 +156,28 @@ class Output:
             letters_at=self._letters_at,
             letter_bytes=len(lines),
             letters_sha256=hashlib.sha256(lines).hexdigest(),
+            summaries_bytes=writers[1].sink.file.bytes if len(writers) > 1 else 0,
+            summaries_sha256=writers[1].sink.sha256.hexdigest() if len(writers) > 1 else "",
         )
         if self._wanted is not None and shard != self._wanted:
             raise IngestError(_unlike(self._wanted, shard))
         self._number += 1
         self._letters_at += len(lines)
         self._at, self._letters, self._text_bytes = ended, [], 0
-        return Closed(shard, file, lines)
+        return Closed(shard, files, lines)
 
     def _unfinished(self, error: OSError) -> IngestError:
         return IngestError(
             f"{self.folder}: {error}; {len(self.manifest.shards)} shards are whole. Mend that (make room), then go on "
             "with --resume (resume=True)"
         )
+
+
+def _tables(chunks: ChunkBatch | None) -> list[pa.Table]:
+    """What goes into the files of a shard: chunks, and summaries where the run writes them."""
+    if chunks is None:
+        return []
+    return [chunks.table] if chunks.summaries is None else [chunks.table, chunks.summaries]
 
 
 def _unlike(before: Shard, now: Shard) -> str:

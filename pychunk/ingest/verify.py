@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..plumbing.checksums import sha256
 from . import letters
+from .folder import SUMMARIES
 from .manifest import Shard
 
 
@@ -14,13 +15,21 @@ def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple
     """Shards that are missing or damaged, and why; ``hashes``: their SHA-256 are compared, else sizes alone."""
     found = []
     for shard in shards:
-        path = folder / shard.name
-        if not path.is_file():
-            found.append((shard, "is missing"))
-        elif path.stat().st_size != shard.bytes:
-            found.append((shard, f"has {path.stat().st_size:,} bytes, not {shard.bytes:,}"))
-        elif hashes and sha256(path) != shard.sha256:
-            found.append((shard, "is damaged: its SHA-256 differs"))
+        whys = [why for path, size, digest in shard.files(folder) if (why := _damage(path, size, digest, hashes))]
+        if whys:
+            found.append((shard, whys[0]))
         elif letters.digest(folder, shard.letters_at, shard.letter_bytes) != shard.letters_sha256:
             found.append((shard, f"its lines of {letters.NAME} are damaged"))
     return found
+
+
+def _damage(path: Path, size: int, digest: str, hashes: bool) -> str:
+    """Why a file is not what was written; empty where it is."""
+    beside = "its summaries: " if path.parent.name == SUMMARIES else ""
+    if not path.is_file():
+        return f"{beside}is missing"
+    if path.stat().st_size != size:
+        return f"{beside}has {path.stat().st_size:,} bytes, not {size:,}"
+    if hashes and sha256(path) != digest:
+        return f"{beside}is damaged: its SHA-256 differs"
+    return ""

@@ -41,6 +41,7 @@ class Ingesting(Work):
             shard_bytes=self.options["shard_bytes"],
             compression=self.options["compression"],
             vectors=self.options["vectors"],
+            summaries_out=self.options.get("summaries", False),
             threads=1,
         )
 

@@ -153,6 +153,7 @@ class Writes:
             "shard_bytes": rng.choice([1, 9000, 40_000]),
             "compression": rng.choice(["none", "lz4", "zstd"]),
             "vectors": rng.choice([None, "chunk", "sentence"]),
+            "summaries": rng.random() < 0.5,
         }
 
     def _model(self, rng: random.Random) -> dict[str, Any]:
