@@ -161,7 +161,7 @@ def main() -> None:
         if arguments.gigabytes > 0:
             figures |= grow(arguments.data, Path(folder), arguments.gigabytes, arguments.compression)
     if arguments.save:
-        record.save(arguments.save, "Whole corpora", figures, about=ABOUT)
+        record.save(arguments.save, "Whole corpora", figures, about=ABOUT, encoder=record.shipped())
 
 
 if __name__ == "__main__":

@@ -137,7 +137,8 @@ def main() -> None:
         title = f"{options.framework.title()} beside one process"
         about = "MB/s: the rate at which the large part takes longer than the small one."
         figures = {"small part, MB": small_bytes / 1e6, "large part, MB": large_bytes / 1e6, "rows": rows}
-        record.save(options.save, title, figures, about=about, packages=["ray", "pyspark"])
+        encoder = record.shipped()
+        record.save(options.save, title, figures, about=about, packages=["ray", "pyspark"], encoder=encoder)
 
 
 if __name__ == "__main__":

@@ -201,7 +201,8 @@ def main() -> None:
         figures = {"sentences": len(sentences), "real tokens": float(lengths.sum() / computed), "GFLOP/s": rate}
         packages = ("onnxruntime", "openvino", "torch", "sentence-transformers")
         title = "Transformer encoders beside their peers"
-        record.save(options.save, title, {**figures, "rows": found}, about=ABOUT, packages=packages)
+        figures |= {"rows": found}
+        record.save(options.save, title, figures, about=ABOUT, packages=packages, encoder=encoder.fingerprint)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,9 @@ def main() -> None:
     line = shlex.join(["pychunk", "eval", options.dataset, *options.arguments])
     figures = {"rows": rows, "differences": differences, "absent": found.get("absent") or []}
     packages = ["onnxruntime", "faiss-cpu", "PyStemmer", *(PEERS if "--peers" in options.arguments else ())]
-    record.save(options.save, options.title, figures, about=about, packages=packages, command=line)
+    record.save(
+        options.save, options.title, figures, about=about, packages=packages, command=line, encoder=found["encoder"]
+    )
 
 
 if __name__ == "__main__":

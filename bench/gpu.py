@@ -64,7 +64,7 @@ def main() -> int:
     figures = {"device": name, "seed": options.seed, "rates": [row._asdict() for row in rows]}
     about = "Kernels and pipeline on a GPU; shares are of the memory or matrix rate measured in the same run."
     packages = ("torch", "onnxruntime-gpu", "sentence-transformers")
-    record.save(output, f"GPU: {name}", figures, about=about, packages=packages)
+    record.save(output, f"GPU: {name}", figures, about=about, packages=packages, encoder=options.model)
     return 0
 
 

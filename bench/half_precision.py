@@ -352,7 +352,8 @@ def main() -> None:
     if given.save:
         figures = {"documents": len(texts), "sentences": len(sentences), "device": given.device}
         figures |= {"per cent of documents with a score within": near, "rows": rows}
-        record.save(given.save, "Cuts in half precision", figures, about=" ".join(LEGEND.split()), packages=["torch"])
+        about, encoder = " ".join(LEGEND.split()), model_dir.read(given.model).fingerprint
+        record.save(given.save, "Cuts in half precision", figures, about=about, packages=["torch"], encoder=encoder)
 
 
 if __name__ == "__main__":

@@ -235,7 +235,7 @@ def main() -> None:
     if options.save:
         title = "Memory while an index grows" if options.million else "HNSW beside exact search"
         about = MILLION if options.million else COMPARED
-        record.save(options.save, title, figures, about=about, packages=["faiss-cpu"])
+        record.save(options.save, title, figures, about=about, packages=["faiss-cpu"], encoder=record.shipped())
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def main() -> None:
             rows.append({**facts, "ratio": round(ratio, 3), "linear": linear})
     if arguments.save:
         figures = {"limit": LIMIT, "rounds": arguments.rounds, "rows": rows}
-        record.save(arguments.save, "Time in proportion to size", figures, about=ABOUT)
+        record.save(arguments.save, "Time in proportion to size", figures, about=ABOUT, encoder=record.shipped())
     if not all(row["linear"] for row in rows):
         sys.exit(1)
 

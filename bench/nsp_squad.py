@@ -311,7 +311,7 @@ def main() -> None:
             "the paper's": paper,
         }
         title = "Next-sentence prediction on SQuAD"
-        record.save(options.save, title, figures, about=about, packages=["onnxruntime"])
+        record.save(options.save, title, figures, about=about, packages=["onnxruntime"], encoder=encoder.fingerprint)
     if options.bert_base:
         time_bert_base(squad, options.bert_base)
 

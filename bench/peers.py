@@ -130,7 +130,8 @@ def main() -> None:
                     }
                 )
     if options.save:
-        record.save(options.save, "Speed beside other packages", {"rows": figures}, about=ABOUT, packages=PACKAGES)
+        title, encoder = "Speed beside other packages", record.shipped()
+        record.save(options.save, title, {"rows": figures}, about=ABOUT, packages=PACKAGES, encoder=encoder)
 
 
 if __name__ == "__main__":

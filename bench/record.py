@@ -1,4 +1,4 @@
-"""What every file of figures says about itself: title, command, commit, versions, machine, day.
+"""What every file of figures says about itself: title, command, commit, versions, encoder, machine, day.
 
     record.save(path, "Linear time", {"rows": rows}, packages=["faiss-cpu"])
 
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pychunk
+from pychunk.encoders import static
 
 ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = ("numpy", "pyarrow")
@@ -33,6 +34,7 @@ def save(
     about: str = "",
     packages: Iterable[str] = (),
     command: str = "",
+    encoder: str = "",
 ) -> None:
     """Writes figures as JSON, after what says how they came to be.
 
@@ -43,6 +45,7 @@ def save(
         about: what a reader of the figures has to know, in a sentence or two.
         packages: whose versions matter besides NumPy's and PyArrow's; those that are not installed are left out.
         command: what readers run for the same figures; default: what started this process.
+        encoder: whose vectors the figures rest on, by fingerprint (:func:`shipped`); default: none's.
     """
     facts = {
         "title": title,
@@ -50,6 +53,7 @@ def save(
         "command": command or started_by(),
         "commit": commit(),
         "versions": versions(packages),
+        "encoder": encoder,
         "machine": machine(),
         "day": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
     }
@@ -57,6 +61,11 @@ def save(
     text = json.dumps({**facts, **figures}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     print(f"wrote {path}", file=sys.stderr)
+
+
+def shipped() -> str:
+    """The fingerprint of the static table, by which pychunk cuts where nothing else is named."""
+    return static.load().fingerprint
 
 
 def started_by() -> str:

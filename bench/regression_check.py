@@ -108,7 +108,7 @@ def main() -> None:
     if options.json:
         counts = {"trials": options.trials, "false alarms": false_alarms, "found": found, "beside": bystanders}
         figures = {"slowdown": options.slowdown, "limit": options.limit, **counts, "rows": rows}
-        record.save(options.json, "Does pychunk bench find slowdowns", figures, about=ABOUT)
+        record.save(options.json, "Does pychunk bench find slowdowns", figures, about=ABOUT, encoder=record.shipped())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "results.md"
-ABOUT = ("title", "about", "command", "commit", "versions", "machine", "day")
+ABOUT = ("title", "about", "command", "commit", "versions", "encoder", "machine", "day")
 MISSING = "not recorded"
 #: Keys that only hold others together: no column's name needs them.
 SILENT = {"modes", "measures"}
@@ -51,6 +51,7 @@ def section(file: Path, facts: Mapping[str, Any]) -> str:
         f"- Command: `{facts['command']}`" if facts.get("command") else f"- Command: {MISSING}",
         f"- Commit: {facts.get('commit') or MISSING}; day: {facts.get('day') or MISSING}",
         f"- Versions: {versions or MISSING}",
+        f"- Encoder: {MISSING if facts.get('encoder') is None else facts['encoder'] or 'none'}",
         f"- Machine: {facts.get('machine') or MISSING}",
         f"- File: [{file.name}](../bench/results/{file.name})",
     ]

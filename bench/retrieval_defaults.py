@@ -68,9 +68,10 @@ def main() -> None:
         datasets.squad(options.data / "squad" / "dev-v2.0.json", options.limit),
         datasets.chunking_evaluation(options.data / "chunking_evaluation", options.limit),
     ]
-    results = []
+    results, models = [], []
     for name in options.encoder or ["static"]:
         encoders = [contenders.Encoder(name) for _ in sets]
+        models.append(encoders[0].model.fingerprint)
         asked = [own.encode([each.text for each in data.questions]) for own, data in zip(encoders, sets)]
         print(f"\n{name:26}" + "".join(f"{measure:>26}" for data in sets for measure in SHOWN[data.kind]) + "  words")
         for what, values in [("chosen", [None]), *VARIED]:
@@ -89,7 +90,8 @@ def main() -> None:
         about = "One option varied at a time around the chosen ones, on two sets of questions."
         figures = {"chosen": CHOSEN, "rows": results}
         packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
-        record.save(options.output, "How the options of retrieval were chosen", figures, about=about, packages=packages)
+        title = "How the options of retrieval were chosen"
+        record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))
 
 
 if __name__ == "__main__":

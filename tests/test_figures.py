@@ -65,9 +65,9 @@ def test_another_figure_makes_the_page_stale(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(FILES.glob("*.json")), ids=lambda file: file.stem)
-def test_every_file_names_its_command(file: Path) -> None:
+def test_every_file_says_how_it_came_to_be(file: Path) -> None:
     facts = json.loads(file.read_text(encoding="utf-8"))
-    assert list(facts)[:7] == ["title", "about", "command", "commit", "versions", "machine", "day"]
+    assert set(script("results").ABOUT) <= set(facts)
     assert facts["title"]
     assert facts["command"].split()[0] in ("python", "pychunk", "pytest")
 
@@ -77,14 +77,24 @@ def test_saved_figures_say_how_they_came_to_be(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(
         sys, "orig_argv", ["/bin/python3", str(ROOT / "bench" / "x.py"), "--data", str(tmp_path / "data"), "-n", "3"]
     )
-    record.save(tmp_path / "new" / "x.json", "X", {"rows": [{"row": "a", "value": 1}]}, packages=["pytest", "nothing"])
+    rows, packages = [{"row": "a", "value": 1}], ["pytest", "nothing"]
+    record.save(tmp_path / "new" / "x.json", "X", {"rows": rows}, packages=packages, encoder=record.shipped())
     facts = json.loads((tmp_path / "new" / "x.json").read_text(encoding="utf-8"))
     assert facts["command"] == "python bench/x.py --data data -n 3"
     assert set(facts["versions"]) == {"python", "pychunk", "numpy", "pyarrow", "pytest"}
+    assert facts["encoder"] == record.shipped()
     assert "CPUs" in facts["machine"]
     assert len(facts["day"]) == 10
     assert facts["commit"] is None or len(facts["commit"].split()[0]) == 12
-    assert facts["rows"] == [{"row": "a", "value": 1}]
+    assert facts["rows"] == rows
+    assert list(facts) == [*script("results").ABOUT, "rows"]
+
+
+def test_a_page_tells_no_encoder_from_one_that_was_not_recorded() -> None:
+    results = script("results")
+    lines = [results.section(Path("x.json"), {"title": "X", "encoder": each}) for each in ("a:1", "", None)]
+    for text, encoder in zip(lines, ("a:1", "none", "not recorded")):
+        assert f"\n- Encoder: {encoder}\n" in text
 
 
 def test_tables_join_the_keys_of_nested_rows_and_write_intervals() -> None:

@@ -4,7 +4,7 @@ All three are made from one dictionary of plain JSON types (the `results` of the
 missing, null or not a number is shown as an en dash::
 
     dataset      {name, kind: "answers" | "references", documents, questions, words}
-    command, machine, versions {name: version}
+    encoder (whose vectors chunks are found by), command, machine, versions {name: version}
     rows         [{name, options, peer: null | "chonkie 1.7.0", mode, encoder,
                    measures {name: {mean, low, high}},          low and high: 95 % interval
                    within {words [..], share [..], low [..], high [..]},

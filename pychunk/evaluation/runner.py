@@ -239,6 +239,7 @@ def run(
             "questions": len(data.questions),
             "words": sum(len(text.split()) for text in data.documents),
         },
+        "encoder": encoder.model.fingerprint,
         "command": " ".join(["pychunk", *sys.argv[1:]]),
         "machine": f"{platform.processor() or platform.machine()}, {_native.default_threads()} threads",
         "versions": _versions(),
