@@ -86,8 +86,14 @@ def test_the_task_chooses_the_head_whatever_the_architecture_is_called(tmp_path:
     ours, theirs = our_logits(PairScorer(tmp_path / "nsp"), pairs), their_logits(next_sentence, pairs, 512)
     assert np.ptp(theirs, axis=0).min() > 0.01
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    # Without a threshold, nsp takes the one stored with the model.
     text = "Cats purr when they are content. Dogs bark at night. The sun is a star."
-    assert len(pychunk.segment(text, "nsp", encoder=tmp_path / "nsp", threshold=1.0)) == 3
+    even = pychunk.segment(text, "nsp", encoder=tmp_path / "nsp", threshold=0.5)
+    (tmp_path / "text.txt").write_text(text)
+    out = invoke(["segment", str(tmp_path / "text.txt"), "--method", "nsp", "--encoder", str(tmp_path / "nsp")])
+    assert out.exit_code == 0, out.output
+    assert PairScorer(tmp_path / "nsp").threshold == 0.5
+    assert pychunk.segment(text, "nsp", encoder=tmp_path / "nsp").table.equals(even.table)
 
 
 @pytest.mark.parametrize("architecture", ["BertForMaskedLM", "BertForPreTraining"])

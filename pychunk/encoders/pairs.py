@@ -39,7 +39,7 @@ class PairScorer(Exported):
 
     @property
     def threshold(self) -> float | None:
-        """What was fitted on training articles and is stored with the model."""
+        """What is stored with the model: fitted on training articles for the shipped one, 0.5 for an exported head."""
         return self.facts.threshold
 
     def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:

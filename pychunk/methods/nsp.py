@@ -19,8 +19,8 @@ class Nsp(Method):
     ``p`` comes from a cross-encoder with a next-sentence head: the one that pychunk ships (default), any that
     ``pychunk export --task pairs`` wrote (``encoder=`` its directory), or a small network on the static vectors
     (``encoder="static"``). ``threshold`` is a number from 0 to 1, ``("percentile", q)``, ``("std", k)`` or
-    ``("iqr", k)`` of the document's own ``p``; default: the value that was fitted on training articles and is stored
-    with the model. ``Segmenter.fit(sample)`` sets it to the mean ``p`` of a sample.
+    ``("iqr", k)`` of the document's own ``p``; default: the value stored with the model, which was fitted on
+    training articles; 0.5 for an exported head. ``Segmenter.fit(sample)`` sets it to the mean ``p`` of a sample.
     """
 
     name = "nsp"

@@ -68,6 +68,8 @@ def export(
             f"the weights could serve {' and '.join(('vectors', *source.heads))}: exporting for vectors; the head is "
             f"taken with --task {' or --task '.join(source.heads)}"
         )
+    if source.task == "pairs":
+        say(f"threshold {huggingface.EVEN}, an even chance; --threshold or Segmenter.fit(sample) sets another")
     name = name or Path(model).name
     origin = "" if Path(model).is_dir() else f"{model}@{revision or 'main'}"
     if source.is_bert and (folder / "model.safetensors").is_file():

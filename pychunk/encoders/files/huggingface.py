@@ -14,6 +14,8 @@ from .model_dir import ModelFacts
 #: What the names of architectures end with that were trained for one task. ``ForPreTraining`` is not among them: such
 #: a model was trained for two, and Electra's has no head for pairs.
 TRAINED_FOR = {"ForNextSentencePrediction": "pairs", "ForSequenceClassification": "relevance"}
+#: The threshold of a head for pairs to which none was fitted: where it itself begins to say "does not follow".
+EVEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Source:
             pooling=self.pooling,
             normalize=self.normalize,
             dim=self.dim,
+            threshold=EVEN if self.task == "pairs" else None,
             notes={"heads": list(self.heads)},
             **around,
             **others,

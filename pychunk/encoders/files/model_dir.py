@@ -44,7 +44,7 @@ class ModelFacts:
     pooling: str = "mean"
     normalize: bool = True
     dim: int = 0
-    #: pairs: which of the logits says "follows", and the threshold fitted on training articles.
+    #: pairs: which of the logits says "follows", and the threshold for its probability, fitted where that was done.
     positive: int = 0
     threshold: float | None = None
     source: str = ""
