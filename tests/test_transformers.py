@@ -62,9 +62,9 @@ def test_logits_of_a_random_bert_base(tmp_path: Path) -> None:
 SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 
 
-def saved(model: object, folder: Path, architecture: str | None = None) -> Path:
+def saved(model: object, folder: Path, architecture: str | None = None, **options: str) -> Path:
     """The model's directory with a tokenizer, its architecture called by another name where one is given."""
-    model.save_pretrained(folder)
+    model.save_pretrained(folder, **options)
     shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "vocab.txt")
     if architecture:
         config = json.loads((folder / "config.json").read_text())
@@ -114,6 +114,31 @@ def test_without_a_task_a_model_for_two_gives_vectors_and_says_so(architecture: 
         ValueError, match="may hold that head, which `pychunk export google/bert -o DIR --task pairs --revision v2`"
     ):
         pychunk.segment("Cats purr. Dogs bark.", "nsp", encoder=tmp_path / "out")
+
+
+def test_a_head_in_several_files_of_weights_is_found_and_traced(tmp_path: Path) -> None:
+    torch.manual_seed(7)
+    model = transformers.BertForNextSentencePrediction(transformers.BertConfig(**SIZES, initializer_range=0.1)).eval()
+    folder = saved(model, tmp_path / "hf", "BertForMaskedLM", max_shard_size="4MB")
+    assert (folder / "model.safetensors.index.json").is_file()
+    assert export.export(folder, tmp_path / "out", task="pairs").task == "pairs"
+    pairs = pairs_of_words(24)
+    np.testing.assert_allclose(
+        our_logits(PairScorer(tmp_path / "out"), pairs), their_logits(model, pairs, 512), atol=1e-4
+    )
+    (folder / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"model.safetensors.index.json is damaged: KeyError\('weight_map'\)"):
+        export.export(folder, tmp_path / "damaged")
+
+
+def test_weights_that_are_pickled_or_damaged_are_refused(tmp_path: Path) -> None:
+    folder = saved(transformers.BertModel(transformers.BertConfig(**SIZES)), tmp_path / "hf")
+    (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:1000])
+    with pytest.raises(ValueError, match=r"model.safetensors is damaged"):
+        export.export(folder, tmp_path / "out")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"holds no model.safetensors; pychunk does not load pickled weights"):
+        export.export(folder, tmp_path / "out")
 
 
 def test_a_task_overrides_what_the_model_was_trained_for(tmp_path: Path) -> None:
