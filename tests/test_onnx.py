@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -323,6 +325,26 @@ def test_a_directory_with_something_else_is_not_replaced(tmp_path: Path) -> None
     with pytest.raises(ValueError, match="holds something else"), model_dir.whole_or_nothing(tmp_path):
         pass
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_threads_that_meet_openvino_first_do_not_wait_for_each_other(tiny_encoder: Path) -> None:
+    """A process of its own, since only the first look at a tensor can hang: it did in one of twelve."""
+    pytest.importorskip("openvino")
+    code = f"""
+        import sys, threading
+        from pychunk.encoders.transformer import TransformerEncoder
+        sys.setswitchinterval(1e-6)
+        encoder = TransformerEncoder({str(tiny_encoder)!r}, runtime="openvino")
+        meet = threading.Barrier(8)
+        def encode():
+            meet.wait()
+            encoder.encode(["Cats purr.", "Dogs bark."], threads=1)
+        threads = [threading.Thread(target=encode) for _ in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    """
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=60, check=True)
 
 
 def test_openvino_is_near_and_as_independent_of_the_batch(tiny_encoder: Path) -> None:

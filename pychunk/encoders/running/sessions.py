@@ -137,6 +137,9 @@ class OnnxRuntime(Session):
         return out
 
 
+_FIRST = threading.Lock()
+
+
 class OpenVino(Session):
     """OpenVINO on the CPU, in bfloat16 where the CPU has it: faster, and close to float32, not equal."""
 
@@ -147,6 +150,10 @@ class OpenVino(Session):
             import openvino
         except ImportError as error:
             raise ImportError('runtime="openvino" needs: pip install "pychunk-native[openvino]"') from error
+        with _FIRST:
+            # The first look at a tensor's data makes a table under a C++ lock, and lets go of the GIL meanwhile: of two
+            # threads that both look first, one holds the lock and waits for the GIL, the other the reverse, for ever.
+            _ = openvino.Tensor(openvino.Type.i64, openvino.Shape([1])).data
         core = openvino.Core()
         # A stream of one thread for each thread that may call.
         streams = _native.default_threads()
