@@ -270,6 +270,25 @@ def test_a_paired_difference_is_surer_than_its_sides() -> None:
     assert alone.high - alone.low > 10 * (found.high - found.low)
 
 
+def test_a_figure_of_sums_draws_whole_documents() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.random(300)
+    mean = intervals.of_sums(np.stack([np.ones(300), values], axis=1), lambda sums: sums[1] / sums[0])
+    alone = intervals.interval(values)
+    assert mean.mean == pytest.approx(alone.mean)
+    assert (mean.low, mean.high) == pytest.approx((alone.low, alone.high), abs=0.1 * (alone.high - alone.low))
+    # Every chunk ten times: no surer, where chunks drawn one by one would be.
+    tenfold = intervals.of_sums(np.stack([np.full(300, 10), 10 * values], axis=1), lambda sums: sums[1] / sums[0])
+    assert (tenfold.low, tenfold.high) == pytest.approx((mean.low, mean.high))
+    some = intervals.of_sums([[0, 0], [1, 4]], lambda sums: sums[1] / sums[0])  # a quarter of the draws hold no chunk
+    assert some == (4, 4, 4)
+    with pytest.raises(ValueError, match=r"give no figure; got nan for \[0.0, 0.0\]"):
+        intervals.of_sums([[0, 0]], lambda sums: sums[1] / sums[0])
+    for parts, problem in (([1.0], r"shape \(1,\)"), ([[1, 1], [1, np.nan]], "row 1 is not")):
+        with pytest.raises(ValueError, match=problem):
+            intervals.of_sums(parts, lambda sums: sums[1] / sums[0])
+
+
 def test_interval_arguments_are_checked() -> None:
     for values, problem in (([], r"shape \(0,\)"), ([[1.0]], r"shape \(1, 1\)"), ([0, np.nan], "nan for question 1")):
         with pytest.raises(ValueError, match=problem):

@@ -1,7 +1,8 @@
-"""How sure a mean over questions is: percentile bootstrap intervals, of one method or of a pair."""
+"""How sure a figure is: percentile bootstrap intervals of a mean over questions, of a pair, of what sums give."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,10 +38,7 @@ def interval(values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
     if not np.isfinite(scores).all():
         question = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise ValueError(f"values must be finite; got {scores[question]} for question {question}")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level}")
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1; got {resamples}")
+    _check(level, resamples)
     rng = np.random.default_rng(seed)
     means = np.empty(resamples)
     rows = max(1, _BLOCK // len(scores))
@@ -62,3 +60,53 @@ def paired(
     if left.shape != right.shape:
         raise ValueError(f"a and b must be of the same questions; got shapes {left.shape} and {right.shape}")
     return interval(left - right, level=level, resamples=resamples, seed=seed)
+
+
+def of_sums(
+    parts: npt.ArrayLike,
+    figure: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]],
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """What sums over documents (or questions) give, such as words over chunks, and its percentile bootstrap interval.
+
+    Whole documents are drawn with replacement, as many as there are: chunks of one document are alike, so that
+    intervals over chunks would be too narrow. Draws that give no figure are left out.
+
+    Args:
+        parts: what is summed, one row a document, [documents, sums].
+        figure: of sums float64[sums, n], one a column, to float64[n]; NaN where there is none.
+
+    Raises:
+        ValueError: parts are not [documents, sums], are not finite, or their sums give no figure.
+
+    Example:
+        >>> of_sums([[2, 10], [2, 10]], lambda sums: sums[1] / sums[0])  # chunks and words of two documents
+        Interval(mean=5.0, low=5.0, high=5.0)
+    """
+    rows = np.asarray(parts, np.float64)
+    if rows.ndim != 2 or not rows.size:
+        raise ValueError(f"parts must be [documents, sums], of at least one each; got shape {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"parts must be finite; row {int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])} is not")
+    _check(level, resamples)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((rows.shape[1], resamples))
+    for i in range(resamples):
+        drawn[:, i] = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows)) @ rows
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole = float(figure(rows.sum(axis=0)[:, None])[0])
+        found = figure(drawn)
+    if not np.isfinite(whole):
+        raise ValueError(f"the sums of parts give no figure; got {whole} for {rows.sum(axis=0).tolist()}")
+    low, high = np.quantile(found[np.isfinite(found)], [(1 - level) / 2, (1 + level) / 2])
+    return Interval(whole, float(low), float(high))
+
+
+def _check(level: float, resamples: int) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1; got {level}")
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1; got {resamples}")
