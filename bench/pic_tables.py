@@ -2,10 +2,11 @@
 
 SQuAD v2 dev, all articles as one corpus, every chunk found in two ways: by its text encoded as a whole (what the paper
 does) and by its best sentence with BM25 (what pychunk recommends). Hits@k as in the paper: an answer occurs in one of
-the top k chunks. The paper's corpus is all of Wikipedia, its encoder bge-large: compare orders, not heights.
+the top k chunks. The paper's corpus is all of Wikipedia, its encoder bge-large: compare orders, not heights. Its
+summaries are an LLM's, so that no row here is its PIC. Lengths are those of Wikipedia articles, too.
 
     pychunk model get minilm
-    python bench/pic_tables.py --data ../shared/data --encoder minilm -o bench/results/pic_squad.json
+    python bench/pic_tables.py --data ../shared/data --encoder minilm --save bench/results/pic_squad.json
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pic_lengths
+import pic_ric
 import record
 
 import pychunk
@@ -23,23 +28,52 @@ from pychunk.evaluation import contenders, datasets, intervals, metrics, runner
 from pychunk.evaluation.contenders import Encoder
 
 WHOLE = {"max_tokens": None}
-METHODS = {
-    "sentence": ("sentence", {}, (40.4, 53.3)),
-    "paragraph": ("paragraph", WHOLE, (48.0, 60.8)),
-    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words"}, (54.5, 66.8)),
-    "semantic, percentile 20": ("semantic", WHOLE, (56.0, 67.4)),
-    "PIC, extractive": ("pic", WHOLE, (58.4, 69.5)),
-    "recursive, 110 words": ("recursive", {"size": 110, "unit": "words"}, None),
+PIC, SEMANTIC, OTHER = "PIC, extractive", "semantic, percentile 20", "summary of another document"
+#: Every way to cut, once.
+CUTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sentence": ("sentence", {}),
+    "paragraph": ("paragraph", WHOLE),
+    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words"}),
+    SEMANTIC: ("semantic", WHOLE),
+    PIC: ("pic", WHOLE),
+    "recursive, 110 words": ("recursive", {"size": 110, "unit": "words"}),
+    **{f"semantic, percentile {p}": ("semantic", {**WHOLE, "threshold": ("percentile", p)}) for p in (5, 35, 50)},
+    "mean of the sentences": ("pic", {**WHOLE, "summary": "mean"}),
+    "lead": ("pic", {**WHOLE, "summary": "lead"}),
+    "title": ("pic", {**WHOLE, "summary": "title"}),
+    "one sentence": ("pic", {**WHOLE, "summary": "sentence"}),
+    OTHER: ("pic", {**WHOLE, "summary": "given"}),
+    "random direction": ("pic", {**WHOLE, "summary": "random"}),
+    **{f"k = {k:+}": ("pic", {**WHOLE, "k": float(k)}) for k in (-2, -1, 1, 2)},
 }
-SUMMARIES = {
-    "extractive": 58.4,  # the paper's summaries are an LLM's
-    "mean": 55.8,
-    "lead": None,
-    "title": None,
-    "random": 54.6,
-    "sentence": 54.9,
+TABLES = {
+    "methods": ["sentence", "paragraph", "fixed, 100 words", SEMANTIC, PIC, "recursive, 110 words"],
+    "percentiles": ["semantic, percentile 5", SEMANTIC, "semantic, percentile 35", "semantic, percentile 50"],
+    "summaries": [PIC, "mean of the sentences", "lead", "title", "one sentence", OTHER, "random direction"],
+    "thresholds": ["k = -2", "k = -1", PIC, "k = +1", "k = +2"],
 }
-THRESHOLDS = (-2.0, -1.0, 0.0, 1.0, 2.0)
+TITLES = {
+    "methods": "methods",
+    "percentiles": "the semantic baseline's percentile",
+    "summaries": "where PIC's summary comes from",
+    "thresholds": "PIC's threshold: mean + k deviations; without k: 0",
+}
+#: The paper's Hits@5 and @20, the average of its six data sets and on SQuAD (tables 1 and 3), beside the rows that cut
+#: as it does. It does not say whether its percentile is of a document's similarities, as here, or of all.
+PAPER = {
+    "sentence": (40.4, 53.3, 39.9, 52.6),
+    "paragraph": (48.0, 60.8, 44.4, 57.9),
+    "fixed, 100 words": (54.5, 66.8, 47.1, 63.1),
+    SEMANTIC: (56.0, 67.4, 46.8, 61.2),
+    "mean of the sentences": (55.8, 67.0, 50.3, 64.3),
+    "one sentence": (54.9, 65.9, 49.2, 62.2),
+    OTHER: (54.6, 65.7, 49.1, 62.4),
+}
+#: Those that have no row here: they cut by an LLM's summary, or have a model rewrite the text.
+PAPER_ALONE = {"PIC, an LLM's summaries": (58.4, 69.5, 53.0, 67.0), "proposition": (57.7, 68.9, 56.0, 68.5)}
+PAPER_CELLS = ("average hits@5", "average hits@20", "SQuAD hits@5", "SQuAD hits@20")
+#: Of the chunks found on SQuAD, per cent relevant ones (table 5; of an LLM's summaries).
+PAPER_RELEVANT = {"top 5": 60.7, "top 20": 57.9, "hold the answer": 65.8}
 MODES = ("recipe", "hybrid")
 SHOWN = ("hits@5", "hits@20", "strict hits in 500 words")
 ABOUT = (
@@ -48,136 +82,211 @@ ABOUT = (
 )
 
 
+class Remembering(Encoder):
+    """Encodes each text once: the ways to cut have many chunks in common."""
+
+    def encode(self, texts: Any) -> np.ndarray:
+        return self.remembered(list(texts))
+
+
 def titles(file: Path) -> list[str]:
     return [each["title"].replace("_", " ") for each in json.loads(file.read_text(encoding="utf-8"))["data"]]
 
 
-def row(name: str, chunked: contenders.Chunked, data: datasets.Dataset, encoder: Encoder, vectors: np.ndarray) -> dict:
-    words = chunked.words
-    out = {
-        "name": name,
-        "chunks": len(words),
-        "mean words": float(words.mean()),
-        "std": float(words.std()),
-        "modes": {},
-    }
-    relevant = np.array([kind == "relevant" for kind in chunked.table["kind"].to_pylist()])
+def derangement(count: int, seed: int = 0) -> np.ndarray:
+    """A permutation of which no number stays in its place, drawn from all of them alike; int64[count]."""
+    if count < 2:
+        raise ValueError(f"a document's summary can be another one's only among two or more; got {count}")
+    rng = np.random.default_rng(seed)
+    while True:  # one permutation in e does
+        order = rng.permutation(count)
+        if (order != np.arange(count)).all():
+            return order
+
+
+@dataclass
+class Squad:
+    """The corpus, encoded: sentences once, for cutting and for the index, as in the paper by one encoder."""
+
+    data: datasets.Dataset
+    encoder: Encoder
+    titles: list[str]
+    questions: np.ndarray = field(init=False)  # vectors
+    sentences: list[np.ndarray] = field(init=False)  # vectors of each article's
+
+    def __post_init__(self) -> None:
+        texts = self.data.documents
+        self.questions = self.encoder.encode([question.text for question in self.data.questions])
+        spans = pychunk.sentences(texts)
+        every = self.encoder.encode([text[a:b] for text, own in zip(texts, spans) for a, b in own])
+        self.sentences = np.split(every, np.cumsum([len(each) for each in spans])[:-1])
+
+    def cut(self, name: str) -> contenders.Chunked:
+        method, options = CUTS[name]
+        said: dict[str, Any] = {"ids": self.data.ids, "sentence_vectors": self.sentences}
+        if name == "title":
+            said["titles"] = self.encoder.encode(self.titles)
+        if name == OTHER:
+            said["summaries"] = self.summaries()[derangement(len(self.data.documents))]
+        table = pychunk.Segmenter(method, vectors="sentence", **options)(self.data.documents, **said).table
+        facts = {b"pychunk": json.dumps({"vector_encoder": self.encoder.model.fingerprint}).encode()}
+        return contenders.Chunked(method, table.replace_schema_metadata(facts), 0.0)
+
+    def summaries(self) -> np.ndarray:
+        """The vector of each article's own extractive summary, [articles, d]."""
+        made = pychunk.Segmenter("pic", summaries_out=True, **WHOLE)
+        found = made(self.data.documents, sentence_vectors=self.sentences).summaries
+        return np.array(found["vector"].to_pylist(), np.float32)
+
+
+@dataclass
+class Row:
+    """One way to cut: what the tables say of it; Hits@5 of each question and what was found, by mode."""
+
+    cells: dict[str, Any]
+    hits: dict[str, np.ndarray]
+    found: dict[str, runner.Found]
+
+
+def measured(name: str, squad: Squad) -> Row:
+    chunked = squad.cut(name)
+    row = Row({"name": name, **pic_lengths.lengths(chunked.table), "modes": {}}, {}, {})
     for mode in MODES:
-        found = runner.retrieve(chunked, data, encoder, mode, vectors, {"stemmer": "english"})
-        values, _ = runner.measure(found, data, encoder)
-        cells = {measure: intervals.interval(values[measure])._asdict() for measure in SHOWN}
-        cells["words in top 5"] = float(found.words[:, :5].sum(axis=1).mean())
-        if relevant.any():
-            top = found.rows[:, :5]
-            cells["relevant among top 5"] = float(relevant[top][top >= 0].mean())
-        out["modes"][mode] = cells
+        found = runner.retrieve(chunked, squad.data, squad.encoder, mode, squad.questions, {"stemmer": "english"})
+        values, _ = runner.measure(found, squad.data, squad.encoder)
+        values["words in top 5"] = found.words[:, :5].sum(axis=1).astype(np.float64)
+        cells = {measure: intervals.interval(values[measure])._asdict() for measure in (*SHOWN, "words in top 5")}
+        row.cells["modes"][mode] = cells
+        row.hits[mode], row.found[mode] = values["hits@5"], found
+    return row
+
+
+def differences(rows: dict[str, Row]) -> list[dict[str, Any]]:
+    """Hits@5 of every row minus PIC's, or among percentiles minus the 20th's, on the same questions."""
+    out = []
+    for table, names in TABLES.items():
+        against = SEMANTIC if table == "percentiles" else PIC
+        for name in names:
+            if name != against:
+                cells = {
+                    f"{mode} hits@5": intervals.paired(rows[name].hits[mode], rows[against].hits[mode])._asdict()
+                    for mode in MODES
+                }
+                out.append({"table": table, "name": name, "minus": against, **cells})
     return out
 
 
-def show(title: str, rows: list[dict], paper: dict[str, object]) -> None:
-    print(f"\n{title}")
-    print(
-        f"  {'':26}{'words':>12}  " + "".join(f"{mode + ' hits@5':>26}{'@20':>7}{'500 w':>7}" for mode in MODES), end=""
-    )
-    print("  relevant   paper")
-    for each in rows:
-        line = f"  {each['name']:26}{each['mean words']:6.1f}±{each['std']:<5.1f}  "
-        for mode in MODES:
+def relevant_shares(row: Row, data: datasets.Dataset) -> list[dict[str, Any]]:
+    """Table 5: the share of relevant chunks among the top 5, the top 20, those of them that hold an answer, and all."""
+    table = row.found[MODES[0]].chunked.table
+    relevant = np.array([kind == "relevant" for kind in table["kind"].to_pylist()])
+    plain = [metrics.normalize_answer(text) for text in table["text"].to_pylist()]
+    wanted = [[metrics.normalize_answer(answer) for answer in question.answers] for question in data.questions]
+    document = np.asarray(table["document"])
+    everything = share(np.bincount(document[relevant], minlength=document.max() + 1), np.bincount(document))
+    rows = []
+    for mode, found in row.found.items():
+        top = found.rows[:, :20]
+        there = top >= 0
+        texts = [[plain[each] if each >= 0 else "" for each in own] for own in top]
+        held = np.array([metrics.answer_shares(own, answers) > 0 for own, answers in zip(texts, wanted)])
+        among = {"top 5": there & (np.arange(top.shape[1]) < 5), "top 20": there, "hold the answer": there & held}
+        shares = {name: share((relevant[top] & each).sum(axis=1), each.sum(axis=1)) for name, each in among.items()}
+        rows.append({"found by": mode, **shares, "all chunks": everything})
+    return rows
+
+
+def share(some: np.ndarray, of: np.ndarray) -> dict[str, float]:
+    """Counts by question or by document: their sums' ratio."""
+    return intervals.of_sums(np.stack([some, of], axis=1), lambda sums: sums[0] / sums[1])._asdict()
+
+
+def show(title: str, rows: list[dict[str, Any]]) -> None:
+    for mode in MODES:
+        # The paper finds chunks by one vector each.
+        paper = PAPER if mode == "recipe" else {}
+        print(f"\n{title}, {mode}")
+        beside = f"paper: {', '.join(PAPER_CELLS)}" if paper else ""
+        measures = "".join(f"{measure:>28}" for measure in (*SHOWN, "words in top 5"))
+        print(f"  {'':28}{'words a chunk':>28}{'std':>28}{measures}   {beside}".rstrip())
+        for each in rows:
             cells = each["modes"][mode]
-            five = cells["hits@5"]
-            line += f"{five['mean']:12.3f} ({five['low']:.3f}-{five['high']:.3f})"
-            line += f"{cells['hits@20']['mean']:7.3f}{cells['strict hits in 500 words']['mean']:7.3f}"
-        share = each["modes"]["recipe"].get("relevant among top 5")
-        given = paper.get(each["name"])
-        print(line + (f"{share:10.2f}" if share is not None else " " * 10) + (f"   {given}" if given else ""))
+            words = [each["words"], each["std"], cells["words in top 5"]]
+            first, second, last = (f"{pic_lengths.written(cell):>28}" for cell in words)
+            hits = "".join(f"{written(cells[measure]):>28}" for measure in SHOWN)
+            beside = ", ".join(map(str, paper.get(each["name"], ())))
+            print(f"  {each['name']:28}{first}{second}{hits}{last}   {beside}".rstrip())
 
 
-def real_instruction(data: datasets.Dataset, encoder: Encoder, vectors: np.ndarray, count: int) -> dict:
-    """RIC: each question cuts its own article; hits@1 and @5 among that article's chunks, against PIC's own summary."""
-    order = np.sort(np.random.default_rng(0).permutation(len(data.questions))[:count])
-    spans = pychunk.sentences(data.documents)
-    flat = [text[a:b] for text, own in zip(data.documents, spans) for a, b in own]
-    offsets = np.cumsum([0, *map(len, spans)])
-    every = encoder.encode(flat)
-    values: dict[str, list[list[float]]] = {"RIC": [], "PIC": []}
-    cutters = {"RIC": pychunk.Segmenter("pic", summary="given", **WHOLE), "PIC": pychunk.Segmenter("pic", **WHOLE)}
-    for number in order:
-        question = data.questions[number]
-        own = every[offsets[question.document] : offsets[question.document + 1]]
-        wanted = [metrics.normalize_answer(answer) for answer in question.answers]
-        for name, cutter in cutters.items():
-            chunks = cutter(
-                [data.documents[question.document]],
-                sentence_vectors=[own],
-                summaries=vectors[number : number + 1] if name == "RIC" else None,
-            )
-            starts = np.searchsorted([a for a, _ in spans[question.document]], np.asarray(chunks.table["start"]))
-            best = np.argsort(-np.maximum.reduceat(own @ vectors[number], starts), kind="stable")[:5]
-            texts = chunks.table["text"].take(best).to_pylist()
-            held = metrics.answer_shares([metrics.normalize_answer(text) for text in texts], wanted) > 0
-            values[name].append([float(held[:1].any()), float(held.any())])
-    arrays = {name: np.array(each) for name, each in values.items()}
-    return {
-        "questions": count,
-        **{
-            f"{name} hits@{k}": intervals.interval(each[:, i])._asdict()
-            for name, each in arrays.items()
-            for i, k in enumerate((1, 5))
-        },
-        **{
-            f"difference@{k}": intervals.paired(arrays["RIC"][:, i], arrays["PIC"][:, i])._asdict()
-            for i, k in enumerate((1, 5))
-        },
-    }
+def written(cell: dict[str, float]) -> str:
+    return f"{cell['mean']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-    parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds squad/dev-v2.0.json")
+    parser.add_argument(
+        "--data", type=Path, default=Path(default), help="folder that holds squad/dev-v2.0.json, wiki/articles.parquet"
+    )
     parser.add_argument("--encoder", default="minilm", help="of chunks and questions (default: minilm)")
     parser.add_argument("--limit", type=int, help="only the first N questions")
-    parser.add_argument("--ric", type=int, default=500, metavar="N", help="questions of the RIC table (default: 500)")
+    parser.add_argument("--articles", type=int, metavar="N", help="of Wikipedia, for lengths (default: all)")
+    parser.add_argument(
+        "--sample", type=int, default=1000, metavar="N", help="of them, with the encoder (default: 1000)"
+    )
+    parser.add_argument("--ric", type=int, metavar="N", help="questions of the RIC table (default: all that fit)")
+    parser.add_argument("--ric-minutes", type=float, default=10, metavar="M", help="that they may take (default: 10)")
     parser.add_argument("-o", "--output", "--save", type=Path, metavar="FILE", help="write all figures as JSON")
     options = parser.parse_args()
     file = options.data / "squad" / "dev-v2.0.json"
     data = datasets.squad(file, options.limit)
-    encoder = Encoder(options.encoder)
-    vectors = encoder.encode([question.text for question in data.questions])
+    encoder = Remembering(options.encoder)
     print(f"{len(data.questions):,} questions, {len(data.documents)} articles, encoder {options.encoder}")
+    squad = Squad(data, encoder, titles(file))
 
-    # Sentences are encoded once, for cutting and for the index, as in the paper by one encoder.
-    spans = pychunk.sentences(data.documents)
-    every = encoder.encode([text[a:b] for text, own in zip(data.documents, spans) for a, b in own])
-    own = np.split(every, np.cumsum([len(each) for each in spans])[:-1])
-    facts = {b"pychunk": json.dumps({"vector_encoder": encoder.model.fingerprint}).encode()}
-
-    def cut(method: str, more: dict, **arguments: object) -> contenders.Chunked:
-        made = pychunk.Segmenter(method, vectors="sentence", **more)
-        table = made(data.documents, ids=data.ids, sentence_vectors=own, **arguments).table
-        return contenders.Chunked(method, table.replace_schema_metadata(facts), 0.0)
-
-    tables = {"methods": [], "summaries": [], "thresholds": []}
-    for name, (method, more, _) in METHODS.items():
-        tables["methods"].append(row(name, cut(method, more), data, encoder, vectors))
-    for name in SUMMARIES:
-        arguments = {"titles": encoder.encode(titles(file))} if name == "title" else {}
-        chunked = cut("pic", {**WHOLE, "summary": name}, **arguments)
-        tables["summaries"].append(row(name, chunked, data, encoder, vectors))
-    for k in THRESHOLDS:
-        tables["thresholds"].append(row(f"k = {k:+.0f}", cut("pic", {**WHOLE, "k": k}), data, encoder, vectors))
-    show("methods", tables["methods"], {name: paper for name, (_, _, paper) in METHODS.items()})
-    show("where PIC's summary comes from", tables["summaries"], SUMMARIES)
-    show("PIC's threshold: mean + k deviations", tables["thresholds"], {})
-    ric = real_instruction(data, encoder, vectors, min(options.ric, len(data.questions)))
-    print(f"\neach question cuts its own article (RIC), {ric['questions']} questions, best sentence, article pool")
-    for name, value in ric.items():
-        if name != "questions":
-            print(f"  {name:16}{value['mean']:+.3f} ({value['low']:+.3f} to {value['high']:+.3f})")
+    rows = {name: measured(name, squad) for name in CUTS}
+    for table, names in TABLES.items():
+        show(TITLES[table], [rows[name].cells for name in names])
+    for name, cells in PAPER_ALONE.items():
+        print(f"  the paper's {name}: {', '.join(map(str, cells))}, for which there is no row here")
+    minus = differences(rows)
+    print("\nHits@5 minus another row's, on the same questions")
+    for each in minus:
+        cells = "".join(f"  {mode} {written(each[f'{mode} hits@5']):>25}" for mode in MODES)
+        print(f"  {each['name']:28} minus {each['minus']:26}{cells}")
+    relevant = relevant_shares(rows[PIC], data)
+    print("\nshare of PIC's relevant chunks among those found; hold the answer: of the top 20")
+    for each in relevant:
+        cells = {name: cell for name, cell in each.items() if name != "found by"}
+        print(f"  {each['found by']:8}" + "".join(f"  {name}: {written(cell)}" for name, cell in cells.items()))
+    print("  the paper's, of an LLM's summaries, %: " + ", ".join(f"{k}: {v}" for k, v in PAPER_RELEVANT.items()))
+    lengths = pic_lengths.wikipedia(
+        options.data / "wiki" / "articles.parquet", encoder, options.articles, options.sample
+    )
+    pic_lengths.show(lengths)
+    cut_by_questions = pic_ric.by_question(
+        data, encoder, squad.questions, squad.sentences, options.ric_minutes, options.ric
+    )
+    ric = pic_ric.table(cut_by_questions)
+    pic_ric.show(ric)
     if options.output:
-        figures = {"encoder": options.encoder, "questions": len(data.questions), **tables, "RIC": ric}
-        packages = ("onnxruntime", "faiss-cpu")
-        record.save(options.output, "The tables of the PIC paper on SQuAD", figures, about=ABOUT, packages=packages)
+        paper = [{"name": name, **dict(zip(PAPER_CELLS, cells))} for name, cells in (PAPER | PAPER_ALONE).items()]
+        figures = {
+            "questions": len(data.questions),
+            **{table: [rows[name].cells for name in names] for table, names in TABLES.items()},
+            "differences": minus,
+            "relevant chunks": relevant,
+            "lengths over Wikipedia": lengths,
+            "RIC": ric,
+            "the paper's hits": paper,
+            "the paper's relevant chunks, %": [PAPER_RELEVANT],
+            "the paper's lengths": [
+                {"name": name, "words": mean, "std": std} for name, (mean, std) in pic_lengths.PAPER.items()
+            ],
+        }
+        title, packages = "The tables of the PIC paper on SQuAD", ("onnxruntime", "faiss-cpu")
+        fingerprint = encoder.model.fingerprint
+        record.save(options.output, title, figures, about=ABOUT, packages=packages, encoder=fingerprint)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+"""Real instructions (RIC): each question cuts its own article, beside PIC, which cuts it by the article's own summary.
+
+Chunks are found in the article, by their text encoded as one and by their best sentence. A cut by the question may
+gain by longer chunks alone, so that the words handed over are told, and hits within a budget of words. The paper's
+table 4 is of answers by an LLM, another measure.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Any
+
+import numpy as np
+
+import pychunk
+from pychunk.evaluation import datasets, intervals, metrics
+from pychunk.evaluation.contenders import Encoder
+
+BUDGETS = (250, 500)
+MEASURES = ("hits@1", "hits@5", *(f"hits in {budget} words" for budget in BUDGETS), "words in top 1", "words in top 5")
+FOUND_BY = ("whole chunk", "best sentence")
+#: Questions cut and encoded together; the clock is read between two such blocks.
+BLOCK = 32
+
+plain = functools.cache(metrics.normalize_answer)
+
+
+def measured(texts: list[str], words: np.ndarray, scores: np.ndarray, answers: list[str]) -> list[float]:
+    """MEASURES of one question: its article's chunks in the order of their scores."""
+    order = np.argsort(-scores, kind="stable")
+    depth = max(5, int((words[order].cumsum() <= BUDGETS[-1]).sum()))
+    top = order[:depth]
+    held = metrics.answer_shares([plain(texts[row]) for row in top], answers) > 0
+    within = metrics.hits_within_words(held[None], words[top][None], BUDGETS)[0]
+    spent = [float(words[top[:k]].sum()) for k in (1, 5)]
+    return [float(held[:1].any()), float(held[:5].any()), *within.tolist(), *spent]
+
+
+def by_question(
+    data: datasets.Dataset,
+    encoder: Encoder,
+    questions: np.ndarray,
+    own: list[np.ndarray],
+    minutes: float,
+    limit: int | None,
+) -> dict[str, np.ndarray]:
+    """By "RIC" and "PIC": float64[questions, FOUND_BY, MEASURES], of as many questions as fit, in a seeded order.
+
+    Args:
+        questions: their vectors [questions, d]. own: vectors of each article's sentences.
+    """
+    order = np.random.default_rng(0).permutation(len(data.questions))[:limit]
+    starts = [np.array([a for a, _ in spans]) for spans in pychunk.sentences(data.documents)]
+    cutters = {"RIC": pychunk.Segmenter("pic", summary="given", max_tokens=None)}
+    cutters["PIC"] = pychunk.Segmenter("pic", max_tokens=None)
+    values: dict[str, list[list[list[float]]]] = {name: [] for name in cutters}
+    begun = time.monotonic()
+    for first in range(0, len(order), BLOCK):
+        if time.monotonic() - begun > 60 * minutes:
+            break
+        block = order[first : first + BLOCK]
+        articles = [data.questions[number].document for number in block]
+        for name, cutter in cutters.items():
+            said = {"summaries": questions[block]} if name == "RIC" else {}
+            vectors = [own[article] for article in articles]
+            table = cutter([data.documents[each] for each in articles], sentence_vectors=vectors, **said).table
+            texts = table["text"].to_pylist()
+            whole = encoder.remembered(texts)  # articles come again, and many of their chunks with them
+            words = np.array([len(text.split()) for text in texts])
+            begins = np.searchsorted(np.asarray(table["document"]), np.arange(len(block) + 1))
+            for i, number in enumerate(block):
+                rows = slice(begins[i], begins[i + 1])
+                heads = np.searchsorted(starts[articles[i]], np.asarray(table["start"])[rows])
+                best = np.maximum.reduceat(vectors[i] @ questions[number], heads)
+                answers = [metrics.normalize_answer(answer) for answer in data.questions[number].answers]
+                scores = (whole[rows] @ questions[number], best)
+                values[name].append([measured(texts[rows], words[rows], each, answers) for each in scores])
+    return {name: np.array(each) for name, each in values.items()}
+
+
+def table(values: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Rows of RIC, PIC and their difference on the same questions, by either way of finding."""
+    ric, pic = values["RIC"], values["PIC"]
+    rows = []
+    for i, found_by in enumerate(FOUND_BY):
+        for name, cells in (("RIC", ric), ("PIC", pic), ("RIC minus PIC", ric - pic)):
+            each = {measure: intervals.interval(cells[:, i, j])._asdict() for j, measure in enumerate(MEASURES)}
+            rows.append({"found by": found_by, "cut by": name, "questions": len(cells), **each})
+    return rows
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    print(f"\neach question cuts its own article (RIC), {rows[0]['questions']:,} questions, found in that article")
+    for each in rows:
+        print(f"  {each['found by'] + ', ' + each['cut by']}")
+        for measure in MEASURES:
+            cell, digits = each[measure], 1 if measure.startswith("words") else 3
+            low, high = (f"{cell[end]:.{digits}f}" for end in ("low", "high"))
+            print(f"    {measure:20}{cell['mean']:9.{digits}f} ({low} to {high})")
