@@ -79,7 +79,8 @@ SHOWN = ("hits@5", "hits@20", "strict hits in 500 words")
 ABOUT = (
     "SQuAD v2 dev, all articles as one corpus. recipe: one vector a chunk; hybrid: best sentence and BM25. "
     "Hits@k: an answer occurs in one of the top k chunks. Relevant chunks that hold the answer: of the top 20. "
-    "RIC: found in the question's own article. Intervals of lengths are over documents, the others over questions."
+    "RIC: found in the question's own article. Intervals are over questions, those of lengths and of the share among "
+    "all chunks over documents."
 )
 
 
