@@ -52,7 +52,7 @@ def _whole(notes: dict[str, Any]) -> str:
     if share is None:
         return ""
     return (
-        f'; "whole" are the {share:.0%} of them\nwithout headings and other fragments of fewer than '
+        f'; "whole" are the {share:.0%} of them without headings and other fragments of\nfewer than '
         f"{notes['whole_sentence']} tokens"
     )
 
@@ -64,9 +64,15 @@ def _aim(notes: dict[str, Any]) -> str:
         return ""
     count = len(notes["commands"])
     stages = "one stage" if count == 1 else f"{count} stages"
+    whole = notes["metrics"]["int8"].get("whole")
+    fragments = ""
+    if whole is not None:
+        fragments = (
+            "\nHeadings and fragments, after which almost anything may follow, are a part of it: "
+            f"without them\nthe areas are {whole['auc_other']:.3f} and {whole['auc_same']:.3f}."
+        )
     return f"""
 Areas of {AIMED["auc_other"]} and {AIMED["auc_same"]} were aimed at.
 {found["auc_other"]:.3f} and {found["auc_same"]:.3f} are what {stages} of training, on {notes["pairs"]:,} pairs, gave;
-no further stage was run, and what it would add is not known. Headings and fragments count in full, and almost anything
-may follow a heading.
+no further stage was run, and what it would add is not known.{fragments}
 """
