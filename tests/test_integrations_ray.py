@@ -137,7 +137,7 @@ def test_what_cannot_work_is_said_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
         adapter.segment(lazy, column="text", max_tokens=0)
     assert not (tmp_path / "ran").exists()
-    with pytest.raises(ValueError, match="keep: no column 'title'; the columns are text, key, n, unused"):
+    with pytest.raises(ValueError, match="keep='title' is not a column; the columns are text, key, n, unused"):
         adapter.segment(dataset(articles(1), []), column="text", keep=["title"])
 
 
