@@ -16,13 +16,14 @@ _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
 
 def _before_fork() -> None:
-    """Arrow imports pandas at its first array, under a lock that a child forked meanwhile would wait for for ever.
+    """Arrow imports pandas and numpy.ma at its first arrays, under locks that a child forked meanwhile would wait for.
 
-    So a process with threads makes an array before it forks: once 0.5 s where nobody has made one, then 2 us. At the
-    import of pychunk, where everybody would pay for it, the import would take twice as long.
+    So a process with threads makes an array before it forks, of NumPy and with a mask, which takes both: once 0.5 s
+    where nobody has made one, then 2 us. At the import of pychunk, where everybody would pay for it, the import would
+    take twice as long.
     """
     if threading.active_count() > 1:
-        pa.array([0.0])
+        pa.array(np.zeros(1), mask=np.zeros(1, np.bool_))
 
 
 os.register_at_fork(before=_before_fork)
