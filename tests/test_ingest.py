@@ -402,3 +402,37 @@ def test_columns_are_kept_and_titles_come_from_one(tmp_path: Path) -> None:
         ingest(tmp_path / "in.parquet", out, column="text", titles="title", summary="title")
     with pytest.raises(TypeError, match="titles must be the name of a column of the source; got list"):
         ingest(tmp_path / "in.parquet", tmp_path / "b", column="text", titles=["Stars"], summary="title")
+
+
+def test_a_column_that_is_kept_and_named_is_read_once(tmp_path: Path) -> None:
+    table = pa.table({"text": ["Cats purr.", "Stars burn."], "title": ["Cats", "Stars"]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    ingest(tmp_path / "in.parquet", tmp_path / "out", column="text", keep=["title"], summary="title")
+    found = ds.dataset(tmp_path / "out").to_table()
+    assert dict(zip(found["text"].to_pylist(), found["title"].to_pylist())) == {
+        "Cats purr.": "Cats",
+        "Stars burn.": "Stars",
+    }
+
+
+def test_a_kept_column_of_json_lines_that_changes_its_type_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pychunk.io.json_lines.TABLE_BYTES", 2000)  # where types are found, part by part
+    years = [*range(100), *["n/a"] * 100, *[1.0] * 50, *[None] * 50]
+    rows = [{"id": str(i), "text": "One sentence here. " * 5, "year": year} for i, year in enumerate(years)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run_once(tmp_path / "in.jsonl", tmp_path / "out", column="text", keep=["year"], method="page", shard_bytes=5000)
+    shards = sorted((tmp_path / "out").glob("part*"))
+    assert len(shards) > 3
+    assert {pq.read_schema(path).field("year").type for path in shards} == {pa.large_string()}
+    written = [None if year is None else year if isinstance(year, str) else json.dumps(year) for year in years]
+    assert [year for path in shards for year in pq.read_table(path)["year"].to_pylist()] == written
+
+
+def test_files_that_declare_other_types_are_an_error_that_names_the_column(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, years in (("a", [1999]), ("b", ["about 2000"]), ("c", [2001])):
+        pq.write_table(pa.table({"text": ["Cats purr. " * 2000], "year": years}), tmp_path / "in" / f"{name}.parquet")
+    with pytest.raises(ValueError, match=r"column 'year' is of type .*string, and was of type int64 before"):
+        ingest(tmp_path / "in", tmp_path / "out", column="text", keep=["year"])

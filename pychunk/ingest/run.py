@@ -106,6 +106,8 @@ def ingest(
         dead_letters=lambda _: None,
     )
     made = Segmenter(threads=threads, **options)
+    # What is stored has one type from the first shard to the last, whatever a file of no declared types holds where.
+    opened = replace(opened, written=tuple(name for name in keep if name not in _columns({**said, "keep": []})))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
         opened = replace(opened, keep=tuple(_columns(said)))
@@ -239,11 +241,11 @@ def _nothing(made: Segmenter, said: dict[str, Any]) -> ChunkBatch:
 
 
 def _columns(said: dict[str, Any]) -> list[str]:
-    """The columns that are named."""
+    """The columns that are named, each once."""
     for name, value in said.items():
         if name != "keep" and not isinstance(value, str):
             raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")
-    return [*said["keep"], *(value for name, value in said.items() if name != "keep")]
+    return list(dict.fromkeys([*said["keep"], *(value for name, value in said.items() if name != "keep")]))
 
 
 def _check(

@@ -33,6 +33,7 @@ class ShardWriter:
 
         self.path = path
         self.chunks = 0
+        self._schema = schema
         self._held: list[pa.Table] = []
         self._held_bytes = 0
         self.sink = _Hashing(UnbufferedFile(aside(path)))
@@ -43,8 +44,12 @@ class ShardWriter:
             raise
 
     def write(self, table: pa.Table, text_bytes: int) -> None:
-        """Appends rows; row groups end by the bytes of text alone."""
-        self._held.append(table)
+        """Appends rows; row groups end by the bytes of text alone.
+
+        Raises:
+            ValueError: a column that is kept is of another type than before.
+        """
+        self._held.append(table if table.schema == self._schema else _fitted(table, self._schema))
         self._held_bytes += text_bytes
         if self._held_bytes >= ROW_GROUP_BYTES:
             self._flush()
@@ -69,6 +74,19 @@ class ShardWriter:
             self._writer.write_table(pa.concat_tables(self._held), row_group_size=rows)
         self.chunks += rows
         self._held, self._held_bytes = [], 0
+
+
+def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table in the types of a shard: files of one folder may declare others."""
+    for before, now in zip(schema, table.schema, strict=True):
+        try:
+            table.column(now.name).cast(before.type)
+        except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast
+            raise ValueError(
+                f"column {now.name!r} is of type {now.type}, and was of type {before.type} before: give the files one "
+                "type, or leave the column out of keep="
+            ) from None
+    return table.cast(schema)
 
 
 class _Hashing:

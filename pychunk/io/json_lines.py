@@ -40,12 +40,13 @@ def parts(
     column: str | None = None,
     ids: str | None = None,
     keep: Sequence[str] = (),
+    written: Sequence[str] = (),
 ) -> Iterator[Part]:
     """Parts with the columns that are asked for: text and ids as strings, others in the type that all values have.
 
     ``column``: that of the text; None: the only one that holds strings in the first lines, else ``text``.
-    ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them. Rows
-    without text are dead letters.
+    ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them; those
+    of ``written`` are strings, whatever their values are. Rows without text are dead letters.
 
     Raises:
         ValueError: several columns hold strings, and ``column`` names none.
@@ -58,7 +59,7 @@ def parts(
         found.refuse(text, id_)
         found.tell(first, name, dead_letters)
         if len(found.spans):
-            yield Part(found.typed((text, id_)), "line", found.numbers(first), bytes_read, column)
+            yield Part(found.typed((text, id_, *written)), "line", found.numbers(first), bytes_read, column)
 
 
 def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:

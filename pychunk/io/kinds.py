@@ -18,13 +18,22 @@ from .wiki.mediawiki import Wanted
 
 
 class Asked(NamedTuple):
-    """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump."""
+    """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump.
+
+    ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
+    """
 
     column: str | None = None
     ids: str | None = None
     keep: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     wanted: Wanted = Wanted()
     every: bool = False
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns by their roles."""
+        return {"column": self.column, "ids": self.ids, "keep": self.keep, "written": self.written}
 
     @property
     def columns(self) -> list[str] | None:
@@ -87,7 +96,7 @@ def _wikiextractor(file: Opened, asked: Asked) -> Iterator[Any]:
 def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
     if asked.every:
         return json_lines.typed(file.blocks(), file.name, file.tell)
-    return json_lines.parts(file.blocks(), file.name, file.tell, column=asked.column, ids=asked.ids, keep=asked.keep)
+    return json_lines.parts(file.blocks(), file.name, file.tell, **asked.named)
 
 
 def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:

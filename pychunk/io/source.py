@@ -32,7 +32,9 @@ class Source:
     """Documents of files; ``batches()`` reads them. Made by ``open_source``.
 
     ``files`` are the files in reading order, with sizes, times and ETags, and ``kinds`` what each is; ``ignored`` those
-    of a folder that are of no known kind. Files of several kinds are read kind by kind, each kind's by path.
+    of a folder that are of no known kind. ``written`` are those columns to keep that JSON Lines yield as strings, as
+    they stand there, and not in the type that the values of a part share. Files of several kinds are read kind by kind,
+    each kind's by path.
     """
 
     path: str
@@ -42,6 +44,7 @@ class Source:
     column: str | None = None
     ids: str | None = None
     keep: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     encoding: str = ""
     wanted: Wanted = field(default_factory=Wanted)
     workers: int = 1
@@ -197,7 +200,7 @@ class Source:
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         keep = tuple(name for name in self.keep if name not in _OWN)
         opened = self._opened(file, tell)
-        items = KINDS[kind].read(opened, Asked(self.column, self.ids, keep, self.wanted))
+        items = KINDS[kind].read(opened, Asked(self.column, self.ids, keep, self.written, self.wanted))
         if not KINDS[kind].is_table:
             return items
         return columns.runs(items, file.path, opened.tell, column=self.column, ids=self.ids, keep=keep)
@@ -289,6 +292,7 @@ def open_source(
         column,
         ids,
         keep,
+        (),
         codec,
         Wanted(frozenset(() if namespaces is None else namespaces), redirects),
         workers,

@@ -115,7 +115,7 @@ def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
     for before, now in zip(schema, table.schema, strict=True):
         try:
             table.column(now.name).cast(before.type)
-        except (pa.ArrowException, NotImplementedError):
+        except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast
             raise ValueError(
                 f"{path}: the column {now.name!r} was of type {before.type}, and is {now.type} further on: write "
                 ".jsonl, or leave that column out"
