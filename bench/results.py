@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,13 +20,15 @@ FILES = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "results.md"
 ABOUT = ("title", "about", "command", "commit", "versions", "encoder", "machine", "day")
 MISSING = "not recorded"
+VERSION = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
 #: Keys that only hold others together: no column's name needs them.
 SILENT = {"modes", "measures"}
 
 HEAD = """# Results
 
 Every figure that these pages quote, with the command that prints it. The page is written by `python bench/results.py`
-from the files in [bench/results](../bench/results); what a file does not say is "not recorded". Brackets hold 95 %
+from the files in [bench/results](../bench/results); what a file does not say is "not recorded", and a file of another
+version of pychunk names both. Brackets hold 95 %
 intervals. Where a command names no data, it reads the folder in `PYCHUNK_DATA`.
 """
 
@@ -45,12 +48,14 @@ def anchor(title: str) -> str:
 def section(file: Path, facts: Mapping[str, Any]) -> str:
     """One file: how it came to be, then its figures."""
     versions = ", ".join(f"{name} {version}" for name, version in (facts.get("versions") or {}).items())
+    measured = (facts.get("versions") or {}).get("pychunk", VERSION)
     lines = [
         f"## {facts['title']}\n",
         *([facts["about"] + "\n"] if facts.get("about") else []),
         f"- Command: `{facts['command']}`" if facts.get("command") else f"- Command: {MISSING}",
         f"- Commit: {facts.get('commit') or MISSING}; day: {facts.get('day') or MISSING}",
         f"- Versions: {versions or MISSING}",
+        *([f"- Measured with pychunk {measured}; this is {VERSION}"] if measured != VERSION else []),
         f"- Encoder: {MISSING if facts.get('encoder') is None else facts['encoder'] or 'none'}",
         f"- Machine: {facts.get('machine') or MISSING}",
         f"- File: [{file.name}](../bench/results/{file.name})",

@@ -26,6 +26,7 @@ from .engine import backend_name, engine
 from .features.models import Models
 from .given.given import Given, split_all
 from .given.kept import kept_columns, with_kept
+from .given.missing import left_out
 from .methods import Method, make_method
 from .methods.base import check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_wrap
@@ -186,7 +187,10 @@ class Segmenter:
         self._check_threshold()
         report = reporter(progress)
         kept = kept_columns(keep, texts)
-        given = Given.of(self.method, texts, lambda: self._split(texts), dict(said))
+        values: dict[str, Any] = dict(said)
+        if self.on_error == "skip" and values:
+            texts, values = left_out(texts, values)
+        given = Given.of(self.method, texts, lambda: self._split(texts), values)
         own = given.has_vectors
         facts = self._metadata(own)
         busy: list[float] = []

@@ -52,6 +52,7 @@ def test_shares_that_pages_quote_are_in_the_page_of_results() -> None:
 def test_another_figure_makes_the_page_stale(tmp_path: Path) -> None:
     shutil.copytree(FILES, tmp_path / "bench" / "results")
     shutil.copy(ROOT / "bench" / "results.py", tmp_path / "bench")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "results.md", tmp_path / "docs")
     assert check(tmp_path).returncode == 0
@@ -109,3 +110,12 @@ def test_tables_join_the_keys_of_nested_rows_and_write_intervals() -> None:
         "| a\\|b | 0.5 (0.25 to 1.0) |  |",
         "| &lt;c> |  | 12,345 |",
     ]
+
+
+def test_a_file_of_another_version_is_read_and_both_are_named() -> None:
+    facts = json.loads((FILES / "linear.json").read_text(encoding="utf-8"))
+    results = script("results")
+    assert "this is" not in results.section(FILES / "linear.json", facts)
+    facts["versions"]["pychunk"] = "0.0.9"
+    found = results.section(FILES / "linear.json", facts)
+    assert f"\n- Measured with pychunk 0.0.9; this is {results.VERSION}\n" in found

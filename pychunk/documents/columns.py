@@ -5,13 +5,16 @@ from __future__ import annotations
 import numbers
 import uuid
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from .. import _native
 from .._arrow import flat_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Columns(Protocol):
@@ -31,6 +34,15 @@ def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Ar
     """
     if values is None:
         return None
+    array = array_of(values, rows, table, name)
+    missing = missing_rows(array)
+    if len(missing):
+        raise ValueError(f"{name} must not be null, but is for document {missing[0]}")
+    return array
+
+
+def array_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Array:
+    """As :func:`column_of`, with whatever is null in it."""
     if isinstance(values, str):
         if table is not None:
             values = only_column(table, values, name)
@@ -41,11 +53,15 @@ def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Ar
     array = _as_array(values, name)
     if len(array) != rows:
         raise ValueError(f"{name} must hold one value for each of {rows} documents; got {len(array)}")
-    missing = array.is_null(nan_is_null=True) if pa.types.is_floating(array.type) else array.is_null()
-    if array.null_count or (pa.types.is_floating(array.type) and np.asarray(missing).any()):
-        row = int(np.flatnonzero(np.asarray(missing))[0])
-        raise ValueError(f"{name} must not be null, but is for document {row}")
     return array
+
+
+def missing_rows(array: pa.Array) -> npt.NDArray[np.int64]:
+    """The rows of an array that are null, or NaN."""
+    if not array.null_count and not pa.types.is_floating(array.type):
+        return np.empty(0, np.int64)
+    is_missing = array.is_null(nan_is_null=True) if pa.types.is_floating(array.type) else array.is_null()
+    return np.flatnonzero(np.asarray(is_missing))
 
 
 def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
@@ -74,8 +90,10 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
 
 def texts_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.LargeStringArray:
     """Titles or summaries as :func:`column_of`."""
-    array = column_of(values, rows, table, name)
-    assert array is not None
+    array = array_of(values, rows, table, name)
+    missing = missing_rows(array)
+    if len(missing):
+        raise ValueError(f"{name} is null for document {missing[0]}: mend it or pass on_error='skip'")
     try:
         return array.cast(pa.large_string())
     except pa.ArrowException as error:

@@ -7,7 +7,7 @@ command line, which all take one value a document or the name of a column.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -36,12 +36,16 @@ class Said(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call:
-    """What an entry may look at: the method, the texts, what is said of them, and their sentences if need be."""
+    """What an entry may look at: the method, the texts, what is said of them, and their sentences if need be.
+
+    ``names``: what errors call each keyword, with the column that it names.
+    """
 
     method: Method
     texts: TextBatch
     said: Mapping[str, Any]
     split: Callable[[], tuple[Ragged, Ragged]]
+    names: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class DocumentColumn:
 def _summaries(name: str) -> Callable[[Any, Call], dict[str, Any]]:
     def flat(values: Any, call: Call) -> dict[str, Any]:
         has_encoder = call.said.get("sentence_vectors") is None
-        return {"summaries": unit_or_text(values, call.texts, name, has_encoder=has_encoder)}
+        return {"summaries": unit_or_text(values, call.texts, call.names[name], has_encoder=has_encoder)}
 
     return flat
 
@@ -155,6 +159,11 @@ def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping
         if each.name in wants and each.name not in said and each.usual in names
     }
     return {**said, **usual}
+
+
+def name_of(keyword: str, value: Any, texts: TextBatch) -> str:
+    """A keyword as errors call it: ``titles``, or ``titles='headline'`` where it names a column."""
+    return f"{keyword}={value!r}" if isinstance(value, str) and texts.source is not None else keyword
 
 
 def values_of(column: DocumentColumn, value: Any, texts: TextBatch) -> Any:

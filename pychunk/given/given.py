@@ -16,7 +16,7 @@ from ..data.features import PARTS, Features
 from ..data.plan import Plan
 from ..data.ragged import Ragged
 from ..data.request import Request
-from .columns import DOCUMENT_COLUMNS, NAMES, Call, values_of, wanted_columns
+from .columns import DOCUMENT_COLUMNS, NAMES, Call, name_of, values_of, wanted_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +66,7 @@ class Given:
                 continue
             if column.only and name not in method.wants:
                 raise ValueError(f"{name}= is for {column.only}; got {method!r}")
+            call.names[name] = name_of(name, said[name], texts)
             said[name] = values_of(column, said[name], texts)
             parts.update(column.flat(said[name], call))
             if column.characters:

@@ -97,7 +97,8 @@ def ingest(
         kind=kind,
         column=column,
         ids=ids,
-        keep=_columns(said),
+        keep=keep,
+        needed=_columns(said | {"keep": []}),
         encoding=encoding,
         redirects=redirects,
         namespaces=namespaces,
@@ -107,10 +108,10 @@ def ingest(
     )
     made = Segmenter(threads=threads, **options)
     # What is stored has one type from the first shard to the last, whatever a file of no declared types holds where.
-    opened = replace(opened, written=tuple(name for name in keep if name not in _columns({**said, "keep": []})))
+    opened = replace(opened, written=tuple(name for name in keep if name not in opened.needed))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
-        opened = replace(opened, keep=tuple(_columns(said)))
+        opened = replace(opened, keep=tuple(_columns(said)), needed=tuple(_columns(said | {"keep": []})))
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
     folder.mkdir(parents=True, exist_ok=True)

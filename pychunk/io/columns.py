@@ -39,11 +39,12 @@ def runs(
     column: str | None,
     ids: str | None = None,
     keep: Sequence[str] = (),
+    needed: Sequence[str] = (),
 ) -> Iterator[Run]:
     """The documents of a file, part by part: id, text, file and the columns to keep, in types of their own.
 
     ``column``: default, the only string column, else ``text``. ``ids``: default ``id`` where there is one, else the
-    file's name and the row's number.
+    file's name and the row's number. A row that is null in a column of ``needed`` is no document.
 
     Raises:
         ValueError: a column that is not there; it would be missing in every row.
@@ -54,8 +55,9 @@ def runs(
         rows.check_there(part.table, (column, ids, *keep), file)
         texts, names = _valid(part.table.column(column)), _ids(part, file, ids)
         table = part.table.select(keep)
-        if texts is None or names is None:  # something is broken: row by row
-            found = rows.readable(part, file, dead_letters, column, ids)
+        lacks = any(part.table.column(name).null_count for name in needed)
+        if texts is None or names is None or lacks:  # something is broken: row by row
+            found = rows.readable(part, file, dead_letters, column, ids, needed)
             texts, names = pa.array(found.texts, pa.large_string()), pa.array(found.ids, pa.string())
             table = table.take(pa.array(found.rows, pa.int64()))
         own = {"id": names, "text": texts, "file": pa.repeat(pa.scalar(file, pa.string()), len(names))}

@@ -22,14 +22,24 @@ class Readable(NamedTuple):
     ids: list[str]
 
 
-def readable(part: Part, file: str, dead_letters: DeadLetters, column: str, id_column: str | None) -> Readable:
-    """The rows whose text is text, and whose id can be read; the others are told."""
+def readable(
+    part: Part,
+    file: str,
+    dead_letters: DeadLetters,
+    column: str,
+    id_column: str | None,
+    needed: Sequence[str] = (),
+) -> Readable:
+    """The rows whose text is text, whose id can be read, and that lack no ``needed`` column; the others are told."""
     found = Readable([], [], [])
     names = ids(part, file, id_column)
+    lacking = [(name, part.table.column(name).is_null().to_pylist()) for name in needed]
     for row, (value, name) in enumerate(zip(_values(part.table, column), names, strict=True)):
         text, reason = _text(value, column)
         if not reason and isinstance(name, Unreadable):
             reason = name.reason
+        if not reason:
+            reason = next((f"column {each!r} is null" for each, is_null in lacking if is_null[row]), "")
         if reason:
             dead_letters(DeadLetter(file, f"{part.unit} {part.numbers[row]}", reason, _excerpt(value)))
             continue

@@ -32,9 +32,9 @@ class Source:
     """Documents of files; ``batches()`` reads them. Made by ``open_source``.
 
     ``files`` are the files in reading order, with sizes, times and ETags, and ``kinds`` what each is; ``ignored`` those
-    of a folder that are of no known kind. ``written`` are those columns to keep that JSON Lines yield as strings, as
-    they stand there, and not in the type that the values of a part share. Files of several kinds are read kind by kind,
-    each kind's by path.
+    of a folder that are of no known kind. ``needed`` are those columns to keep that no document may lack. ``written``
+    are those columns to keep that JSON Lines yield as strings, as they stand there, and not in the type that the values
+    of a part share. Files of several kinds are read kind by kind, each kind's by path.
     """
 
     path: str
@@ -44,6 +44,7 @@ class Source:
     column: str | None = None
     ids: str | None = None
     keep: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     encoding: str = ""
     wanted: Wanted = field(default_factory=Wanted)
@@ -190,6 +191,11 @@ class Source:
             if shown := files.unwritable(file.path):
                 tell(DeadLetter(shown, "whole file", "the file's name is not UTF-8: rename it"))
                 continue
+            if lacking := self._lacking(kind):
+                tell(
+                    DeadLetter(file.path, "whole file", f"{kind} has no column {lacking!r}, which every document needs")
+                )
+                continue
             try:
                 for item in self._read(kind, file, tell):
                     yield item._replace(bytes_read=before + min(item.bytes_read, file.size or item.bytes_read))
@@ -197,13 +203,19 @@ class Source:
                 tell(DeadLetter(file.path, "whole file", f"cannot be read: {error}"))
             before += file.size
 
+    def _lacking(self, kind: str) -> str:
+        """A needed column that no file of this kind has; "" where tables say it themselves."""
+        known = {*_OWN, *(name for name, _ in KINDS[kind].columns)}
+        return "" if KINDS[kind].is_table else next((name for name in self.needed if name not in known), "")
+
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         keep = tuple(name for name in self.keep if name not in _OWN)
         opened = self._opened(file, tell)
         items = KINDS[kind].read(opened, Asked(self.column, self.ids, keep, self.written, self.wanted))
         if not KINDS[kind].is_table:
             return items
-        return columns.runs(items, file.path, opened.tell, column=self.column, ids=self.ids, keep=keep)
+        needed = [name for name in self.needed if name in keep]
+        return columns.runs(items, file.path, opened.tell, column=self.column, ids=self.ids, keep=keep, needed=needed)
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> Opened:
         def tell_encoding(letter: DeadLetter) -> None:
@@ -237,6 +249,7 @@ def open_source(
     column: str | None = None,
     ids: str | None = None,
     keep: Sequence[str] = (),
+    needed: Sequence[str] = (),
     encoding: str | None = None,
     redirects: bool = False,
     namespaces: Sequence[int] | None = (0,),
@@ -257,6 +270,7 @@ def open_source(
         keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
             the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
             ...) are there anyhow.
+        needed: columns kept besides, which no document may lack: one whose value is null is broken.
         encoding: of text, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8.
         redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
         workers: mediawiki: processes that clean text; 1 does it in this one. Others are spawned: a script that asks
@@ -280,7 +294,8 @@ def open_source(
             raise ValueError(f"{name} must be at least 1; got {value}")
     if kind != "auto" and kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
-    keep = tuple(dict.fromkeys([keep] if isinstance(keep, str) else keep))
+    needed = tuple(dict.fromkeys(needed))
+    keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
     found, kinds, ignored = _listed(path, kind)
     _check_kept(keep, column, ids, kinds)
@@ -292,6 +307,7 @@ def open_source(
         column,
         ids,
         keep,
+        needed,
         (),
         codec,
         Wanted(frozenset(() if namespaces is None else namespaces), redirects),
