@@ -285,13 +285,13 @@ py::dict segment_batch(const Arguments& arguments) {
   return out;
 }
 
-py::dict cuts_of_batch(const Arguments& arguments) {
+py::dict cuts_of_batch(const Arguments& arguments, bool held) {
   const Inputs inputs = arguments.inputs();
   const Method& method = *inputs.plan->method;
   const bool counts = method.tokens && inputs.token_counts.size() == 0;
   PYCHUNK_CHECK(inputs.tokenizer != nullptr || !(counts || (method.sized && inputs.plan->unit == Unit::kTokens)),
                 "the plan needs a tokenizer");
-  CutTable table = without_gil([&] { return cuts(inputs); });
+  CutTable table = without_gil([&] { return cuts(inputs, held); });
   py::dict out;
   if (!table.kind.empty()) out["kind"] = array(std::move(table.kind));
   const Scores of = inputs.scores();
@@ -337,7 +337,8 @@ void bind_segment(py::module_& m) {
            py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("fallback").none(true).noconvert());
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
-  m.def("cuts", &cuts_of_batch, py::arg("arguments"), "Arrays of pychunk.data.cuts.Cuts by name.");
+  m.def("cuts", &cuts_of_batch, py::arg("arguments"), py::arg("held") = false,
+        "Arrays of pychunk.data.cuts.Cuts by name.");
   m.def("method_traits", &traits, "What native methods say of themselves, by name.");
   m.def(
       "work", [] { return py::make_tuple(work().split.load(), work().tokenized.load()); },

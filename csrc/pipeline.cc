@@ -48,7 +48,7 @@ Table segment(const Inputs& inputs) {
   return build_table(inputs.texts, inputs.first_row, blocks, inputs.threads);
 }
 
-CutTable cuts(const Inputs& inputs) {
+CutTable cuts(const Inputs& inputs, bool held) {
   PYCHUNK_CHECK(!inputs.plan->method->cuts_text(), "method '", inputs.plan->method->name,
                 "' cuts text: its pieces are no runs of sentences");
   struct Part {
@@ -62,6 +62,7 @@ CutTable cuts(const Inputs& inputs) {
   std::vector<Part> parts(borders.size() - 1);
   parallel_for(static_cast<int64_t>(parts.size()), inputs.threads, [&](int64_t b) {
     thread_local Document document;
+    thread_local std::vector<float> windowed;
     Grouping grouping;
     Part& part = parts[static_cast<size_t>(b)];
     for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
@@ -75,6 +76,10 @@ CutTable cuts(const Inputs& inputs) {
       }
       std::span<const float> scores = grouping.scores;
       if (of == Scores::kPairs) scores = document.affinities();
+      if (held && of == Scores::kPairs && inputs.plan->window > 1 && !inputs.cuts.given()) {
+        adjacent_cosines(document.vectors(), inputs.plan->window, windowed);
+        scores = windowed;
+      }
       part.score.insert(part.score.end(), scores.begin(), scores.end());
       part.cuts.push_back(static_cast<int64_t>(grouping.groups.size()));
       part.scores.push_back(static_cast<int64_t>(scores.size()));

@@ -22,7 +22,8 @@ struct CutTable {
   std::vector<float> score;
   std::vector<int64_t> score_offsets;
 };
-CutTable cuts(const Inputs& inputs);
+// With `held`, scores of pairs are those that the method holds against its threshold, over its window.
+CutTable cuts(const Inputs& inputs, bool held = false);
 
 // Sum and count of the fixed-point scores between neighbours of a batch: what fit() averages (semantic, nsp).
 struct AdjacentSums {

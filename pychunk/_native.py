@@ -156,9 +156,12 @@ def segment(request: Request) -> dict[str, Any]:
     return columns
 
 
-def cuts(request: Request) -> Cuts:
-    """What the request's method decides, before chunks are fitted to the budget."""
-    found = _core.cuts(_arguments(request))
+def cuts(request: Request, *, held: bool = False) -> Cuts:
+    """What the request's method decides, before chunks are fitted to the budget.
+
+    With ``held``, scores of pairs are those that the method holds against its threshold, over its window.
+    """
+    found = _core.cuts(_arguments(request), held)
     score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
     return Cuts(found["first"], found["offsets"], found.get("kind"), score, found["pairs"], found["reason"])
 

@@ -78,6 +78,7 @@ def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: 
         request = segmenter.models.complete(bare, _native)
         if not segmenter.method.cuts_text:
             check_cuts(_native.cuts(request), engine.cuts(request))
+            check_cuts(_native.cuts(request, held=True), engine.cuts(request, held=True))
         native, reference = _native.segment(request), engine.segment(request)
         for name in ("tokens_met", "fallback_tokens"):
             native.pop(name), reference.pop(name)

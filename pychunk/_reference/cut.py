@@ -43,6 +43,8 @@ class Decision:
     groups: list[budget.Group]
     scores: Sequence[float] | F32 = ()
     labels: Sequence[int] = ()
+    #: Where they are others than ``scores``: what is held against a threshold.
+    held: Sequence[float] | F32 = ()
     #: Of each group, why it begins where it does (``columns.CUT_REASONS``); empty: the method's.
     reasons: Sequence[int] = ()
 
@@ -72,7 +74,9 @@ def _cluster(d: Document) -> Decision:
 def _semantic(d: Document) -> Decision:
     wide = d.plan.window > 1
     scores = linear.adjacent(d.vectors, d.plan.window) if wide else np.array(d.affinities, np.float32)
-    return Decision(_runs([False, *scoring.cuts(scores, d.plan.threshold, d.plan.threshold_value)]), d.affinities)
+    return Decision(
+        _runs([False, *scoring.cuts(scores, d.plan.threshold, d.plan.threshold_value)]), d.affinities, held=scores
+    )
 
 
 def _pic(d: Document) -> Decision:
@@ -107,7 +111,7 @@ def decide(document: Document) -> Decision:
     labels = [kind for (a, b), kind in zip(groups, kinds, strict=True) for _ in range(a, b)]
     scores = () if cuts.score is None else cuts.score.part(row)
     why = () if cuts.reason is None else cuts.reason[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
-    return Decision(groups, scores, () if cuts.kind is None else labels, why)
+    return Decision(groups, scores, () if cuts.kind is None else labels, reasons=why)
 
 
 class Parts:

@@ -62,14 +62,19 @@ def split(request: Request) -> tuple[Ragged, Ragged]:
     return Ragged.of(starts, np.int64), Ragged.of(flags, np.uint8)
 
 
-def cuts(request: Request) -> Cuts:
-    """What the request's method decides, before chunks are fitted to the budget."""
+def cuts(request: Request, *, held: bool = False) -> Cuts:
+    """What the request's method decides, before chunks are fitted to the budget.
+
+    With ``held``, scores of pairs are those that the method holds against its threshold, over its window.
+    """
     decided = [decide(Document(request, row)) for row in range(request.documents)]
     kinds = [each.labels[first] for each in decided if each.labels for first, _ in each.groups]
     return Cuts(
         *Ragged.of([[first for first, _ in each.groups] for each in decided], np.int32),
         np.array(kinds, np.int8) if kinds else None,
-        Ragged.of([each.scores for each in decided], np.float32) if request.plan.traits.scores else None,
+        Ragged.of([each.held if held and len(each.held) else each.scores for each in decided], np.float32)
+        if request.plan.traits.scores
+        else None,
         request.plan.traits.scores == "pairs",
         np.full(sum(len(each.groups) for each in decided), CUT_REASONS.index(request.plan.traits.reason), np.int8),
     )

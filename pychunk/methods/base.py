@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from .. import _native
 from ..data.cuts import Cuts
 from ..data.features import Features
 from ..data.plan import Plan, Traits
+from ..data.ragged import Ragged
 from ..data.request import Request
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 UNITS = ("tokens", "words", "characters")
 
@@ -79,6 +85,18 @@ class Method:
         Of a native method: as the engine decides, from features that are there.
         """
         return _native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
+
+    @property
+    def score_name(self) -> str:
+        """What a score is, in words, for a reader of :meth:`pychunk.Segmenter.scores`."""
+        return "score"
+
+    def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        """What the method holds against a threshold, and the threshold of each document, float64[k]; NaN: it has none.
+
+        ``scores`` are one a sentence or a pair of neighbours, as its cuts have them; ``plan`` holds its options.
+        """
+        return scores, np.full(scores.documents, np.nan)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import _native
 from .base import Method, check_choice, check_number
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from ..data.plan import Plan
+    from ..data.ragged import Ragged
 
 #: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "sentence", "random")
@@ -40,6 +45,13 @@ class Pic(Method):
         if not isinstance(summaries_out, bool):
             raise ValueError(f"summaries_out must be True or False; got {summaries_out!r}")
         self.summaries_out = summaries_out
+
+    @property
+    def score_name(self) -> str:
+        return "cosine to the summary"
+
+    def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        return scores, _native.thresholds(plan, scores, threads=1)
 
     @property
     def wants(self) -> frozenset[str]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .. import _native
+from ..data.ragged import Ragged
 from .base import Method, check_threshold, check_whole
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..data.plan import Plan
 
 ANY = (float("-inf"), float("inf"))
@@ -37,6 +43,27 @@ class Semantic(Method):
     @property
     def has_kernel(self) -> bool:
         return self.window == 1
+
+    @property
+    def score_name(self) -> str:
+        what = (
+            "cosine to the next sentence" if self.window == 1 else f"cosine of {self.window} sentences on either side"
+        )
+        return f"slope of the {what}" if self.threshold[0] == "gradient" else what
+
+    def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        if plan.threshold != "gradient":
+            return scores, _native.thresholds(plan, scores, threads=1)
+        # Of slopes, which the engine does not return: as pychunk/_reference/scoring.py has them. It cuts where they
+        # are above the threshold, so that here they fall with the cosine.
+        slopes, found = [], np.full(scores.documents, np.nan)
+        for row in range(scores.documents):
+            wide = np.rint(scores.part(row).astype(np.float64) * 2.0**32) * 2.0**-32
+            slope = np.gradient(1.0 - wide) if len(wide) > 1 else np.zeros(len(wide))
+            if len(wide) > 1:
+                found[row] = -np.percentile(slope, plan.threshold_value)
+            slopes.append(-slope)
+        return Ragged.of(slopes, np.float64), found
 
     def plan(self, shared: Plan) -> Plan:
         kind, value = self.threshold
