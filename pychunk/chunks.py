@@ -6,22 +6,50 @@ import functools
 import itertools
 import json
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, make_dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 import pyarrow as pa
 
 from ._arrow import primitive, python_values, strings, vectors
 from .data.columns import COLUMNS, ChunkFields
-from .documents import RowError
+from .documents import RowError, TextBatch
+from .plumbing.lazy import by_name
 from .plumbing.lines import one_line
 
 if TYPE_CHECKING:
     from os import PathLike
 
     import numpy.typing as npt
+
+    from .view import Page, Sizes
+
+
+class Origin(Protocol):
+    """What chunks were cut from, and by what: so much of it that they can be shown."""
+
+    @property
+    def texts(self) -> TextBatch: ...
+
+    @property
+    def table_encoder(self) -> Any:
+        """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
+        ...
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the caller gave the vectors."""
+        ...
+
+    def scores(self) -> pa.Table | None:
+        """The method's scores of these documents, as ``Segmenter.scores`` has them; None: it has none."""
+        ...
+
+    def again(self, ids: pa.Array) -> ChunkBatch:
+        """The same chunks with sentence vectors, under other ids of the documents."""
+        ...
 
 
 _OWN = frozenset(column.name for column in COLUMNS)
@@ -80,6 +108,7 @@ class ChunkBatch:
         summaries: with ``summaries_out=True``, what each document was held against: a table with a row a document of
             ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
             that it was made of) and ``vector``; else None.
+        origin: what they were cut from, for :meth:`view`; None of more than 4 MB of text, and after pickling.
 
     Example:
         >>> import pychunk
@@ -101,6 +130,7 @@ class ChunkBatch:
         errors: Sequence[RowError] = (),
         busy: Sequence[float] = (),
         summaries: pa.Table | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.table = table
         self.documents = documents
@@ -108,6 +138,10 @@ class ChunkBatch:
         self.errors = list(errors)
         self.busy = list(busy)
         self.summaries = summaries
+        self.origin = origin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "origin": None}
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -143,7 +177,8 @@ class ChunkBatch:
                 table = self.table.slice(places.start, len(places))
             else:
                 table = self.table.take(primitive(np.arange(places.start, places.stop, places.step)))
-            return ChunkBatch(table, documents=self.documents, first_document=self.first_document, errors=self.errors)
+            facts = {name: getattr(self, name) for name in ("documents", "first_document", "errors", "origin")}
+            return ChunkBatch(table, **facts)
         try:
             place = operator.index(index)
         except TypeError:
@@ -204,6 +239,62 @@ class ChunkBatch:
 
         with Writer(path) as writer:
             writer.write(self.table)
+
+    def view(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        texts: Any = None,
+        against: ChunkBatch | Sequence[ChunkBatch] = (),
+        queries: Sequence[str] | Mapping[str, Sequence[Any]] = (),
+        k: int = 5,
+        title: str | None = None,
+    ) -> Page:
+        """A page that shows the documents with these chunks: one HTML file that needs no network.
+
+        Beside the text are the method's scores with the threshold that they were held against, at each border why
+        the text was cut there, and the sizes of the chunks against their limit.
+
+        Args:
+            path: a file to write the page to; one that is there already is replaced.
+            texts: the documents, where the chunks do not hold them (``origin``).
+            against: chunks of the same documents by other methods, which are shown side by side.
+            queries: questions, whose hits are ranked on the text (extra ``index``); or a dict of questions with hits
+                that ``Index.search`` returned.
+            k: hits of a query.
+            title: of the page.
+
+        Returns:
+            The page: it shows itself in a notebook, and has ``write(path)`` and ``open()``, in the browser.
+
+        Raises:
+            ValueError: documents that are not known or not these, or more than 16 MB of text.
+
+        Example:
+            >>> import pychunk
+            >>> page = pychunk.segment("Cats purr. Stars burn hydrogen.", method="sentence").view()
+            >>> page.html.startswith("<!doctype html>")
+            True
+        """
+        view_of = by_name("pychunk.view.pages", "view_of")
+        page: Page = view_of(self, texts=texts, against=against, queries=queries, k=k, title=title)
+        if path is not None:
+            page.write(path)
+        return page
+
+    def describe(self) -> Sizes:
+        """Sizes of the chunks in tokens (where they were counted), words and characters, beside their limit.
+
+        Example:
+            >>> import pychunk
+            >>> pychunk.segment("Cats purr. Both sleep a lot.", method="sentence").describe()["words"]["max"]
+            4
+        """
+        sizes: Sizes = by_name("pychunk.view.sizes", "sizes_of")(self.table, self.metadata.get("options") or {})
+        return sizes
+
+    def _repr_html_(self) -> str:
+        return str(by_name("pychunk.view.tables", "chunks_html")(self))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)

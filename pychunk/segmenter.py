@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from .documents import RowError, TextBatch
 from .encoders.running.placement import Placement
 from .engine import backend_name, engine
 from .features.models import Models
+from .features.sentences import with_sentences
 from .given.given import Given, split_all
 from .given.kept import kept_columns, with_kept
 from .given.missing import left_out
@@ -47,6 +49,10 @@ CALL_BYTES = 32 << 20
 POOL_BYTES = 8 << 20
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
+
+#: Text of a batch up to which its chunks hold it, to be shown: more is not read on a page, and chunks of a corpus that
+#: are kept in a list should not keep the corpus.
+ORIGIN_BYTES = 4 << 20
 
 #: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
@@ -216,6 +222,7 @@ class Segmenter:
         table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
         if kept:
             table = with_kept(table, kept, first_document)
+        origin = Origin(self, texts, dict(said), first_document) if texts.nbytes <= ORIGIN_BYTES else None
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
             table,
@@ -224,6 +231,7 @@ class Segmenter:
             errors=errors,
             busy=busy,
             summaries=pa.concat_tables(summaries) if summaries else None,
+            origin=origin,
         )
 
     def _columns(
@@ -311,6 +319,57 @@ class Segmenter:
             found.append(done.cuts or self.engine.cuts(done))
         return Cuts.concat(found)
 
+    def scores(self, batch: Any, *, column: str | None = None, ids: Any = None, **said: Unpack[Said]) -> pa.Table:
+        """The curve that the method cuts by, as a table with a row a sentence: what explains a cut.
+
+        Arguments are those of a call that are about documents (``titles``, ``sentence_vectors``, ...).
+
+        Returns:
+            Columns ``document``, ``id`` (if given), ``sentence`` (its position), ``start``, ``end`` (characters; the
+            sentences tile their document); ``score``: of the sentence, or between it and the next, where ``of`` in the
+            table's metadata is ``pairs``, null for a document's last sentence; ``threshold``: the value that this
+            document's scores were held against, null where there is none; ``cut``: whether the method cuts after the
+            sentence, before chunks are fitted to a budget. ``pic`` cuts where the curve crosses its threshold,
+            ``semantic`` and ``nsp`` where it is below it.
+
+        Raises:
+            ValueError: the method has no scores.
+
+        Example:
+            >>> table = Segmenter("semantic", threshold=0.2).scores("Cats purr. Cats sleep. Stars burn hydrogen.")
+            >>> table["cut"].to_pylist(), [score is None for score in table["score"].to_pylist()]
+            ([False, True, False], [False, False, True])
+        """
+        from .scores import no_scores, score_table  # here, as few ask for them
+
+        if self.method.is_native and not self.method.scores:
+            raise ValueError(no_scores(self.method.name))
+        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
+        found = self._scores(texts, dict(said), 0)
+        if found is None:
+            raise ValueError(no_scores(self.method.name))
+        if not found:
+            bare = self._request(pa.array([], pa.large_string()), Given(), None, 0)
+            none = Cuts(np.empty(0, np.int32), np.zeros(1, np.int64), score=Ragged.of([], np.float32))
+            found = [score_table(self.method, with_sentences(bare, self.engine), none, texts.ids)]
+        return pa.concat_tables(found)
+
+    def _scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
+        """Tables of scores, one a request; None where the method has no scores."""
+        from .scores import score_table
+
+        self._check_threshold()
+        made = Given.of(self.method, texts, lambda: self._split(texts), said)
+        found = []
+        for request, ids in self._requests(texts, made, first_document):
+            done = with_sentences(request, self.engine)
+            done = self.models.complete(self.models.prepare(done, self.engine), self.engine)
+            cuts = done.cuts or self.engine.cuts(done, held=True)
+            if cuts.score is None:
+                return None
+            found.append(score_table(self.method, done, cuts, ids))
+        return found
+
     def _split(self, texts: TextBatch) -> tuple[Ragged, Ragged]:
         """Sentences of all texts, and their flags."""
         return split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
@@ -375,6 +434,35 @@ class Segmenter:
             }
             found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
         return found
+
+
+class Origin:
+    """What a batch of chunks was cut from, and by which Segmenter; see :class:`pychunk.chunks.Origin`."""
+
+    def __init__(self, segmenter: Segmenter, texts: TextBatch, said: dict[str, Any], first_document: int) -> None:
+        self.segmenter, self.texts, self._said, self._first = segmenter, texts, said, first_document
+        self._scores: pa.Table | None = None
+
+    @property
+    def has_vectors(self) -> bool:
+        return self._said.get("sentence_vectors") is not None
+
+    @property
+    def table_encoder(self) -> Any:
+        options = self.segmenter._options
+        own = None if "pairs" in self.segmenter.method.needs else options["encoder"]
+        return options["vector_encoder"] or own or "static"
+
+    def scores(self) -> pa.Table | None:
+        method = self.segmenter.method
+        if self._scores is None and (method.scores or not method.is_native):
+            found = self.segmenter._scores(self.texts, self._said, self._first)
+            self._scores = pa.concat_tables(found) if found else None
+        return self._scores
+
+    def again(self, ids: pa.Array) -> ChunkBatch:
+        made = Segmenter(**{**self.segmenter._options, "vectors": "sentence"})
+        return made(replace(self.texts, ids=ids), **self._said)
 
 
 #: The options that every method has, with their defaults.

@@ -21,6 +21,7 @@ ALLOWED = {
     "documents": {"_native", "_arrow"},
     "given": {"_native", "_arrow", "data", "documents"},
     "summaries": {"_arrow", "data"},
+    "scores": {"_arrow", "data", "methods"},
     "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
@@ -41,6 +42,7 @@ ALLOWED = {
         "options",
         "given",
         "plumbing",
+        "scores",
         "summaries",
     },
     "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
@@ -49,12 +51,14 @@ ALLOWED = {
     "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
     "io": {"_arrow", "_native", "documents", "plumbing"},
     "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
-    "evaluation": {"_native", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
+    "view": {"chunks", "data", "documents", "plumbing", "retrieval"},
+    "evaluation": {"view", "_native", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
     "benchmark": {"", "plumbing"},
     "cli": {
         "",
         "benchmark",
         "chunks",
+        "documents",
         "encoders",
         "engine",
         "evaluation",
@@ -65,6 +69,7 @@ ALLOWED = {
         "plumbing",
         "retrieval",
         "segmenter",
+        "view",
     },
     "__main__": {"cli"},
     # And by name, when they are asked for: cuda, evaluation, ingest, integrations, io, retrieval.

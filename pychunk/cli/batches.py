@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -13,10 +13,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from ..chunks import ChunkBatch
+from ..documents import TextBatch
+from ..given.columns import DOCUMENT_COLUMNS
 from ..io import DeadLetter, Source
 from ..io.documents import DeadLetters, documents_of
 from ..segmenter import Segmenter
 from .options import Reading
+
+COLUMNS = {each.name: each for each in DOCUMENT_COLUMNS}
 
 
 class Shares:
@@ -66,7 +70,7 @@ def segmented(
 
     The inputs are listed now, and read as the batches are asked for.
     """
-    sources = [reading.source(path, kind, made.method, dead_letters) for path in inputs]
+    sources = [reading.source(path, kind, made.method.wants, dead_letters) for path in inputs]
     tell_ignored([path for source, _ in sources for path in source.ignored])
     return _segmented(made, sources, reading.keep or [], reading.limit, shares)
 
@@ -96,6 +100,29 @@ def _segmented(
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
         yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
+
+
+def documents(
+    made: Sequence[Segmenter], inputs: list[str], kind: str, reading: Reading, dead_letters: DeadLetters = refuse
+) -> Iterator[tuple[TextBatch, list[dict[str, Any]]]]:
+    """Batches of documents, and for each Segmenter the keywords of a call that name columns of theirs."""
+    wants = frozenset[str]().union(*(each.method.wants for each in made))
+    sources = [reading.source(path, kind, wants, dead_letters) for path in inputs]
+    tell_ignored([path for source, _ in sources for path in source.ignored])
+    left = reading.limit
+    for source, said in sources:
+        names = {name: value for name, value in said.items() if name != "keep"}
+        own = [
+            {name: value for name, value in names.items() if not COLUMNS[name].only or name in each.method.wants}
+            for each in made
+        ]
+        for batch in source.batches():
+            table = batch.table if left is None else batch.table.slice(0, left)
+            yield documents_of(table), own
+            if left is not None:
+                left -= table.num_rows
+                if left == 0:
+                    return
 
 
 def tell_ignored(ignored: list[str]) -> None:

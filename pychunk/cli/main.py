@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import about, bench, evaluate, index, ingest, model, search, segment
+from . import about, bench, evaluate, index, ingest, model, search, segment, view
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +25,7 @@ app.command("index", epilog=index.EPILOG)(index.index)
 app.command("bench", epilog=bench.EPILOG)(bench.bench)
 app.command("search", epilog=search.EPILOG)(search.search)
 app.command("segment", epilog=segment.EPILOG)(segment.segment)
+app.command("view", epilog=view.EPILOG)(view.view)
 app.command("methods")(about.methods)
 app.command("backend")(about.backend)
 

@@ -11,7 +11,7 @@ import typer
 from ..given.columns import DOCUMENT_COLUMNS, wanted_columns
 from ..io import KINDS, Source, open_source
 from ..io.documents import DeadLetters
-from ..methods import METHODS, Method, option_names
+from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
 from .grammar import method_of, value_of
 from .groups import many
@@ -138,12 +138,14 @@ class Reading:
     workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
 
-    def source(self, path: str, kind: str, method: Method, dead_letters: DeadLetters) -> tuple[Source, dict[str, Any]]:
-        """An input, and the keywords of a call that name columns of its documents."""
+    def source(
+        self, path: str, kind: str, wants: frozenset[str], dead_letters: DeadLetters
+    ) -> tuple[Source, dict[str, Any]]:
+        """An input, and the keywords of a call that name columns of its documents, those that methods want first."""
         found = self._opened(path, kind, self.said, dead_letters)
         said: dict[str, Any] = dict(self.said)
-        if method.wants - said.keys() and path != "-":
-            said = wanted_columns(method.wants, found.column_names(), said)
+        if wants - said.keys() and path != "-":
+            said = wanted_columns(wants, found.column_names(), said)
             found = self._opened(path, kind, said, dead_letters)
         return found, {**said, "keep": self.keep or ()}
 

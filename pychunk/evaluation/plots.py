@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import pairwise
 from typing import Any
+
+from ..view.plots import histogram, svg, ticks
+
+__all__ = ["colour", "histogram", "spread", "ticks", "whisker", "within_words"]
 
 #: Colours that the page's style sheet defines, as .c0 to .c7; later rows begin again at the first.
 COLOURS = 8
@@ -63,7 +65,7 @@ def within_words(rows: Sequence[Mapping[str, Any]], banded: Sequence[int] = ()) 
         parts.append(f'<text class="number {colour(i)}" x="{last + 12:.1f}" y="{end + 4:.1f}">{i + 1}</text>')
     names = "; ".join(f"{row['name']}: {100 * row['within']['share'][-1]:.1f} %" for row in rows)
     label = f"Share of questions answered within a number of words; at the right end {names}"
-    return _svg(width, height, label, parts)
+    return svg(width, height, label, parts)
 
 
 def whisker(mean: float, low: float | None, high: float | None, scale: tuple[float, float], zero: bool = False) -> str:
@@ -81,54 +83,12 @@ def whisker(mean: float, low: float | None, high: float | None, scale: tuple[flo
         parts.append(f'<line class="whisker" x1="{x(low):.1f}" x2="{x(high):.1f}" y1="8" y2="8"/>')
         label += f", 95 % interval {low:.3f} to {high:.3f}"
     parts.append(f'<circle class="mean" cx="{x(mean):.1f}" cy="8" r="3.6"/>')
-    return _svg(width, height, label, parts)
-
-
-def histogram(edges: Sequence[float], counts: Sequence[float], end: float, mean: float | None, name: str) -> str:
-    """Chunk lengths in words on an axis from 0 to ``end``, with a mark at the mean; longer ones are not drawn."""
-    width, height, bottom, margin = 240, 96, 22, 8
-    widths = [b - a for a, b in pairwise(edges)]
-    # Chunks per word of length: bins of unequal width stay comparable.
-    heights = [count / size for count, size in zip(counts, widths, strict=True)]
-    tallest = max(heights, default=0) or 1
-
-    def x(value: float) -> float:
-        return margin + (width - 2 * margin) * min(value, end) / end
-
-    parts = []
-    for start, size, count, tall in zip(edges[:-1], widths, counts, heights, strict=True):
-        if start >= end:
-            break
-        bar = (height - bottom - 6) * tall / tallest
-        wide = max(0.5, x(start + size) - x(start) - 0.6)
-        title = f"{count:,} chunks of {start:,.0f} to {start + size:,.0f} words"
-        parts.append(
-            f'<rect class="bar" x="{x(start):.1f}" y="{height - bottom - bar:.1f}" width="{wide:.1f}"'
-            f' height="{bar:.1f}"><title>{title}</title></rect>'
-        )
-    base = height - bottom
-    parts.append(f'<line class="axis" x1="{margin}" x2="{width - margin}" y1="{base}" y2="{base}"/>')
-    shown = ticks(0, end, 4)
-    for tick in (t for t in shown if t <= end):
-        anchor = "start" if tick == 0 else "end" if tick > 0.93 * end else "middle"
-        parts.append(f'<text x="{x(tick):.1f}" y="{height - 5}" text-anchor="{anchor}">{tick:,.0f}</text>')
-    if mean is not None:
-        parts.append(f'<line class="zero" x1="{x(mean):.1f}" x2="{x(mean):.1f}" y1="0" y2="{base}"/>')
-    return _svg(width, height, f"Chunk lengths of {name}, 0 to {end:,.0f} words", parts)
+    return svg(width, height, label, parts)
 
 
 def colour(row: int) -> str:
     """The style sheet's class for the colour of a row."""
     return f"c{row % COLOURS}"
-
-
-def ticks(low: float, high: float, count: int = 6) -> list[float]:
-    """About ``count`` round numbers in equal steps, the first at or below ``low``, the last at or above ``high``."""
-    raw = ((high - low) or abs(high) or 1.0) / count
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [i * step for i in range(first, max(last, first + 1) + 1)]
 
 
 def spread(at: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -148,8 +108,3 @@ def spread(at: Sequence[float], gap: float, low: float, high: float) -> list[flo
     for place, (i, mean) in enumerate(zip(order, means, strict=True)):
         placed[i] = min(max(mean, low), high - (len(at) - 1) * gap) + place * gap
     return placed
-
-
-def _svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:
-    drawn = "".join(parts)
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">{drawn}</svg>'

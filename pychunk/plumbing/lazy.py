@@ -30,3 +30,8 @@ def on_demand(
 
 def _is_module(package: str, name: str) -> bool:
     return not name.startswith("_") and importlib.util.find_spec(f"{package}.{name}") is not None
+
+
+def by_name(module: str, name: str) -> Any:
+    """What a module that lies above the caller calls so: loaded when it is asked for."""
+    return getattr(importlib.import_module(module), name)

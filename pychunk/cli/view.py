@@ -1,0 +1,98 @@
+"""The command that shows chunks on a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..io import KINDS
+from ..segmenter import Segmenter
+from ..view import Page, Pages
+from .batches import LeftOut, counted, documents, refuse
+from .errors import readable_errors
+from .groups import with_groups
+from .options import Cutting, Kind, OnError, Reading, Vectors
+from .outputs import Overwrite, check_output
+
+EPILOG = """Examples:
+
+pychunk view README.md -o readme.html
+
+pychunk view README.md -m pic --against semantic --against fixed:size=100,unit=words -o readme.html --open
+
+pychunk view articles.parquet --ids id --limit 20 -q "Who crossed the Andes?" -o andes.html"""
+
+
+@with_groups
+def view(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}), or - for standard input."),
+    ],
+    output: Annotated[str, typer.Option("-o", "--output", help="The page to write, a file of HTML.")],
+    against: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD[:OPTION=VALUE,...]", help="Another method beside -m; up to three."),
+    ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option("-q", "--query", help="A question whose hits are ranked on the text; may be repeated."),
+    ] = None,
+    hits: Annotated[int, typer.Option(min=1, help="Hits of each question.")] = 5,
+    show: Annotated[bool, typer.Option("--open", help="Show the page in the browser, too.")] = False,
+    overwrite: Overwrite = False,
+    *,
+    cutting: Cutting,
+    vectors: Vectors,
+    kind: Kind = "auto",
+    reading: Reading,
+    on_error: OnError = "raise",
+) -> None:
+    """Show documents with their chunks, scores and sizes on one page of HTML, which needs no network."""
+    with readable_errors("interrupted; nothing was written"):
+        check_output(output, inputs, overwrite=overwrite)
+        if vectors.vectors is not None:
+            raise ValueError("a page shows no vectors: leave out --vectors")
+        encoders: dict[str, Any] = {"encoder": vectors.encoder, "vector_encoder": vectors.vector_encoder}
+        methods = [cutting, *(replace(cutting, method=other, short={}) for other in against or [])]
+        if len(methods) > 4:
+            raise ValueError(f"a page has room for four methods side by side; got {len(methods)}")
+        made = [
+            Segmenter(**each.options(reading.said, **encoders), threads=cutting.threads, on_error=on_error)
+            for each in methods
+        ]
+        left_out = LeftOut()
+        title = ", ".join(Path(each).name or each for each in islice(inputs, 3)) + (", ..." if len(inputs) > 3 else "")
+        pages = Pages(title, query or [], hits)
+        first = 0
+        for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
+            batches = [each(texts, first_document=first, **say) for each, say in zip(made, said, strict=True)]
+            values = [value for part in texts.texts for value in part.to_pylist()]
+            ids = [str(first + i) for i in range(len(values))] if texts.ids is None else texts.ids.to_pylist()
+            pages.add(batches, values, [str(name) for name in ids])
+            first += len(values)
+        page = pages.page()
+        page.write(output)
+        _tell(page, output, first)
+        if show:
+            _open(output)
+
+
+def _tell(page: Page, output: str, count: int) -> None:
+    size = len(page.html.encode())
+    said = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    Console(stderr=True, soft_wrap=True, highlight=False).print(f"{counted(count, 'document')}, {said}: {output}")
+
+
+def _open(output: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(Path(output).resolve().as_uri()):
+        Console(stderr=True, soft_wrap=True).print(
+            f"no browser is here: open {output}", style="yellow", highlight=False
+        )

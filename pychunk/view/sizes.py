@@ -1,0 +1,86 @@
+"""How long chunks are: what ``ChunkBatch.describe()`` returns."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+PERCENTILES = (5, 25, 50, 75, 95)
+
+
+class Sizes(dict[str, dict[str, float]]):
+    """Sizes of chunks by unit; each a dict of ``count``, ``mean``, ``std``, ``min``, percentiles and ``max``.
+
+    Where the method has a limit in the unit, also ``limit``, and ``over``: how many chunks exceed it. It is shown as a
+    table, in a notebook too.
+    """
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Sizes({})"
+        rows = self._rows()
+        wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, wide, strict=True)).rstrip() for row in rows)
+
+    def _repr_html_(self) -> str:
+        from .tables import table
+
+        head, *rows = self._rows()
+        return table(head, [[escape(cell) for cell in row] for row in rows])
+
+    def _rows(self) -> list[list[str]]:
+        names = list(dict.fromkeys(name for unit in self.values() for name in unit))
+        return [["", *self], *([name, *(_shown(unit.get(name)) for unit in self.values())] for name in names)]
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def lengths_of(table: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
+    """Of each chunk its tokens (where they were counted), words and characters."""
+    import pyarrow.compute as pc
+
+    found = {}
+    if table["tokens"].null_count < table.num_rows:
+        found["tokens"] = np.asarray(table["tokens"].drop_null(), np.int64)
+    words = pc.list_value_length(pc.utf8_split_whitespace(table["text"]))
+    found["words"] = np.asarray(words.cast("int64"), np.int64)
+    found["characters"] = np.asarray(pc.subtract(table["end"], table["start"]), np.int64)
+    return found
+
+
+def limits_of(options: Mapping[str, Any]) -> dict[str, int]:
+    """Longest chunk by unit, of a batch's options: ``max_tokens``, and the ``size`` of a method that has one."""
+    found: dict[str, int] = {}
+    if options.get("max_tokens"):
+        found["tokens"] = int(options["max_tokens"])
+    if options.get("size"):
+        unit = str(options.get("unit", "tokens"))
+        found[unit] = min(found.get(unit, int(options["size"])), int(options["size"]))
+    return found
+
+
+def sizes_of(table: pa.Table, options: Mapping[str, Any]) -> Sizes:
+    """Sizes of the chunks of a table that was made by these options."""
+    limits = limits_of(options)
+    found = Sizes()
+    for unit, lengths in lengths_of(table).items():
+        facts: dict[str, float] = {"count": len(lengths)}
+        if len(lengths):
+            facts |= {"mean": float(lengths.mean()), "std": float(lengths.std()), "min": int(lengths.min())}
+            percentiles = np.percentile(lengths, PERCENTILES)
+            facts |= {f"{p} %": float(value) for p, value in zip(PERCENTILES, percentiles, strict=True)}
+            facts["max"] = int(lengths.max())
+        if unit in limits:
+            facts |= {"limit": limits[unit], "over": int((lengths > limits[unit]).sum())}
+        found[unit] = facts
+    return found

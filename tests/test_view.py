@@ -1,0 +1,176 @@
+"""The page that shows chunks, without a browser: its policy, its data, its size, and what is told of sizes."""
+
+import base64
+import hashlib
+import json
+import pickle
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pychunk
+from pychunk.view import page as pages
+from pychunk.view.pages import view_of
+
+HOSTILE = '</script><script>alert(1)</script><!--<b title="&amp;\'">]]>'
+TEXT = "Cats purr. Cats sleep all day. 👍 Stars burn hydrogen. The sun is a star. Bread needs flour."
+
+
+class Parsed(HTMLParser):
+    """Elements with their attributes and text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, Any], list[str]]] = []
+        self._open = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.elements.append((tag, dict(attrs), []))
+        self._open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = False
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.elements[-1][2].append(data)
+
+
+def parts(html: str) -> tuple[dict[str, Any], str, str, str]:
+    """The page's data, script, style and policy."""
+    elements = Parsed(html).elements
+    scripts = {attrs.get("type", ""): "".join(text) for tag, attrs, text in elements if tag == "script"}
+    [style] = ["".join(text) for tag, _, text in elements if tag == "style"]
+    [policy] = [attrs["content"] for tag, attrs, _ in elements if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert [tag for tag, _, _ in elements].count("script") == 2
+    return json.loads(scripts["application/json"]), scripts[""], style, policy
+
+
+def test_the_policy_names_the_very_script_and_style() -> None:
+    html = pychunk.segment(TEXT).view().html
+    _, script, style, policy = parts(html)
+    for name, text in (("script-src", script), ("style-src", style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert " style=" not in html.replace(script, "")
+    assert not re.search(r"\son\w+=", html.replace(script, ""))
+
+
+def test_our_own_code_is_small_and_sets_no_markup() -> None:
+    script, style = pages.script_text(), pages.style_text()
+    assert len(script.encode()) + len(style.encode()) < 80_000
+    for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "http", "import("):
+        assert word not in script.replace("http://www.w3.org/2000/svg", "")
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(max_size=80), mark=st.sampled_from(["", HOSTILE, "\0", "\u2028\u202e\ufeff\uffff", "\r\n", "\x85"]))
+def test_data_comes_back_as_it_was(text: str, mark: str) -> None:
+    document = f"One {mark}{text}. Two{mark}."
+    document = document.encode("utf-8", "replace").decode()
+    chunks = pychunk.segment([document], method="sentence", ids=[mark + "id"])
+    data, *_ = parts(chunks.view(title=mark).html)
+    assert data["documents"][0]["text"] == document
+    assert data["documents"][0]["name"] == mark + "id"
+    assert data["title"] == (mark or "id")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    text=st.text(st.sampled_from("aé👍𝒳. \n"), max_size=60), method=st.sampled_from(["sentence", "fixed", "semantic"])
+)
+def test_spans_are_in_units_of_scripts(text: str, method: str) -> None:
+    chunks = pychunk.segment(text, method=method)
+    data, *_ = parts(chunks.view().html)
+    [layer] = data["documents"][0]["layers"]
+    units = text.encode("utf-16-le")
+    shown = [units[2 * a : 2 * b].decode("utf-16-le") for a, b in zip(layer["s"], layer["e"])]
+    assert shown == chunks.texts
+    assert layer.get("cs", layer["s"]) == chunks.table["start"].to_pylist()
+
+
+def test_curve_thresholds_and_reasons_are_those_of_the_table() -> None:
+    seg = pychunk.Segmenter("semantic")
+    chunks = seg(TEXT)
+    data, *_ = parts(chunks.view().html)
+    curve, table = data["documents"][0]["layers"][0]["curve"], seg.scores(TEXT)
+    assert curve["v"][:-1] == pytest.approx(table["score"].to_pylist()[:-1], abs=1e-6)
+    assert curve["v"][-1] is None
+    assert curve["t"] == pytest.approx(table["threshold"][0].as_py(), abs=1e-6)
+    assert [data["reasons"][i] for i in data["documents"][0]["layers"][0]["cut"]] == chunks.table["cut"].to_pylist()
+
+
+def test_several_methods_and_queries() -> None:
+    chunks = [pychunk.segment([TEXT, "Rust is safe."], method) for method in ("sentence", "pic", "pic")]
+    data, *_ = parts(chunks[0].view(against=chunks[1:], queries=["What do stars burn?"], k=2).html)
+    assert [method["name"] for method in data["methods"]] == ["sentence", "pic 1", "pic 2"]
+    [hits] = data["documents"][0]["layers"][0]["hits"]
+    chunk, _, a, b, rank = hits[0]
+    assert (chunk, rank) == (2, 1)
+    assert TEXT.encode("utf-16-le")[2 * a : 2 * b].decode("utf-16-le").strip() == "👍 Stars burn hydrogen."
+
+
+def test_hits_of_an_index(tmp_path: Path) -> None:
+    chunks = pychunk.segment([TEXT], "sentence", vectors="sentence")
+    with pychunk.Index.create(tmp_path / "index") as index:
+        index.add(chunks)
+        found = index.search("What do stars burn?", k=1)
+    data, *_ = parts(chunks.view(queries={"What do stars burn?": found[0]}).html)
+    assert data["documents"][0]["layers"][0]["hits"][0][0][0] == found[0][0].chunk
+
+
+def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path: Path) -> None:
+    chunks = pychunk.segment(["One. Two.", "Three."], "sentence")
+    assert chunks.origin is not None
+    assert chunks[1:].origin is chunks.origin
+    there = pickle.loads(pickle.dumps(chunks))
+    with pytest.raises(ValueError, match="pass texts="):
+        there.view()
+    there.view(tmp_path / "page.html", texts=["One. Two.", "Three."])
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    with pytest.raises(ValueError, match="2 documents"):
+        there.view(texts=["One."])
+    with pytest.raises(ValueError, match="characters"):
+        there.view(texts=["One.", "Three."])
+    assert pychunk.segment("word " * 1_000_000, "sentence", max_tokens=100).origin is None
+
+
+def test_what_a_page_refuses() -> None:
+    chunks = pychunk.segment(["One. Two."], "sentence")
+    with pytest.raises(TypeError, match="ChunkBatch"):
+        chunks.view(against=["pic"])
+    with pytest.raises(ValueError, match="same 1 documents"):
+        chunks.view(against=pychunk.segment(["a", "b"]))
+    with pytest.raises(ValueError, match="four methods"):
+        chunks.view(against=[chunks] * 4)
+    with pytest.raises(ValueError, match="16 MB"):
+        view_of(chunks, texts=["a. " * 6_000_000])
+
+
+def test_describe() -> None:
+    chunks = pychunk.segment(["Cats purr. Both sleep a lot. " * 20], "fixed", size=10, unit="words")
+    sizes = chunks.describe()
+    words = [len(text.split()) for text in chunks.texts]
+    assert sizes["words"]["mean"] == pytest.approx(np.mean(words))
+    assert (sizes["words"]["limit"], sizes["words"]["over"]) == (10, 0)
+    assert sizes["characters"]["max"] == max(map(len, chunks.texts))
+    assert str(sizes).splitlines()[1].split() == ["count", *[str(len(chunks))] * (len(sizes))]
+    assert pychunk.segment("").describe()["words"] == {"count": 0}
+
+
+def test_a_page_in_a_notebook_is_a_frame_that_reaches_nothing() -> None:
+    shown = pychunk.segment(HOSTILE, "sentence").view()._repr_html_()
+    [(tag, attrs, _)] = Parsed(shown).elements
+    assert tag == "iframe"
+    assert attrs["sandbox"] == "allow-scripts"
+    assert parts(attrs["srcdoc"])[0]["documents"][0]["text"] == HOSTILE

@@ -1,0 +1,145 @@
+"""The page that shows chunks, in a browser: nothing but text, no request, no error, and quick."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import chromium
+import pytest
+
+import pychunk
+
+pytestmark = pytest.mark.slow
+
+MARKS = "".join(map(chr, range(0x300, 0x36F)))
+HOSTILE = {
+    "closing script": "One </script> two. <script>alert(1)</script> Three </ScRiPt >.",
+    "markup": "<img src=x onerror=alert(1)>. <b>Bold</b> &amp; &lt;. <!-- open. <![CDATA[ x. ]]>",
+    "links": "[a](javascript:alert(1)). http://example.com/a.png. <a href='https://example.com'>x</a>.",
+    "style": "</style><style>*{display:none}</style>. @import url(http://example.com).",
+    "json": '"}],"x":[{"\\u003c\\". \\\\\\n. {"a": 1}.',
+    "nul": "One\0two. \0\0. Three \0.",
+    "controls": "".join(map(chr, range(0x20))) + ". Two\x7f\x80\x9f. Three.",
+    "bidi": "One \u202e two. Three \u202d four \u2066 five. Six \u2069\u202c seven. \u061c\u200f eight.",
+    "right to left": "שלום עולם. זה מבחן. מה שלומך? English אחרי עברית.",
+    "separators": "One.\u2028Two.\u2029Three.\x85Four.\x0bFive.\fSix.",
+    "returns": "One.\r\nTwo.\rThree.\r\n\r\nFour.\n\r Five.",
+    "byte order": "\ufeffOne. \ufffe\uffff Two. \ufdd0 Three. \U0001fffe.",
+    "astral": "👍👩‍👩‍👧‍👦. 𝒳 𝒴. 🇺🇦 flags. 𠜎𠜱.",
+    "white": " \n\n\t  One.  \u00a0 \u3000 Two. \n\n\n\n Three.   \n ",
+    "blank": " \n \t \u2003",
+    "empty": "",
+    "long line": "word " * 40_000,
+    "one word": "x" * 200_000,
+    "combining": "Z" + MARKS * (500_000 // len(MARKS)) + " end. Next one.",
+    "zalgo": ". ".join("H" + MARKS[:60] + "e" + MARKS[:60] for _ in range(50)),
+    "many lines": "\n".join(f"line {i}" for i in range(3000)),
+}
+METHODS = ["pic", "semantic", "cluster", "fixed", "recursive", "sentence", "paragraph", "page", "nsp"]
+#: The text of the first column, as it is set, and the marks in it.
+TEXT = "[...document.querySelectorAll('.m%d .t')].map(each => each.textContent).join('')"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Browser]:
+    if chromium.found() is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    with chromium.Browser() as made:
+        made.size(1400, 900)
+        yield made
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_document_is_shown_as_text(method: str, browser: chromium.Browser, tmp_path: Path) -> None:
+    options = {"encoder": "static"} if method == "nsp" else {}
+    overlap = 20 if method in ("fixed", "recursive", "sentence") else 0
+    documents = list(HOSTILE.values())
+    chunks = pychunk.segment(documents, method, ids=list(HOSTILE), overlap=overlap, **options)
+    counts = [len(each) for each in chunks.by_document()]
+    chunks.view(tmp_path / "page.html", title=HOSTILE["closing script"])
+    browser.open(tmp_path / "page.html")
+    for row, (name, document) in enumerate(HOSTILE.items()):
+        if row:
+            browser.key("]")
+        browser.wait(f"document.getElementById('documents').value === '{row}'")
+        assert browser.run("document.querySelectorAll('mark').length") == counts[row], name
+        assert browser.run(TEXT % 0).encode("utf-16-le", "surrogatepass") == document.encode("utf-16-le"), name
+    assert browser.errors == []
+    assert browser.requests == []
+    assert browser.run("document.querySelectorAll('script').length") == 2
+    assert browser.run("document.title") == HOSTILE["closing script"]
+
+
+def test_keys_clicks_and_links(browser: chromium.Browser, tmp_path: Path) -> None:
+    chunks = pychunk.segment("\n\n".join(f"Paragraph {i}. Another sentence." for i in range(60)), "paragraph")
+    chunks.view(tmp_path / "page.html")
+    chosen = "document.querySelector('.chosen')?.dataset.k"
+    browser.open(tmp_path / "page.html", "#c42")
+    assert browser.run(chosen) == "42"
+    assert 0 < browser.run("document.querySelector('.chosen').getBoundingClientRect().top") < 900
+    for key, wanted in (("j", "43"), ("k", "42"), ("k", "41")):
+        browser.key(key)
+        assert browser.run(chosen) == wanted
+    assert browser.run("location.hash") == "#c41"
+    browser.run("document.querySelector('.chunk[data-k=\"40\"] mark').click()")
+    assert browser.run("location.hash") == "#c40"
+    assert browser.errors == []
+
+
+def test_methods_side_by_side_hold_the_same_text(browser: chromium.Browser, tmp_path: Path) -> None:
+    text = "\n\n".join(f"Cats purr {i} times. Dogs bark at night. Stars burn hydrogen. 👍" for i in range(80))
+    chunks = [pychunk.segment(text, method) for method in ("pic", "semantic", "fixed")]
+    chunks[0].view(tmp_path / "page.html", against=chunks[1:], queries=["What burns?"])
+    browser.open(tmp_path / "page.html")
+    browser.run("document.querySelector('[data-query]').click()")
+    starts = [set(each.table["start"].to_pylist()) for each in chunks]
+    for m, own in enumerate(chunks):
+        assert browser.run(TEXT % m) == text
+        assert browser.run(f"document.querySelectorAll('.m{m} mark').length") == len(own)
+        differing = {at for at in starts[m] if not all(at in other for other in starts)}
+        assert browser.run(f"document.querySelectorAll('.m{m} .differs').length") == len(differing)
+        assert browser.run(f"document.querySelectorAll('.m{m} .rank').length") == min(5, len(own))
+        ticks = set().union(*starts) - starts[m]
+        assert browser.run(f"document.querySelectorAll('.m{m} .tick').length") == len(ticks)
+    assert browser.errors == []
+
+
+def test_the_curve_crosses_its_threshold_at_each_cut(browser: chromium.Browser, tmp_path: Path) -> None:
+    text = "\n\n".join("Cats purr. Dogs bark at night. The sun is a star. Stars burn hydrogen." for _ in range(9))
+    chunks = pychunk.segment(text, "semantic", max_tokens=None)
+    chunks.view(tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    browser.wait("document.querySelectorAll('.curve svg').length === document.querySelectorAll('mark').length")
+    # The last point of each chunk but the last one of the document lies below the threshold, all others do not.
+    low = (
+        "[...document.querySelectorAll('.chunk')].slice(0, -1).map(each => [...each.querySelectorAll('circle')]"
+        ".map(dot => +(dot.getAttribute('class') === 'low')).join(''))"
+    )
+    for points in browser.run(low):
+        assert points == "0" * (len(points) - 1) + "1"
+
+
+def test_a_megabyte_opens_in_a_second(browser: chromium.Browser, tmp_path: Path) -> None:
+    words = random.Random(1)
+
+    def sentence() -> str:
+        return " ".join("word" + str(words.randrange(900)) for _ in range(14)).capitalize() + ". "
+
+    text = "".join(sentence() + ("\n\n" if words.random() < 0.2 else "") for _ in range(9_500))
+    assert 0.98e6 < len(text) < 1.2e6
+    for length, virtual in ((1_000_000, False), (len(text), True)):
+        chunks = pychunk.segment(text[:length], "semantic")
+        chunks.view(tmp_path / "page.html")
+        taken = min(browser.open(tmp_path / "page.html") for _ in range(3))
+        assert taken < 1, f"{taken:.2f} s"
+        shown = browser.run("document.querySelectorAll('mark').length")
+        assert (shown < len(chunks)) == virtual
+        if not virtual:
+            assert browser.run(TEXT % 0) == text[:length]
+        browser.open(tmp_path / "page.html", f"#c{len(chunks) - 1}")
+        browser.wait("document.querySelector('.chosen') !== null")
+        assert browser.run("document.querySelector('.chosen mark').textContent") == chunks[-1].text
+        assert 0 < browser.run("document.querySelector('.chosen').getBoundingClientRect().top") < 900
+    assert browser.errors == []
