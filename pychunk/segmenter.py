@@ -32,6 +32,7 @@ from .given.missing import left_out
 from .methods import Method, make_method
 from .methods.base import check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_wrap
+from .plumbing.lazy import by_name
 from .plumbing.progress import Progress, reporter, share_of
 from .plumbing.staged import Staged
 
@@ -166,6 +167,10 @@ class Segmenter:
         options = {name: value for name, value in self._options.items() if name != "method"}
         said = [f"{name}={value!r}" for name, value in options.items() if value != known[name].default]
         return f"Segmenter({', '.join([repr(self._options['method']), *said])})"
+
+    def _repr_html_(self) -> str:
+        facts = json.loads(self._metadata(False)[b"pychunk"])
+        return str(by_name("pychunk.view.tables", "segmenter_html")(repr(self), self.method.__doc__ or "", facts))
 
     def __getstate__(self) -> dict[str, Any]:
         return self._options
@@ -319,7 +324,15 @@ class Segmenter:
             found.append(done.cuts or self.engine.cuts(done))
         return Cuts.concat(found)
 
-    def scores(self, batch: Any, *, column: str | None = None, ids: Any = None, **said: Unpack[Said]) -> pa.Table:
+    def scores(
+        self,
+        batch: Any,
+        *,
+        column: str | None = None,
+        ids: Any = None,
+        first_document: int = 0,
+        **said: Unpack[Said],
+    ) -> pa.Table:
         """The curve that the method cuts by, as a table with a row a sentence: what explains a cut.
 
         Arguments are those of a call that are about documents (``titles``, ``sentence_vectors``, ...).
@@ -345,7 +358,7 @@ class Segmenter:
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        found = self._scores(texts, dict(said), 0)
+        found = self._scores(texts, dict(said), first_document)
         if found is None:
             raise ValueError(no_scores(self.method.name))
         if not found:

@@ -11,10 +11,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ..chunks import Chunk, ChunkBatch
+from ..chunks import ChunkBatch
 from ..io import KINDS, writers
 from ..segmenter import Segmenter
-from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, counted, documents, progress_bar, rate_of, refuse, segmented
+from .curves import header, with_curves
 from .errors import readable_errors
 from .groups import with_groups
 from .options import Cutting, Kind, OnError, Reading, Vectors
@@ -27,6 +28,8 @@ EPILOG = """Examples:
 pychunk segment README.md
 
 pychunk segment articles.parquet --ids id --keep title -o chunks.parquet
+
+pychunk segment README.md -m semantic --scores
 
 cat notes.txt | pychunk segment - -m fixed:size=100,unit=words
 
@@ -46,6 +49,9 @@ def segment(
         typer.Option("-o", "--output", help=_OUTPUT),
     ] = None,
     overwrite: Overwrite = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Show under each chunk its sentences' scores, and each threshold.")
+    ] = False,
     *,
     cutting: Cutting,
     vectors: Vectors,
@@ -55,6 +61,8 @@ def segment(
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
     with readable_errors("interrupted; nothing was written"):
+        if scores and output is not None:
+            raise ValueError("--scores is for the listing: leave out -o; Segmenter.scores() returns a table")
         if output not in (None, "-"):
             check_output(output, inputs, overwrite=overwrite)
         options = cutting.options(reading.said, **vars(vectors))
@@ -62,6 +70,9 @@ def segment(
         shares = Shares()
         left_out = LeftOut()
         tell = left_out if on_error == "skip" else refuse
+        if scores:
+            with_curves(made, documents([made], inputs, kind, reading, tell))
+            return
         batches = segmented(made, inputs, kind, reading, shares, tell)
         if output is None:
             _show(batches)
@@ -93,19 +104,6 @@ def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     for out, _ in batches:
         for chunk in out:
-            console.print(_header(chunk))
+            console.print(header(chunk))
             console.print(Text(chunk.text))
             console.print()
-
-
-def _header(chunk: Chunk) -> Text:
-    name = chunk.document if chunk.id is None else chunk.id
-    header = Text(f"document {name}, chunk {chunk.chunk}", style="bold cyan")
-    header.append(f"  {chunk.start}:{chunk.end}", style="dim")
-    if chunk.tokens is not None:
-        header.append(f"  {chunk.tokens} tokens", style="dim")
-    if chunk.kind is not None:
-        header.append(f"  {chunk.kind}", style="green" if chunk.kind == "relevant" else "dim")
-    if chunk.score is not None:
-        header.append(f"  {chunk.score:.3f}", style="dim")
-    return header

@@ -34,7 +34,9 @@ def view(
         list[str],
         typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}), or - for standard input."),
     ],
-    output: Annotated[str, typer.Option("-o", "--output", help="The page to write, a file of HTML.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The page to write, a file of HTML, or - for standard output.")
+    ],
     against: Annotated[
         list[str] | None,
         typer.Option(metavar="METHOD[:OPTION=VALUE,...]", help="Another method beside -m; up to three."),
@@ -55,7 +57,10 @@ def view(
 ) -> None:
     """Show documents with their chunks, scores and sizes on one page of HTML, which needs no network."""
     with readable_errors("interrupted; nothing was written"):
-        check_output(output, inputs, overwrite=overwrite)
+        if output != "-":
+            check_output(output, inputs, overwrite=overwrite)
+        elif show:
+            raise ValueError("--open needs a file: name it with -o")
         if vectors.vectors is not None:
             raise ValueError("a page shows no vectors: leave out --vectors")
         encoders: dict[str, Any] = {"encoder": vectors.encoder, "vector_encoder": vectors.vector_encoder}
@@ -77,6 +82,9 @@ def view(
             pages.add(batches, values, [str(name) for name in ids])
             first += len(values)
         page = pages.page()
+        if output == "-":
+            typer.echo(page.html, nl=False)
+            return
         page.write(output)
         _tell(page, output, first)
         if show:

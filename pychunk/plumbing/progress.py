@@ -1,10 +1,16 @@
-"""Progress of long calls: a bar in the terminal, or a function of the caller."""
+"""Progress of long calls: a bar in the terminal or a notebook, or a function of the caller."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+import time
 from collections.abc import Callable
+from typing import Any
 
 Progress = Callable[[int, int], None]
+#: Seconds between two pictures of a notebook's bar: each is a message to the browser.
+PAUSE = 0.2
 
 
 def share_of(report: Progress, done: int, size: int, total: int) -> Callable[[float], None]:
@@ -15,7 +21,50 @@ def share_of(report: Progress, done: int, size: int, total: int) -> Callable[[fl
 def reporter(progress: bool | Progress) -> Progress | None:
     if callable(progress):
         return progress
-    return _bar() if progress else None
+    if not progress:
+        return None
+    shell = notebook()
+    return _bar() if shell is None else _drawn(shell)
+
+
+def notebook() -> Any:
+    """IPython's display, where this process serves a notebook; else None. IPython is not loaded for it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    # A kernel's shell; the one of a terminal is TerminalInteractiveShell. Colab's is a subclass of the kernel's.
+    if shell is None or not any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__):
+        return None
+    return importlib.import_module("IPython.display")
+
+
+def _drawn(display: Any) -> Progress:
+    """A bar of plain HTML that is drawn anew: nothing to install or enable, and it stays readable when it is saved."""
+    begun = time.monotonic()
+    drawn = [float("-inf")]
+    handle = display.display(display.HTML(bar_html(0, 0, 0.0)), display_id=True)
+
+    def report(done: int, total: int) -> None:
+        now = time.monotonic()
+        if done < total and now - drawn[0] < PAUSE:
+            return
+        drawn[0] = now
+        handle.update(display.HTML(bar_html(done, total, now - begun)))
+
+    return report
+
+
+def bar_html(done: int, total: int, seconds: float) -> str:
+    """A bar with megabytes done, in all and a second.
+
+    >>> bar_html(1_500_000, 3_000_000, 0.5)
+    '<progress value="0.500" max="1" style="width:16em"></progress> 1.5 of 3.0 MB, 3.0 MB/s'
+    """
+    rate = f", {done / 1e6 / seconds:.1f} MB/s" if done and seconds > 0 else ""
+    share = f"{done / total:.3f}" if total else "0"
+    return (
+        f'<progress value="{share}" max="1" style="width:16em"></progress> '
+        f"{done / 1e6:.1f} of {total / 1e6:.1f} MB{rate}"
+    )
 
 
 def _bar() -> Progress:

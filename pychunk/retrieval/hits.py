@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from ..plumbing.lazy import by_name
 from ..plumbing.lines import one_line, quoted
+
+_Each = TypeVar("_Each")
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +64,9 @@ class Hit:
         facts = {name: getattr(self, name) for name in ("id", "chunk", "start", "end")}
         return one_line("Hit", {"score": round(self.score, 4), **facts}, self.text)
 
+    def _repr_html_(self) -> str:
+        return hits_html([self])
+
 
 @dataclass(frozen=True, repr=False)
 class DocumentHits:
@@ -74,3 +80,18 @@ class DocumentHits:
     def __repr__(self) -> str:
         shown = f"id={quoted(self.id, 32)}, document={self.document}, score={round(self.score, 4)}"
         return f"DocumentHits({shown}, hits=<{len(self.hits)}>)"
+
+    def _repr_html_(self) -> str:
+        return hits_html([self])
+
+
+class Hits(list[_Each]):
+    """A list of hits, of documents with hits, or of one such list a query; a notebook shows it as a table."""
+
+    def _repr_html_(self) -> str:
+        return hits_html(self)
+
+
+def hits_html(hits: Any) -> str:
+    """A small table of hits, best first, each with its best sentence marked."""
+    return str(by_name("pychunk.view.tables", "hits_html")(hits))

@@ -16,9 +16,10 @@ import pyarrow as pa
 from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
+from ..plumbing.lazy import by_name
 from . import checks, ingest, rerank
 from .contents import Contents, steady
-from .hits import DocumentHits, Hit
+from .hits import DocumentHits, Hit, Hits
 from .searcher import Ranking
 from .store import SCHEMA, Store
 from .terms import Analyzer
@@ -223,6 +224,9 @@ class Index:
         holds = "closed" if self._open is None else f"{len(self):,} chunks, {facts['vectors']} vectors of {name!r}"
         return f"<Index {str(self.path)!r}: {holds}>"
 
+    def _repr_html_(self) -> str:
+        return str(by_name("pychunk.view.tables", "index_html")(repr(self), self._store.manifest))
+
     @property
     def replaced(self) -> int:
         """Chunks that were added since the last save, and replaced since by others of the same id, or removed."""
@@ -354,7 +358,7 @@ class Index:
         by_document: bool = False,
         query_vectors: Any = None,
         threads: int | None = None,
-    ) -> list[list[Hit]] | list[list[DocumentHits]]:
+    ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]:
         """The best chunks for each query, all queries in one call.
 
         Args:
@@ -373,8 +377,8 @@ class Index:
             query_vectors: float[q, dim] in the place of, or beside, the texts.
 
         Returns:
-            One list a query, of :class:`Hit`, or of :class:`DocumentHits`; best first, of equals the first in the
-            index.
+            One list a query, which a notebook shows as a table, of :class:`Hit`, or of :class:`DocumentHits`; best
+            first, of equals the first in the index.
 
         Raises:
             ValueError: an option out of range, a column that is not there, queries that nothing can encode.
@@ -388,7 +392,7 @@ class Index:
         searcher = self._contents.searcher()
         allowed = searcher.allowed(where, ids)
         if searcher.table is None or not texts:
-            return [list[Hit]() for _ in texts]
+            return Hits([Hits[Hit]() for _ in texts])
         found = searcher.rank(texts, vectors, max(k, depth) if rerank else k, ranking, allowed)
         lists = [
             searcher.hits(
@@ -406,7 +410,9 @@ class Index:
             lists = self._reranked(texts, lists, rerank, k, threads)
         if expand:
             lists = [[replace(hit, around=searcher.around(hit.row, expand)) for hit in hits] for hits in lists]
-        return [searcher.by_document(hits) for hits in lists] if by_document else lists
+        if by_document:
+            return Hits(Hits(searcher.by_document(hits)) for hits in lists)
+        return Hits(Hits(hits) for hits in lists)
 
     def rank(
         self,

@@ -6,7 +6,7 @@
   const VIRTUAL = 1e6; // UTF-16 units of a document above which only what is near the window is in the page
   const SHEET = 16000; // of a sheet, which is filled and drawn as one
   const main = document.querySelector("main"), root = document.body;
-  const narrow = matchMedia("(max-width: 999px)");
+  const narrow = matchMedia("screen and (max-width: 999px)");
   const state = { document: 0, method: -1, layer: 0, chunk: -1, query: -1 };
   let sheets = [], known = null;
 
@@ -90,6 +90,9 @@
     if (k + 1 < layer.s.length && layer.s[k + 1] < to) spans.push([Math.max(from, layer.s[k + 1]), to, "over"]);
     if (state.query >= 0)
       for (const [c, , a, b] of (layer.hits?.[state.query] || [])) if (a < to && b > from) spans.push([a, b, "best"]);
+    // What is new after a repeated passage begins with the white space before it.
+    const lead = layer.s[k] < from ? /^\s*/.exec(text.slice(from, Math.min(to, from + 1000)))[0].length : 0;
+    if (lead) spans.push([from, from + lead, "lead"]);
     let found = 0;
     CONTROL.lastIndex = 0;
     const own = text.slice(from, to);
@@ -515,5 +518,10 @@
     else return;
     event.preventDefault();
   });
-  addEventListener("beforeprint", () => { for (const sheet of sheets) { fill(sheet); sheet.near = true; } redraw(); });
+  // On paper everything is there; curves are drawn once the layout is that of the paper.
+  addEventListener("beforeprint", () => {
+    side.open = true;
+    for (const sheet of sheets) { fill(sheet); sheet.near = true; }
+  });
+  matchMedia("print").addEventListener("change", redraw);
 })();

@@ -13,6 +13,7 @@ from ..chunks import ChunkBatch
 from ..data.columns import CUT_REASONS, KINDS
 from . import plots
 from .hits import Found, by_index, of_hits
+from .options import told
 from .page import Page, page
 from .sizes import lengths_of, limits_of
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 #: Text of a page at most: what a browser still opens at once.
 MOST_BYTES = 16 << 20
-#: Options that are shown where they are not the usual ones, besides the method's own.
-_USUAL = {"wrap": True, "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
 
 
 class Pages:
@@ -226,29 +225,11 @@ def _method(kept: Sequence[ChunkBatch]) -> dict[str, Any]:
     metadata = first.metadata
     name = str(metadata.get("method", "chunks"))
     scores = _scores(kept[0])
-    found: dict[str, Any] = {"name": name, "method": name, "options": _options(metadata)}
+    found: dict[str, Any] = {"name": name, "method": name, "options": told(metadata)}
     if scores is not None:
         facts = json.loads(scores.schema.metadata[b"pychunk"])
         found |= {"what": facts["score"], "pairs": facts["of"] == "pairs"}
     return found
-
-
-def _options(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that make a difference to the method, of all that the plan holds."""
-    method, options = metadata.get("method"), dict(metadata.get("options") or {})
-    for name, users in (("summary", ("pic",)), ("k", ("pic",)), ("unit", ("fixed", "recursive"))):
-        if method not in users:
-            options.pop(name, None)
-    if method in ("semantic", "nsp"):
-        kind, value = options.pop("threshold", None), options.pop("threshold_value", None)
-        options["threshold"] = value if kind == "value" else f"{kind}:{value:g}" if value is not None else kind
-    else:
-        options.pop("threshold", None), options.pop("threshold_value", None)
-    for name in ("chunk_vectors", "sentence_vectors"):
-        options.pop(name, None)
-    if not options.get("max_tokens"):
-        options.pop("max_tokens", None)
-    return {name: value for name, value in options.items() if name not in _USUAL or value != _USUAL[name]}
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:

@@ -1,0 +1,27 @@
+"""Curves in a line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+#: From the lowest to the highest; and where a terminal's encoding has no such characters.
+BLOCKS, DIGITS = "▁▂▃▄▅▆▇█", "01234567"
+
+
+def spark(values: Sequence[float | None], low: float, high: float, encoding: str | None = "utf-8") -> str:
+    """One character a value, by its height between ``low`` and ``high``; a space where there is none.
+
+    >>> spark([0.0, 0.5, 1.0, None], 0.0, 1.0)
+    '▁▅█ '
+    >>> spark([0.0, 1.0], 0.0, 1.0, "ascii")
+    '07'
+    """
+    try:
+        BLOCKS.encode(encoding or "ascii")
+        steps = BLOCKS
+    except (UnicodeEncodeError, LookupError):
+        steps = DIGITS
+    scale = (len(steps) - 1) / (high - low) if high > low else 0.0
+    return "".join(
+        " " if value is None else steps[min(len(steps) - 1, max(0, round((value - low) * scale)))] for value in values
+    )
