@@ -31,7 +31,13 @@ class Origin(Protocol):
     """What chunks were cut from, and by what: so much of it that they can be shown."""
 
     @property
-    def texts(self) -> TextBatch: ...
+    def texts(self) -> TextBatch | None:
+        """The documents; None where they were large."""
+        ...
+
+    def of(self, texts: TextBatch) -> Origin:
+        """The same with the documents."""
+        ...
 
     @property
     def table_encoder(self) -> Any:
@@ -108,7 +114,8 @@ class ChunkBatch:
         summaries: with ``summaries_out=True``, what each document was held against: a table with a row a document of
             ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
             that it was made of) and ``vector``; else None.
-        origin: what they were cut from, for :meth:`view`; None of more than 4 MB of text, and after pickling.
+        origin: what they were cut from and by what, for :meth:`view`; documents of up to 4 MB are in it. None in chunks
+            that were read back or pickled.
 
     Example:
         >>> import pychunk
@@ -142,6 +149,11 @@ class ChunkBatch:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "origin": None}
+
+    def with_origin(self, origin: Origin) -> ChunkBatch:
+        """The same chunks, with what they were cut from."""
+        facts = {name: value for name, value in vars(self).items() if name not in ("table", "origin")}
+        return ChunkBatch(self.table, origin=origin, **facts)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

@@ -7,7 +7,6 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from .given.missing import left_out
 from .methods import Method, make_method
 from .methods.base import check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_wrap
+from .origin import Origin
 from .plumbing.lazy import by_name
 from .plumbing.progress import Progress, reporter, share_of
 from .plumbing.staged import Staged
@@ -50,10 +50,6 @@ CALL_BYTES = 32 << 20
 POOL_BYTES = 8 << 20
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
-
-#: Text of a batch up to which its chunks hold it, to be shown: more is not read on a page, and chunks of a corpus that
-#: are kept in a list should not keep the corpus.
-ORIGIN_BYTES = 4 << 20
 
 #: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
@@ -172,6 +168,11 @@ class Segmenter:
         facts = json.loads(self._metadata(False)[b"pychunk"])
         return str(by_name("pychunk.view.tables", "segmenter_html")(repr(self), self.method.__doc__ or "", facts))
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What it was made with: keywords that make another one like it."""
+        return dict(self._options)
+
     def __getstate__(self) -> dict[str, Any]:
         return self._options
 
@@ -227,7 +228,6 @@ class Segmenter:
         table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
         if kept:
             table = with_kept(table, kept, first_document)
-        origin = Origin(self, texts, dict(said), first_document) if texts.nbytes <= ORIGIN_BYTES else None
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
         return ChunkBatch(
             table,
@@ -236,7 +236,7 @@ class Segmenter:
             errors=errors,
             busy=busy,
             summaries=pa.concat_tables(summaries) if summaries else None,
-            origin=origin,
+            origin=Origin.kept(self, texts, dict(said), first_document),
         )
 
     def _columns(
@@ -358,7 +358,7 @@ class Segmenter:
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        found = self._scores(texts, dict(said), first_document)
+        found = self.tables_of_scores(texts, dict(said), first_document)
         if found is None:
             raise ValueError(no_scores(self.method.name))
         if not found:
@@ -367,8 +367,8 @@ class Segmenter:
             found = [score_table(self.method, with_sentences(bare, self.engine), none, texts.ids)]
         return pa.concat_tables(found)
 
-    def _scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
-        """Tables of scores, one a request; None where the method has no scores."""
+    def tables_of_scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
+        """Tables of scores, one a call of the engine; None where the method has no scores."""
         from .scores import score_table
 
         self._check_threshold()
@@ -447,35 +447,6 @@ class Segmenter:
             }
             found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
         return found
-
-
-class Origin:
-    """What a batch of chunks was cut from, and by which Segmenter; see :class:`pychunk.chunks.Origin`."""
-
-    def __init__(self, segmenter: Segmenter, texts: TextBatch, said: dict[str, Any], first_document: int) -> None:
-        self.segmenter, self.texts, self._said, self._first = segmenter, texts, said, first_document
-        self._scores: pa.Table | None = None
-
-    @property
-    def has_vectors(self) -> bool:
-        return self._said.get("sentence_vectors") is not None
-
-    @property
-    def table_encoder(self) -> Any:
-        options = self.segmenter._options
-        own = None if "pairs" in self.segmenter.method.needs else options["encoder"]
-        return options["vector_encoder"] or own or "static"
-
-    def scores(self) -> pa.Table | None:
-        method = self.segmenter.method
-        if self._scores is None and (method.scores or not method.is_native):
-            found = self.segmenter._scores(self.texts, self._said, self._first)
-            self._scores = pa.concat_tables(found) if found else None
-        return self._scores
-
-    def again(self, ids: pa.Array) -> ChunkBatch:
-        made = Segmenter(**{**self.segmenter._options, "vectors": "sentence"})
-        return made(replace(self.texts, ids=ids), **self._said)
 
 
 #: The options that every method has, with their defaults.

@@ -22,6 +22,7 @@ ALLOWED = {
     "given": {"_native", "_arrow", "data", "documents"},
     "summaries": {"_arrow", "data"},
     "scores": {"_arrow", "data", "methods"},
+    "origin": {"_arrow", "documents"},
     "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
@@ -41,6 +42,7 @@ ALLOWED = {
         "methods",
         "options",
         "given",
+        "origin",
         "plumbing",
         "scores",
         "summaries",
@@ -66,6 +68,7 @@ ALLOWED = {
         "ingest",
         "io",
         "methods",
+        "origin",
         "plumbing",
         "retrieval",
         "segmenter",

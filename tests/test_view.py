@@ -1,15 +1,18 @@
 """The page that shows chunks, without a browser: its policy, its data, its size, and what is told of sizes."""
 
 import base64
+import gc
 import hashlib
 import json
 import pickle
 import re
+import weakref
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,7 +145,39 @@ def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path
         there.view(texts=["One."])
     with pytest.raises(ValueError, match="characters"):
         there.view(texts=["One.", "Three."])
-    assert pychunk.segment("word " * 1_000_000, "sentence", max_tokens=100).origin is None
+    large = "Cats purr. Dogs bark at night.\n" * 140_000
+    chunks = pychunk.segment(large, "paragraph")
+    assert chunks.origin is not None
+    assert chunks.origin.texts is None
+    with pytest.raises(ValueError, match="pass texts="):
+        chunks.view()
+    assert pychunk.segment(large, "semantic").view(texts=[large]).html.count('"curve":') == 1
+
+
+def test_chunks_keep_neither_models_nor_large_buffers() -> None:
+    seg = pychunk.Segmenter("semantic", threshold=0.3)
+    many = pa.array(["Cats purr. Dogs bark. " * 100] * 10_000, pa.large_string())
+    chunks = seg(many[5:7])
+    there = weakref.ref(seg)
+    del seg
+    gc.collect()
+    assert there() is None
+    assert chunks.origin is not None
+    assert chunks.origin.texts is not None
+    assert chunks.origin.texts.texts[0].get_total_buffer_size() < 10_000
+    data, *_ = parts(chunks.view().html)
+    assert data["documents"][1]["text"] == many[6].as_py()
+    assert data["documents"][1]["layers"][0]["curve"]["t"] == 0.3
+
+
+def test_given_vectors_are_seen_and_queries_then_go_by_words() -> None:
+    vectors = np.eye(5, 8, dtype=np.float32)
+    chunks = pychunk.segment([TEXT], "semantic", sentence_vectors=[vectors], threshold=0.5)
+    page = chunks.view(queries=["hydrogen"])
+    data, *_ = parts(page.html)
+    assert data["documents"][0]["layers"][0]["curve"]["v"] == [0, 0, 0, 0, None]
+    assert "Ranked by BM25." in page.html
+    assert data["documents"][0]["layers"][0]["hits"][0][0][0] == 2
 
 
 def test_what_a_page_refuses() -> None:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from ..io import KINDS
+from ..origin import Origin
 from ..segmenter import Segmenter
 from ..view import Page, Pages
 from .batches import LeftOut, counted, documents, refuse
@@ -76,7 +77,10 @@ def view(
         pages = Pages(title, query or [], hits)
         first = 0
         for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
-            batches = [each(texts, first_document=first, **say) for each, say in zip(made, said, strict=True)]
+            batches = [
+                each(texts, first_document=first, **say).with_origin(Origin(each, texts, say, first))
+                for each, say in zip(made, said, strict=True)
+            ]
             values = [value for part in texts.texts for value in part.to_pylist()]
             ids = [str(first + i) for i in range(len(values))] if texts.ids is None else texts.ids.to_pylist()
             pages.add(batches, values, [str(name) for name in ids])

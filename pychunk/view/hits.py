@@ -41,7 +41,8 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
     with tempfile.TemporaryDirectory(prefix="pychunk-") as folder:
         made = None
         for origin in origins:
-            ids = pa.array([str(first + i) for i in range(len(origin.texts))], pa.string())
+            count = len(origin.texts or ())
+            ids = pa.array([str(first + i) for i in range(count)], pa.string())
             chunks = origin.again(ids)
             if made is None:
                 dim = (
@@ -51,7 +52,7 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
                 )
                 made = Index.create(folder + "/index", encoder=None if own else encoder, dim=dim)
             made.add(chunks)
-            first += len(origin.texts)
+            first += count
             counts.append(len(chunks))
         assert made is not None
         found: Any = made.search(list(queries), k, mode) if sum(counts) else [[] for _ in queries]

@@ -125,13 +125,13 @@ def view_of(
             )
     if len(batches) > 4:
         raise ValueError(f"a page has room for four methods side by side; got {len(batches)}")
-    known = next((each.origin for each in batches if each.origin is not None), None)
+    known = next((each.origin.texts for each in batches if each.origin and each.origin.texts is not None), None)
     if texts is not None:
         from ..documents import TextBatch
 
         held = TextBatch.of(texts, on_error="skip")
     elif known is not None:
-        held = known.texts
+        held = known
     else:
         raise ValueError(
             "these chunks do not hold their documents (they come from a file, or from more than 4 MB of text): pass "
@@ -139,6 +139,7 @@ def view_of(
         )
     if len(held) != chunks.documents:
         raise ValueError(f"texts must be the {chunks.documents} documents of these chunks; got {len(held)}")
+    batches = [each.with_origin(each.origin.of(held)) if each.origin else each for each in batches]
     values = [value for part in held.texts for value in part.to_pylist()]
     ids = (
         held.ids.to_pylist()
@@ -216,7 +217,7 @@ def _units(text: str, characters: npt.NDArray[np.int64]) -> npt.NDArray[np.int64
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None or value != value else round(value, 6)
+    return None if value is None or value != value else round(value, 9)
 
 
 def _method(kept: Sequence[ChunkBatch]) -> dict[str, Any]:
