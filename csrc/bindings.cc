@@ -216,4 +216,5 @@ PYBIND11_MODULE(_core, m) {
   bind_segment(m);
   bind_encode(m);
   bind_json(m);
+  bind_topic(m);
 }

@@ -121,5 +121,10 @@ inline Unit unit_from(const std::string& name) {
 void bind_segment(py::module_& m);
 void bind_encode(py::module_& m);
 void bind_json(py::module_& m);
+void bind_topic(py::module_& m);
+
+struct TopicHead;
+// What bind_topic() binds as TopicHead, which lives as long as that object; null of None.
+const TopicHead* topic_head_of(const py::object& kept);
 
 }  // namespace pychunk

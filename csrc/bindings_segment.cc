@@ -87,15 +87,15 @@ struct KeptHead {
 // What Python hands over, viewed; every array that a view is of is kept for as long.
 class Arguments {
  public:
-  Arguments(const py::object& request, const py::object& tokenizer, const py::object& head,
+  Arguments(const py::object& request, const py::object& tokenizer, const py::object& head, const py::object& topic,
             const Optional<uint8_t>& flags)
-      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, head} {
+      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, head, topic} {
     plan_ = plan_from(request.attr("plan"), !cuts_.is_none());
     in_.tokenizer = tokenizer.cast<const WordPiece*>();  // null for None
     in_.first_row = request.attr("first_row").cast<int64_t>();
     in_.threads = request.attr("threads").cast<int>();
     in_.texts = texts(array<uint8_t>(features_, "text"), array<int64_t>(features_, "offsets"));
-    take_models(request, head.cast<const KeptHead*>(), flags);
+    take_models(request, head.cast<const KeptHead*>(), topic_head_of(topic), flags);
     take_features(request);
     take_cuts();
     check();
@@ -148,7 +148,8 @@ class Arguments {
     one_each(out.size(), name);
   }
 
-  void take_models(const py::object& request, const KeptHead* head, const Optional<uint8_t>& flags) {
+  void take_models(const py::object& request, const KeptHead* head, const TopicHead* topic,
+                   const Optional<uint8_t>& flags) {
     if (!request.attr("table").is_none()) {
       in_.table = matrix(array<int8_t>(request, "table"), "table");
       PYCHUNK_CHECK(in_.tokenizer != nullptr, "a table needs a tokenizer");
@@ -166,6 +167,7 @@ class Arguments {
                     " dimensions, the table has ", in_.table.cols);
       in_.pair_head = &head->head;
     }
+    in_.topic_head = topic;
   }
 
   void take_features(const py::object& request) {
@@ -231,6 +233,10 @@ class Arguments {
                       (in_.pair_head != nullptr && in_.table.data != nullptr),
                   plan_.method->name, " needs pair_scores, or a pair head with a table");
     const Inputs in = inputs();
+    PYCHUNK_CHECK(!plan_.method->topics || in.cuts.given() || in.pair_scores.size() > 0 || in.topic_head != nullptr,
+                  plan_.method->name, " needs pair_scores, or a topic head");
+    PYCHUNK_CHECK(in.topic_head == nullptr || !in.needs_vectors() || in.dim() == in.topic_head->vectors.rows,
+                  "the topic head is for vectors of other dimensions: ", in.dim());
     PYCHUNK_CHECK(!in.needs_vectors() || in.vectors.given() || in.table.data != nullptr || in.table_vectors.given(),
                   "the plan needs sentence vectors or a table");
   }
@@ -314,6 +320,7 @@ py::dict traits() {
     if (method.tokens) needs.add("tokens");
     if (method.vectors) needs.add("vectors");
     if (method.pairs) needs.add("pairs");
+    if (method.topics) needs.add("topics");
     if (method.summaries) needs.add("summaries");
     if (method.cuts) needs.add("cuts");
     const char* const scores[] = {"", "sentences", "pairs"};
@@ -333,8 +340,10 @@ void bind_segment(py::module_& m) {
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
            py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
   py::class_<Arguments>(m, "Arguments", "A Request, checked, and what it stands on; see csrc/inputs.h.")
-      .def(py::init<const py::object&, const py::object&, const py::object&, const Optional<uint8_t>&>(),
-           py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("fallback").none(true).noconvert());
+      .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
+                    const Optional<uint8_t>&>(),
+           py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("topic_head"),
+           py::arg("fallback").none(true).noconvert());
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
   m.def("cuts", &cuts_of_batch, py::arg("arguments"), py::arg("held") = false,

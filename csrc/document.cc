@@ -255,6 +255,8 @@ std::span<const float> Document::affinities() {
     has_affinities_ = true;
     if (inputs_->pair_head != nullptr) {
       next_probabilities(*inputs_->pair_head, vectors(), affinities_);
+    } else if (inputs_->topic_head != nullptr) {
+      topic_affinities(*inputs_->topic_head, {text_, sentences_.starts, sentences_.flags}, vectors(), affinities_);
     } else {
       adjacent_cosines(vectors(), 1, affinities_);
     }

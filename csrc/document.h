@@ -51,8 +51,8 @@ class Document : private RowMaker {
                      Lengths& out);
   Rows vectors();        // one row a sentence
   Rows table_vectors();  // those that the table holds
-  // How much sentence s + 1 belongs to sentence s: probabilities (nsp), else adjacent cosines; empty where the inputs
-  // give no vectors.
+  // How much sentence s + 1 belongs to sentence s: probabilities (nsp, topic), else adjacent cosines; empty where the
+  // inputs give no vectors.
   std::span<const float> affinities();
   // pic: the vector of the given summary; null where it is made here.
   const float* given_summary();

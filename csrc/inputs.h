@@ -5,6 +5,7 @@
 
 #include "pair_head.h"
 #include "plan.h"
+#include "topic.h"
 #include "view.h"
 #include "wordpiece.h"
 
@@ -52,9 +53,10 @@ struct Inputs {
   // what makes the probabilities from the sentence vectors.
   Ragged<float> pair_scores;
   const PairHead* pair_head = nullptr;
-  Texts summaries;                      // of pic, as text for the static encoder
-  Matrix<const float> summary_vectors;  // or as vectors, one row a document
-  Ragged<int64_t> page_starts;          // first bytes of pages
+  const TopicHead* topic_head = nullptr;  // of topic: from the vectors and the text
+  Texts summaries;                        // of pic, as text for the static encoder
+  Matrix<const float> summary_vectors;    // or as vectors, one row a document
+  Ragged<int64_t> page_starts;            // first bytes of pages
   GivenCuts cuts;
 
   int64_t first_row = 0;  // number of the batch's first document in errors and in the table

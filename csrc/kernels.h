@@ -19,6 +19,9 @@ struct Kernels {
   // Bytes at which a sentence may end, one bit a byte; bits has room for (size + 63) / 64 words.
   void (*mark_stops)(const uint8_t* text, size_t size, uint64_t* bits);
 
+  // Bytes of words, ASCII letters and digits and all of other characters, one bit a byte; room as for mark_stops.
+  void (*mark_words)(const uint8_t* text, size_t size, uint64_t* bits);
+
   // ---- WordPiece (wordpiece_simd.h) ----
   // Where the words of a text lie that is split at ASCII white space, at bytes marked in `breaks` (bit i % 64
   // of breaks[i / 64]) and around ASCII punctuation; returns how many. Word k is [starts[k], ends[k]).
@@ -42,7 +45,7 @@ struct Kernels {
   // The same of words, where each [at[k - 1], at[k]) is counted on its own: a cut word counts on both sides.
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
-  // ---- vectors (embed_simd.h, similarity_simd.h) ----
+  // ---- vectors (embed_simd.h, similarity_simd.h, products_simd.h) ----
   // sums[j] = sum over t < n of table[ids[t], j], exactly; `known` >= n ids are readable, the later ones prefetched.
   void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
   // out = sums / |sums|; zero stays zero.
@@ -53,6 +56,8 @@ struct Kernels {
   void (*dot_rows)(const float* rows, size_t n, size_t dim, const float* v, float* out);
   // sum += weight * x
   void (*add_scaled)(const float* x, size_t dim, float weight, float* sum);
+  // y[t, o] += sum over c of x[t, c] * w[c, o], in the order of c; x has rows `stride` apart, outs is a multiple of 16.
+  void (*add_products)(const float* x, size_t n, size_t stride, size_t in, const float* w, size_t outs, float* y);
 };
 
 }  // namespace pychunk

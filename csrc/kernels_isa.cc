@@ -3,6 +3,7 @@
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
 #include "embed_simd.h"
 #include "kernels.h"
+#include "products_simd.h"
 #include "recursive_simd.h"
 #include "similarity_simd.h"
 #include "text_simd.h"
@@ -22,6 +23,7 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .count_characters = count_characters,
       .count_line_feeds = count_line_feeds,
       .mark_stops = mark_stops,
+      .mark_words = mark_words,
       .scan_words = scan_words,
       .find_separator = find_separator,
       .find_word_starts = find_word_starts,
@@ -33,6 +35,7 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .dot = dot,
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,
+      .add_products = add_products,
   };
   return table;
 }

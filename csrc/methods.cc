@@ -4,6 +4,7 @@
 #include "hash.h"
 #include "similarity.h"
 #include "threshold.h"
+#include "topic_cut.h"
 
 namespace pychunk {
 namespace {
@@ -78,19 +79,31 @@ void semantic(const Plan& plan, Document& document, Grouping& out) {
   groups_where(document.sentences(), [&](int64_t s) { return cut[static_cast<size_t>(s - 1)] != 0; }, out.groups);
 }
 
+// Groups that begin at the rising `first`.
+void groups_from(int64_t sentences, std::span<const int32_t> first, std::vector<Group>& groups) {
+  size_t next = 0;
+  groups_where(
+      sentences,
+      [&](int64_t s) {
+        while (next < first.size() && first[next] < s) ++next;
+        return next < first.size() && first[next] == s;
+      },
+      groups);
+}
+
 void cluster(const Plan& plan, Document& document, Grouping& out) {
   std::vector<int64_t> tokens_before{0};
   for (const int64_t count : document.token_counts()) tokens_before.push_back(tokens_before.back() + count);
   std::vector<int32_t> first;
   optimal_partition(document.vectors(), tokens_before, plan.max_tokens, first);
-  size_t next = 0;
-  groups_where(
-      document.sentences(),
-      [&](int64_t s) {
-        while (next < first.size() && first[next] < s) ++next;
-        return next < first.size() && first[next] == s;
-      },
-      out.groups);
+  groups_from(document.sentences(), first, out.groups);
+}
+
+void topic(const Plan& plan, Document& document, Grouping& out) {
+  std::vector<int32_t> first;
+  const std::span<const float> affinities = document.affinities();
+  cut_within(affinities, plan.threshold_value, document.token_counts(), plan.min_tokens, plan.max_tokens, first);
+  groups_from(document.sentences(), first, out.groups);
 }
 
 void given(const Plan&, Document&, Grouping&) { fail("method 'given' needs cuts="); }
@@ -106,6 +119,7 @@ constexpr Method kMethods[] = {
     {.name = "pic", .group = pic, .vectors = true, .summaries = true, .scores = Scores::kSentences},
     {.name = "given", .group = given, .cuts = true, .reason = CutReason::kGiven},
     {.name = "nsp", .group = semantic, .pairs = true, .scores = Scores::kPairs},
+    {.name = "topic", .group = topic, .tokens = true, .vectors = true, .topics = true, .scores = Scores::kPairs},
 };
 
 // Groups, labels and scores that were made elsewhere, checked before.

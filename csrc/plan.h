@@ -28,7 +28,8 @@ struct Method {
   std::string_view name;
   // Groups of the document's sentences; null: its pieces need not be sentences (recursive.h).
   void (*group)(const Plan& plan, Document& document, Grouping& out) = nullptr;
-  bool tokens = false, vectors = false, pairs = false, summaries = false, cuts = false;  // what it groups by
+  // What it groups by.
+  bool tokens = false, vectors = false, pairs = false, topics = false, summaries = false, cuts = false;
   Scores scores = Scores::kNone;         // what a chunk's score is the mean of
   CutReason reason = CutReason::kScore;  // why it cuts
   bool sized = false;                    // has a size in a unit of its own, which bounds chunks

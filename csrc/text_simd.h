@@ -53,6 +53,13 @@ int64_t count_line_feeds(const uint8_t* text, size_t size) {
   return found;
 }
 
+// Marks bytes of words: ASCII letters and digits, and all bytes of other characters.
+void mark_words(const uint8_t* text, size_t size, uint64_t* bits) {
+  for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
+    bits[at / 64] = block.range('0', '9') | block.range('A', 'Z') | block.range('a', 'z') | block.high();
+  });
+}
+
 // Marks where a sentence may end: bit i % 64 of bits[i / 64] for each ASCII stop (. ! ?) and line-break byte,
 // and for the second byte of each character of several that may be a stop or a line break: U+0085 (C2 85),
 // Armenian, Arabic and Urdu stops (D6 89, D8 9F, DB 94), danda (E0 A5), Ethiopic, Khmer and Myanmar stops (E1

@@ -109,6 +109,27 @@ def class_probability_half(
     logits: npt.NDArray[np.uint16], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
 ) -> None: ...
 
+class TopicHead:
+    def __init__(
+        self,
+        parts: list[npt.NDArray[np.float32]],
+        layers: list[npt.NDArray[np.float32]],
+        dilations: list[int],
+        out_bias: float,
+        words: npt.NDArray[np.uint64],
+    ) -> None: ...
+
+def topic_inputs(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    sentence_offsets: npt.NDArray[np.int64],
+    flags: npt.NDArray[np.uint8],
+    vectors: npt.NDArray[np.float32],
+    words: npt.NDArray[np.uint64],
+    threads: int = 1,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
+
 class PairHead:
     def __init__(
         self,
@@ -126,6 +147,7 @@ class Arguments:
         request: Any,
         tokenizer: WordPiece | None,
         pair_head: PairHead | None,
+        topic_head: TopicHead | None,
         fallback: npt.NDArray[np.uint8] | None,
     ) -> None: ...
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from .data.models import ForeignTokenizer, PairHead, Template, TokenTable
+    from .data.models import ForeignTokenizer, PairHead, Template, TokenTable, TopicHead
 
 __all__ = [
     "adjacent_sums",
@@ -69,6 +69,7 @@ __all__ = [
     "split_texts",
     "thresholds",
     "tokenize",
+    "topic_inputs",
     "unicode_tables",
     "version",
     "word_lists",
@@ -118,6 +119,7 @@ def _arguments(request: Request) -> _core.Arguments:
         request.with_(threads=1) if foreign else request,
         None if tokenizer is None else _tokenizer(tokenizer),
         None if request.pair_head is None else _pair_head(request.pair_head),
+        None if request.topic_head is None else _topic_head(request.topic_head),
         None if foreign else _fallback(tokenizer),
     )
 
@@ -131,6 +133,16 @@ def _pair_head(head: PairHead) -> _core.PairHead:
         found = _pair_heads[head] = _core.PairHead(
             head.first, head.second, head.product, head.bias, head.out, head.out_bias
         )
+    return found
+
+
+_topic_heads: weakref.WeakKeyDictionary[Any, _core.TopicHead] = weakref.WeakKeyDictionary()
+
+
+def _topic_head(head: TopicHead) -> _core.TopicHead:
+    found = _topic_heads.get(head)
+    if found is None:
+        found = _topic_heads[head] = _core.TopicHead(head.parts, head.layers, head.dilations, head.out_bias, head.words)
     return found
 
 
@@ -311,3 +323,17 @@ def tokenize(
     """WordPiece ids of consecutive spans of a text, and what budgets count of each."""
     ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
     return Tokens(ids, offsets, counts)
+
+
+def topic_inputs(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    sentences: Ragged,
+    flags: npt.NDArray[np.uint8],
+    vectors: npt.NDArray[np.float32],
+    words: npt.NDArray[np.uint64],
+    *,
+    threads: int,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+    """What the topic network is told besides vectors: (inputs float32[n, 20], classes of first words int32[n, 2])."""
+    return _core.topic_inputs(text, offsets, *sentences, flags, vectors, words, threads)

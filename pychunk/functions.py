@@ -72,7 +72,8 @@ def segment(
             :meth:`Segmenter.cuts` returned.
         encoder, vector_encoder: what the method sees sentences through, and whose vectors are returned: ``"static"``, a
             name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
-        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 512 for methods that cut by meaning, else none.
+        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 512 for methods that cut by meaning
+            (``topic``: 1,024), else none.
         min_tokens: a shorter chunk joins its more similar neighbour.
         overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences.
         vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).

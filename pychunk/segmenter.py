@@ -62,8 +62,8 @@ class Segmenter:
 
     Args:
         method: ``pic`` (default), ``semantic``, ``cluster``, ``fixed``, ``recursive``, ``sentence``, ``paragraph``
-            ``page``, ``nsp`` or ``given``; the method's own options are keywords, too (``pychunk methods`` lists
-            them). Or a :class:`Method` of your own.
+            ``page``, ``nsp``, ``topic`` or ``given``; the method's own options are keywords, too (``pychunk methods``
+            lists them). Or a :class:`Method` of your own.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
             ``"minilm"``; or a directory that ``pychunk export`` wrote.
@@ -155,7 +155,7 @@ class Segmenter:
         self.placement = placement
         self._facts: dict[bool, dict[bytes, bytes]] = {}
         self.models = Models(self.method, self.plan, encoder, vector_encoder, placement)
-        if self.method.fitted_threshold and np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
+        if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
     def __repr__(self) -> str:

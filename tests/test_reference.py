@@ -51,6 +51,7 @@ OPTIONS = st.one_of(
             "threshold": st.sampled_from([None, 0.5, ("percentile", 30), ("std", 0.5)]),
         }
     ),
+    st.fixed_dictionaries({"method": st.just("topic"), "size": st.integers(5, 400)}),
     st.fixed_dictionaries(
         {
             "method": st.just("pic"),
@@ -131,7 +132,7 @@ def test_recursive_equals_the_reference(
 def test_vectors_from_elsewhere_equal_the_reference(
     texts: list[str], options: dict, dim: int, seed: int, data: st.DataObject
 ) -> None:
-    assume(options["method"] != "nsp")  # which scores pairs itself
+    assume(options["method"] not in ("nsp", "topic"))  # which score pairs by models of their own vectors
     spans = [[(a, max(a + 1, b - 1)) for a, b in row] for row in pychunk.sentences(texts)]
     random = np.random.default_rng(seed)
     matrices = [random.normal(size=(len(row), dim)) for row in spans]
@@ -155,7 +156,7 @@ def test_given_summaries_and_pages_equal_the_reference(texts: list[str], data: s
 
 
 def test_articles_equal_the_reference(articles: list[str]) -> None:
-    for method in ("pic", "semantic", "fixed", "nsp"):
+    for method in ("pic", "semantic", "fixed", "nsp", "topic"):
         segmenter = pychunk.Segmenter(method, encoder="static", max_tokens=100, min_tokens=10)
         check_equal(segmenter, [text[:3000] for text in articles[:6]])
 

@@ -16,6 +16,7 @@ from . import vectors as linear
 from .cluster import optimal_partition
 from .document import Document, Trimmed, trim
 from .recursive import split_recursive
+from .topic import cut_within
 from .vectors import F32
 
 
@@ -71,6 +72,12 @@ def _cluster(d: Document) -> Decision:
     return Decision(_runs([i in first for i in range(d.n)]))
 
 
+def _topic(d: Document) -> Decision:
+    plan = d.plan
+    first = set(cut_within(d.affinities, plan.threshold_value, d.tokens, plan.min_tokens, plan.max_tokens))
+    return Decision(_runs([i in first for i in range(d.n)]), d.affinities)
+
+
 def _semantic(d: Document) -> Decision:
     wide = d.plan.window > 1
     scores = linear.adjacent(d.vectors, d.plan.window) if wide else np.array(d.affinities, np.float32)
@@ -94,6 +101,7 @@ METHODS = {
     "cluster": _cluster,
     "semantic": _semantic,
     "nsp": _semantic,
+    "topic": _topic,
     "pic": _pic,
 }
 

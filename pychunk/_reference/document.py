@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..data.request import Request
-from . import budget, wordpiece
+from . import budget, topic, wordpiece
 from . import vectors as linear
 from .sentences import PAGE, PARAGRAPH, flags_of_gap, sentence_starts
 from .vectors import F32
@@ -165,6 +165,9 @@ class Document:
                 found = given.part(self.row)
             elif head is not None:
                 found = linear.next_probabilities(head, self.vectors)
+            elif self.request.topic_head is not None:
+                texts = [self.text[a:b] for a, b in zip(self.starts, self.ends, strict=True)]
+                found = topic.affinities(self.request.topic_head, texts, self.flags, self.vectors)
             else:
                 found = linear.adjacent(self.vectors)
             self._affinities = [float(x) for x in found]

@@ -100,8 +100,8 @@ class Cutting:
 
 
 @dataclass(frozen=True)
-class Encoders:
-    """Which vectors the method sees, and by which others chunks are found."""
+class Vectors:
+    """Which vectors the method sees, and which are in the table."""
 
     encoder: Annotated[
         str | None,
@@ -110,14 +110,8 @@ class Encoders:
         ),
     ] = None
     vector_encoder: Annotated[
-        str | None, typer.Option(help="Encoder of vectors that are kept or searched; default: the same.")
+        str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
     ] = None
-
-
-@dataclass(frozen=True)
-class Vectors(Encoders):
-    """The same, and which vectors are in the table."""
-
     vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None
 
 

@@ -50,6 +50,25 @@ class PairHead(Protocol):
     def out_bias(self) -> float: ...
 
 
+class TopicHead(Protocol):
+    """A small network on the vectors and the text of sentences: see csrc/topic.h for the shapes.
+
+    ``parts``: vectors, inputs, first, second, bias, out, skip. ``layers``: weights and bias of each, one after the
+    other. ``words``: uint64, the first 8 bytes of the words that sentences begin with.
+    """
+
+    @property
+    def parts(self) -> list[FloatArray]: ...
+    @property
+    def layers(self) -> list[FloatArray]: ...
+    @property
+    def dilations(self) -> list[int]: ...
+    @property
+    def out_bias(self) -> float: ...
+    @property
+    def words(self) -> npt.NDArray[np.uint64]: ...
+
+
 @dataclass(frozen=True)
 class Template:
     """What a model wants around its sentences; BERT: ``[CLS] a [SEP] b [SEP]``."""

@@ -12,7 +12,8 @@ class Traits:
 
     Attributes:
         needs: features that its cuts are made of, besides sentences: ``"tokens"`` (counts), ``"vectors"``, ``"pairs"``
-            (scores of neighbours, by a model of pairs), ``"summaries"``; or ``"cuts"``, which the caller gives.
+            (scores of neighbours, by a model of pairs), ``"topics"`` (the same by a topic model), ``"summaries"``; or
+            ``"cuts"``, which the caller gives.
         scores: what a chunk's score is the mean of: ``"sentences"``, ``"pairs"`` or nothing.
         reason: why it cuts, one of ``columns.CUT_REASONS``.
         sized: whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.

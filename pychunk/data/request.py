@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .cuts import Cuts
-    from .models import PairHead, TokenTable
+    from .models import PairHead, TokenTable, TopicHead
     from .ragged import Ragged
 
 
@@ -31,6 +31,8 @@ class Request:
     table: npt.NDArray[np.int8] | None = None
     #: The network that makes probabilities from static vectors.
     pair_head: PairHead | None = None
+    #: The network that says from vectors and text where topics begin.
+    topic_head: TopicHead | None = None
     #: UTF-8 of the caller's document ids.
     ids: Ragged | None = None
     #: Number of the first document in errors and in the table.

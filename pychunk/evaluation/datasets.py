@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -259,6 +259,17 @@ def section_starts(text: str) -> list[int]:
         >>> section_starts("Ada was a mathematician.\\nLife.\\nYouth.\\nAda was born in London.")
         [25]
     """
+    lines = lines_with_headings(text)
+    return [start for (_, _, before), (start, _, heading) in pairwise(lines) if heading and not before]
+
+
+def lines_with_headings(text: str) -> list[tuple[int, str, bool]]:
+    """(first character, text, whether it is a heading) of each line of a WikiExtractor text that is not blank.
+
+    Example:
+        >>> lines_with_headings("Ada lived.\\nLife.\\nShe was born.")
+        [(0, 'Ada lived.', False), (11, 'Life.', True), (17, 'She was born.', False)]
+    """
     lines, start = [], 0
     for line in text.split("\n"):
         if line.strip():
@@ -268,7 +279,7 @@ def section_starts(text: str) -> list[int]:
     for i in range(len(lines) - 2, 0, -1):
         line, following = lines[i][1], lines[i + 1][1]
         heading[i] = _looks_like_heading(line) and (heading[i + 1] or len(following) > len(line))
-    return [lines[i][0] for i in range(1, len(lines)) if heading[i] and not heading[i - 1]]
+    return [(start, line, found) for (start, line), found in zip(lines, heading, strict=False)]
 
 
 def _looks_like_heading(line: str) -> bool:

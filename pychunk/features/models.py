@@ -16,6 +16,7 @@ from ..data.plan import Plan
 from ..data.ragged import Ragged
 from ..data.request import Request
 from ..data.tokens import Tokens
+from ..encoders import static, topic_model
 from ..encoders.pairs import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.running.placement import Placement
@@ -24,6 +25,7 @@ from ..encoders.tokens import WordPieceTokenizer
 from ..engine import Engine
 from ..methods.base import Method
 from ..methods.nsp import Nsp
+from ..methods.topic import Topic
 from .device import DeviceScorer, Prepared
 from .sentences import with_sentences, with_tokens
 
@@ -42,6 +44,7 @@ class Models:
         self.method, self.placement = method, placement
         self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.needs else None
         self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
+        self.topic = _topic_model(method, self.cutter)
         self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
         #: The vectors of an encoder that cuts and fills the table are computed once.
         self.one_encoder = self.table is self.cutter
@@ -80,7 +83,9 @@ class Models:
 
     @property
     def threshold(self) -> float | None:
-        """What was fitted on training articles and is stored with the pair encoder."""
+        """What was fitted on articles and is stored with the pair encoder, or with the topic model for a size."""
+        if self.topic is not None and isinstance(self.method, Topic):
+            return self.topic.threshold(self.method.size)
         return self.pairs.threshold if self.pairs else None
 
     def request(self, features: Features, plan: Plan, **parts: Any) -> Request:
@@ -89,15 +94,24 @@ class Models:
         head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
         if own and head is not None:
             raise ValueError("method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors=")
+        if own and self.topic is not None:
+            raise ValueError(
+                f"method {self.method.name!r} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
+                "leave out sentence_vectors="
+            )
         # A transformer's tokenizer has no table; and given vectors are not the table's.
         table = self.words.table if self.words.table.size and not own else None
-        return Request(features, plan, tokenizer=self.words, table=table, pair_head=head, **parts)
+        return Request(
+            features, plan, tokenizer=self.words, table=table, pair_head=head, topic_head=self.topic, **parts
+        )
 
     def metadata(self, own_vectors: bool) -> dict[str, str]:
         """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
         vectors = "given" if own_vectors else self.cutter.fingerprint
         counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         found = {"encoder": self.pairs.fingerprint if self.pairs else vectors, "tokenizer": counts.tokenizer_name}
+        if self.topic is not None:
+            found["topic_model"] = self.topic.fingerprint
         if self._fills_table:
             found["vector_encoder"] = vectors if self.one_encoder else self.table.fingerprint
         running = [model for model in self.in_use if not model.in_engine]
@@ -148,6 +162,15 @@ class Models:
             work.add_vectors("table_vectors", self.table)
             request = work.request
         return request
+
+
+def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicModel | None:
+    """The model of a method that cuts by topics; ValueError where it was trained on vectors of another encoder."""
+    if not isinstance(method, Topic):
+        return None
+    found = topic_model.load(method.model or static.SHIPPED)
+    found.check_encoder(cutter.fingerprint)
+    return found
 
 
 class _Work:

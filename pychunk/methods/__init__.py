@@ -16,6 +16,7 @@ from .pic import Pic
 from .recursive import Recursive
 from .semantic import Semantic
 from .sentence import Sentence
+from .topic import Topic
 
 METHODS: dict[str, type[Method]] = {
     "pic": Pic,
@@ -27,6 +28,7 @@ METHODS: dict[str, type[Method]] = {
     "paragraph": Paragraph,
     "page": Page,
     "nsp": Nsp,
+    "topic": Topic,
     "given": Given,
 }
 
@@ -68,7 +70,8 @@ def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
         return ""
     if near[0] in known or near[0] in common:
         return f"; did you mean {near[0]!r}?"
-    of = " and ".join(owners[near[0]])
+    *others, last = owners[near[0]]
+    of = f"{', '.join(others)} and {last}" if others else last
     return f"; it is one of {of}" if near[0] == option else f"; did you mean {near[0]!r}, which is one of {of}?"
 
 

@@ -1,0 +1,92 @@
+#include "topic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "buffer.h"
+#include "dispatch.h"
+#include "interrupt.h"
+
+namespace pychunk {
+namespace {
+
+constexpr int64_t kBlock = 512;  // sentences that go through the layers together, besides what the layers see around
+
+// sums += the layer's taps on rows [0, count) of `in`, those outside taken for zero.
+void add_layer(const TopicLayer& layer, const std::vector<float>& in, int64_t count, std::vector<float>& sums) {
+  const int64_t channels = layer.weights.cols, taps = layer.weights.rows / channels;
+  const auto width = static_cast<size_t>(channels);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t shift = (tap - taps / 2) * layer.dilation;
+    const int64_t begin = std::max<int64_t>(0, -shift), end = std::min(count, count - shift);
+    if (begin >= end) continue;
+    kernels().add_products(in.data() + (begin + shift) * channels, static_cast<size_t>(end - begin), width, width,
+                           layer.weights.row(tap * channels), width, sums.data() + begin * channels);
+  }
+}
+
+}  // namespace
+
+float exact_logistic(float x) {
+  // exp(x) = 2^k exp(r), |r| <= ln(2) / 2, by Taylor's series to r^11 / 11!, whose rest is below 2^-46.
+  const double clipped = std::clamp(static_cast<double>(x), -60.0, 60.0);
+  const double k = std::nearbyint(clipped * 1.4426950408889634);
+  const double r = clipped - k * 0.6931471805599453;
+  double sum = 1.0;
+  for (int i = 11; i > 0; --i) sum = 1.0 + sum * r / static_cast<double>(i);
+  return static_cast<float>(1.0 / (1.0 + std::ldexp(sum, static_cast<int>(k))));
+}
+
+void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& vectors,
+                      std::vector<float>& affinities) {
+  const Kernels& run = kernels();
+  const int64_t n = vectors.rows, channels = head.vectors.cols;
+  const auto dim = static_cast<size_t>(vectors.cols), width = static_cast<size_t>(channels);
+  affinities.clear();
+  if (n < 2) return;
+  thread_local TopicInputs inputs;
+  thread_local std::vector<float> mean, centred, hidden, sums;
+  topic_text_inputs(head.words, text, inputs);
+  topic_mean(vectors, mean);
+  int64_t reach = 0;  // sentences on either side that the layers see
+  for (const TopicLayer& layer : head.layers) reach += layer.weights.rows / channels / 2 * layer.dilation;
+  affinities.reserve(static_cast<size_t>(n - 1));
+  for (int64_t block = 0; block < n; block += kBlock) {
+    const int64_t stop = std::min(n, block + kBlock);
+    const int64_t first = std::max<int64_t>(0, block - reach), last = std::min(n, stop + reach), count = last - first;
+    float* rows = inputs.rows.data() + first * kTopicInputs;
+    // All rows that this block looks at, at once: one that is given up would be made again.
+    vectors.get(std::max<int64_t>(0, first - kTopicAround), std::min(n, last + kTopicAround));
+    topic_cosines(vectors, mean.data(), first, last, rows);
+    const Matrix<const float> own = vectors.get(first, last);
+    centred.resize(static_cast<size_t>(count) * dim);
+    for (int64_t s = 0; s < count; ++s)
+      for (size_t d = 0; d < dim; ++d) centred[static_cast<size_t>(s) * dim + d] = own.row(s)[d] - mean[d];
+    hidden.resize(static_cast<size_t>(count) * width);
+    for (int64_t s = 0; s < count; ++s) {
+      const int32_t* words = inputs.words.data() + 2 * (first + s);
+      const float *one = head.first.row(words[0]), *two = head.second.row(words[1]);
+      float* h = hidden.data() + s * channels;
+      for (size_t c = 0; c < width; ++c) h[c] = head.bias[c] + one[c] + two[c];
+    }
+    const auto rows_in = static_cast<size_t>(count), kinds = static_cast<size_t>(kTopicInputs);
+    run.add_products(rows, rows_in, kinds, kinds, head.inputs.data, width, hidden.data());
+    run.add_products(centred.data(), rows_in, dim, dim, head.vectors.data, width, hidden.data());
+    for (float& h : hidden) h = std::max(0.0f, h);
+    for (const TopicLayer& layer : head.layers) {
+      checkpoint();
+      sums.resize(hidden.size());
+      for (size_t i = 0; i < sums.size(); i += width) std::copy(layer.bias.begin(), layer.bias.end(), sums.data() + i);
+      add_layer(layer, hidden, count, sums);
+      for (size_t i = 0; i < hidden.size(); ++i) hidden[i] += std::max(0.0f, sums[i]);
+    }
+    for (int64_t s = std::max<int64_t>(1, block); s < stop; ++s) {
+      const float logit = head.out_bias + run.dot(hidden.data() + (s - first) * channels, head.out.data(), width) +
+                          run.dot(rows + (s - first) * kTopicInputs, head.skip.data(), kinds);
+      affinities.push_back(exact_logistic(logit));
+    }
+  }
+  forget_if_huge(inputs.rows, inputs.words);
+}
+
+}  // namespace pychunk

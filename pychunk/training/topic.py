@@ -1,0 +1,183 @@
+"""Trains the topic model: where sections begin, from sentence vectors and what is cheap to tell of sentences.
+
+Articles are seen with their headings hidden, half of them as one line, and some of them whole. Whole articles, chosen
+by a hash of their id, are kept for stopping and calibration, and others for measuring. For vectors of another encoder:
+
+    python -m pychunk.training.topic --encoder minilm --out my-topics
+
+and then ``Segmenter("topic", encoder="minilm", model="my-topics")``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..encoders import static, topic_model
+from ..encoders.registry import vector_encoder
+from ..evaluation import intervals
+from ..plumbing.checksums import sha256
+from ..segmenter import Segmenter
+from . import topic_card, topic_eval, topic_fit
+from .corpus import default_articles
+from .options import add_out, add_plan, command, names, new_parser, plan_from
+from .teacher import import_torch
+from .topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Material, View, first_words, material, read_articles, seen
+
+logger = logging.getLogger(__name__)
+
+WEIGHTS = "topic.npz"
+VIEWS = {"hidden": HIDDEN, "paragraphs": PARAGRAPHS, "whole": WHOLE}
+
+
+class Corpus:
+    """Articles to learn from and to stop on, in every view, with the words that the network knows."""
+
+    def __init__(self, options: argparse.Namespace, plan: topic_fit.Plan) -> None:
+        self.encoder = vector_encoder(options.encoder)
+        self.training = read_articles(options.articles, "train", options.limit)
+        self.validation = read_articles(options.articles, "validation", options.limit)
+        self.words = first_words(self.training, plan.words, options.threads)
+        self.learned = self._views(self.training, options.threads)
+        self.stopped_on = self._views(self.validation, options.threads)
+        self.scale = topic_fit.scale_of(self.learned[HIDDEN])
+        sentences = len(self.learned[HIDDEN].begins)
+        logger.info("%d articles of %d sentences, %d to stop on", len(self.training), sentences, len(self.validation))
+
+    def _views(self, articles: Sequence[str], threads: int) -> dict[View, Material]:
+        return {view: material(articles, view, self.encoder, self.words, threads) for view in VIEWS.values()}
+
+
+def learn(corpus: Corpus, plan: topic_fit.Plan, out: Path, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Train, calibrate and write ``topic.npz`` and ``topic.json`` into a folder; the facts.
+
+    Args:
+        without: groups of inputs (``topic_fit.NAMES``) that the network does not get.
+    """
+    lessons = topic_fit.Lessons(corpus.learned, corpus.scale, without)
+    validation = topic_fit.Lessons(corpus.stopped_on, corpus.scale, without)
+    hidden = corpus.learned[HIDDEN]
+    model = topic_fit.network(hidden.vectors.shape[1], hidden.inputs.shape[1], 3 + len(corpus.words), plan)
+    model, history = topic_fit.fit(model, lessons, validation, plan)
+    weights = topic_fit.weights_of(model, corpus.scale, plan, corpus.words)
+    if "words" in without:
+        weights["words"] = weights["words"][:0]  # all of one class then
+    for name, columns in topic_fit.GROUPS.items():
+        if name in without:
+            weights["inputs"][columns], weights["skip"][columns] = 0, 0
+    np.savez(out / WEIGHTS, **weights)
+    facts: dict[str, Any] = {
+        "format": 1,
+        "name": f"pychunk-topic-{corpus.encoder.name}",
+        "weights": WEIGHTS,
+        "weights_sha256": sha256(out / WEIGHTS),
+        "encoder": corpus.encoder.fingerprint,
+        "dilations": [2**i for i in range(plan.layers)],
+        "thresholds": [[200, 0.5]],
+        "history": [round(each, 4) for each in history],
+    }
+    _write(out, facts)
+    return facts
+
+
+def _write(out: Path, facts: dict[str, Any]) -> None:
+    (out / topic_model.FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def affinities(texts: Sequence[str], encoder: Any, model: Path, threads: int) -> list[topic_eval.F32]:
+    """What the engine says of each gap of each text."""
+    found = Segmenter("topic", encoder=encoder, model=model, threads=threads).cuts(list(texts)).score
+    assert found is not None
+    return [found.part(row) for row in range(found.documents)]
+
+
+def calibrate(out: Path, facts: dict[str, Any], corpus: Corpus, options: argparse.Namespace) -> None:
+    """Thresholds for wished lengths, over validation articles with headings hidden, with line breaks and without."""
+    found, tokens = [], 0
+    for view in (HIDDEN, PARAGRAPHS):
+        found += affinities([seen(text, view)[0] for text in corpus.validation], options.encoder, out, options.threads)
+        tokens += int(corpus.stopped_on[view].tokens.sum())
+    facts["thresholds"] = [[size, round(value, 6)] for size, value in topic_eval.thresholds(found, tokens)]
+    _write(out, facts)
+
+
+def measured(texts: Sequence[str], view: View, encoder: Any, model: Path, threads: int) -> dict[str, Any]:
+    """AUC, and F1, Pk and WindowDiff without a limit of length, of a model on articles that have sections."""
+    own = [each for each in (seen(text, view) for text in texts) if each[1]]
+    shown = [text for text, _ in own]
+    segmenter = Segmenter("topic", encoder=encoder, model=model, threads=threads, max_tokens=None)
+    cuts = segmenter.cuts(shown)
+    articles = topic_eval.articles_of(own)
+    assert cuts.score is not None
+    scores = [cuts.score.part(row) for row in range(cuts.documents)]
+    found = [cuts.part(row)[1:].astype(np.int64) for row in range(cuts.documents)]
+    every = {"AUC": topic_eval.curve(scores, articles), **topic_eval.measures(found, articles)}
+    return {name: _rounded(value) for name, value in every.items()}
+
+
+def _rounded(value: intervals.Interval) -> dict[str, float]:
+    return {name: round(each, 4) for name, each in value._asdict().items()}
+
+
+def train(options: argparse.Namespace) -> None:
+    plan = plan_from(topic_fit.Plan, options)
+    corpus = Corpus(options, plan)
+    options.out.mkdir(parents=True, exist_ok=True)
+    facts = learn(corpus, plan, options.out)
+    calibrate(options.out, facts, corpus, options)
+    test = read_articles(options.articles, "test", options.limit)
+    arguments = (options.encoder, options.out, options.threads)
+    facts |= {
+        "licence": "Apache-2.0",
+        "seed": plan.seed,
+        "articles": {"train": len(corpus.training), "validation": len(corpus.validation), "test": len(test)},
+        "sentences": len(corpus.learned[HIDDEN].begins),
+        "bytes": (options.out / WEIGHTS).stat().st_size,
+        "metrics": {name: measured(test, view, *arguments) for name, view in VIEWS.items()},
+        "command": command("topic", options, ["encoder", *names(topic_fit.Plan)]),
+    }
+    logger.info("%s", json.dumps(facts["metrics"], indent=2))
+    _write(options.out, facts)
+    (options.out / "topic.md").write_text(topic_card.card(facts), encoding="utf-8")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = new_parser("topic", __doc__)
+    made.add_argument(
+        "--articles",
+        type=Path,
+        default=default_articles(),
+        metavar="FILE",
+        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+    )
+    made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
+    made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
+    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
+    add_out(made, static.SHIPPED)
+    add_plan(made, topic_fit.Plan())
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the model; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    options = parser().parse_args(arguments)
+    import_torch().set_num_threads(options.threads)
+    try:
+        train(options)
+    except KeyboardInterrupt:
+        logger.info("interrupted")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,82 @@
+"""How well section starts are found: area under the curve, F1, Pk and WindowDiff, and thresholds for wished lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..evaluation import boundaries, intervals
+from ..functions import sentences
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+#: Bins of scores, at equal shares, that the area under the curve is drawn again from: it moves by less than 1e-4.
+_BINS = 500
+
+
+@dataclass(frozen=True)
+class Article:
+    """What is known of one: where its sections begin, in sentences without 0, int64[sections - 1]; its sentences."""
+
+    begins: I64
+    sentences: int
+
+
+def curve(affinities: Sequence[F32], articles: Sequence[Article]) -> intervals.Interval:
+    """Area under the curve over the gaps of all articles that a section begins after those of low affinity; with an
+    interval over articles."""
+    edges = np.unique(np.quantile(np.concatenate(affinities), np.linspace(0, 1, _BINS + 1)[1:-1]))
+    counts = np.zeros((len(articles), 2, len(edges) + 1))
+    for row, (own, article) in enumerate(zip(affinities, articles, strict=True)):
+        begins = np.zeros(article.sentences, bool)
+        begins[article.begins] = True
+        bins = np.searchsorted(edges, own, side="right")
+        for kind in (0, 1):
+            counts[row, kind] = np.bincount(bins[begins[1:] == bool(kind)], minlength=len(edges) + 1)
+
+    def area(sums: F64) -> F64:
+        others, found = sums.reshape(2, len(edges) + 1, -1)
+        above = others[::-1].cumsum(axis=0)[::-1] - others
+        right: F64 = (found * (above + others / 2)).sum(axis=0) / (found.sum(axis=0) * others.sum(axis=0))
+        return right
+
+    return intervals.of_sums(counts.reshape(len(articles), -1), area)
+
+
+def measures(cuts: Sequence[I64], articles: Sequence[Article]) -> dict[str, intervals.Interval]:
+    """F1, Pk and WindowDiff, each the mean over articles with its interval; ``cuts`` are sentences, without 0."""
+    pairs = list(zip(cuts, articles, strict=True))
+    return {
+        "F1": intervals.interval([boundaries.boundary_f1(a.begins, found, a.sentences).f1 for found, a in pairs]),
+        "Pk": intervals.interval([boundaries.pk(a.begins, found, a.sentences) for found, a in pairs]),
+        "WindowDiff": intervals.interval([boundaries.window_diff(a.begins, found, a.sentences) for found, a in pairs]),
+    }
+
+
+#: Mean lengths that thresholds are kept for, in tokens; between them they are on a line.
+SIZES = (16, 24, 32, 48, 64, 96, 128, 160, 200, 250, 300, 350, 400, 500, 600, 800, 1000, 1500, 2000, 3000, 4000)
+
+
+def thresholds(affinities: Sequence[F32], tokens: int) -> list[tuple[int, float]]:
+    """The affinity under which cuts leave chunks of each size on the average; ``tokens`` are those of all documents."""
+    flat = np.sort(np.concatenate(affinities).astype(np.float64))
+    found = []
+    for size in SIZES:
+        cuts = round(tokens / size) - len(affinities)
+        if 0 < cuts < len(flat):
+            found.append((size, float(flat[cuts])))
+    return found
+
+
+def articles_of(shown: Sequence[tuple[str, list[int]]]) -> list[Article]:
+    """Of texts with where their sections begin, in characters, as pychunk splits them into sentences."""
+    spans = sentences([text for text, _ in shown])
+    return [
+        Article(boundaries.in_units(starts, [a for a, _ in own]), len(own))
+        for (_, starts), own in zip(shown, spans, strict=True)
+    ]
