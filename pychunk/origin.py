@@ -38,7 +38,7 @@ class Origin:
         """That of chunks which may be kept for long: without the documents where these are large."""
         if texts.nbytes <= MOST_BYTES:
             parts = [_compact(part) for part in texts.texts]
-            return cls(segmenter, replace(texts, texts=parts, source=None), said, first_document)
+            return cls(segmenter, TextBatch(parts, texts.ids, texts.errors, None), said, first_document)
         return None if any(value is not None for value in said.values()) else cls(segmenter, None, {}, first_document)
 
     def of(self, texts: TextBatch) -> Origin:

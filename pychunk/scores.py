@@ -63,8 +63,9 @@ def _characters(
     starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for row in range(len(offsets) - 1):
         own = sentences.part(row)
-        before = np.cumsum((text[offsets[row] : offsets[row + 1]] & 0xC0) != 0x80)
-        begin = np.where(own > 0, before[own - 1], 0) if len(own) else np.empty(0, np.int64)
-        starts.append(begin)
-        ends.append(np.append(begin[1:], before[-1:])[: len(own)])
+        if len(own):
+            first_bytes = (text[offsets[row] : offsets[row + 1]] & 0xC0) != 0x80
+            end = np.cumsum(np.add.reduceat(first_bytes, own, dtype=np.int64))
+            starts.append(np.append(0, end[:-1]))
+            ends.append(end)
     return np.concatenate(starts), np.concatenate(ends)

@@ -128,8 +128,31 @@ def test_hits_of_an_index(tmp_path: Path) -> None:
     with pychunk.Index.create(tmp_path / "index") as index:
         index.add(chunks)
         found = index.search("What do stars burn?", k=1)
-    data, *_ = parts(chunks.view(queries={"What do stars burn?": found[0]}).html)
-    assert data["documents"][0]["layers"][0]["hits"][0][0][0] == found[0][0].chunk
+        grouped = index.search("What do stars burn?", k=1, by_document=True)
+    for hits in (found[0], found, grouped):
+        data, *_ = parts(chunks.view(queries={"What do stars burn?": hits}).html)
+        assert data["documents"][0]["layers"][0]["hits"][0][0][0] == found[0][0].chunk
+
+
+def test_a_method_in_python_has_its_own_curve_and_threshold() -> None:
+    class Shift(pychunk.Method):
+        name, needs = "shift", frozenset({"vectors"})
+
+        def cuts(self, features: pychunk.Features) -> pychunk.Cuts:
+            near = [
+                (v[1:] * v[:-1]).sum(axis=1) for v in map(features.given("vectors").part, range(features.documents))
+            ]
+            first = [[0, *(np.flatnonzero(each < 0.3) + 1)] for each in near]
+            return pychunk.Cuts.of(first, score=near, pairs=True)
+
+        def held(self, scores: pychunk.Ragged, plan: Any) -> tuple[pychunk.Ragged, Any]:
+            return scores, np.full(scores.documents, 0.3)
+
+    data, *_ = parts(pychunk.segment(TEXT, Shift()).view().html)
+    curve = data["documents"][0]["layers"][0]["curve"]
+    assert curve["t"] == 0.3
+    assert data["methods"][0]["pairs"]
+    assert len(data["documents"][0]["layers"][0]["s"]) == 1 + sum(v < 0.3 for v in curve["v"][:-1])
 
 
 def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path: Path) -> None:

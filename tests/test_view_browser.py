@@ -108,17 +108,36 @@ def test_methods_side_by_side_hold_the_same_text(browser: chromium.Browser, tmp_
 
 def test_the_curve_crosses_its_threshold_at_each_cut(browser: chromium.Browser, tmp_path: Path) -> None:
     text = "\n\n".join("Cats purr. Dogs bark at night. The sun is a star. Stars burn hydrogen." for _ in range(9))
-    chunks = pychunk.segment(text, "semantic", max_tokens=None)
+    seg = pychunk.Segmenter("semantic", threshold=0.2, max_tokens=None)
+    chunks = seg(text)
+    assert len(chunks) == sum(seg.scores(text)["cut"].to_pylist()) + 1 > 9
     chunks.view(tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     browser.wait("document.querySelectorAll('.curve svg').length === document.querySelectorAll('mark').length")
-    # The last point of each chunk but the last one of the document lies below the threshold, all others do not.
+    # The last point of each chunk lies below the threshold, except at the end of the document; all others do not.
     low = (
-        "[...document.querySelectorAll('.chunk')].slice(0, -1).map(each => [...each.querySelectorAll('circle')]"
+        "[...document.querySelectorAll('.chunk')].map(each => [...each.querySelectorAll('circle')]"
         ".map(dot => +(dot.getAttribute('class') === 'low')).join(''))"
     )
-    for points in browser.run(low):
-        assert points == "0" * (len(points) - 1) + "1"
+    points = browser.run(low)
+    assert sum(map(len, points)) == seg.scores(text).num_rows - 1
+    for own in points[:-1]:
+        assert own == "0" * (len(own) - 1) + "1"
+    assert "1" not in points[-1]
+
+
+def test_the_curve_stands_beside_its_sentences(browser: chromium.Browser, tmp_path: Path) -> None:
+    text = "\n".join(f"Cats purr {i} times. " + "Dogs bark at night. " * (i % 4) for i in range(30))
+    chunks = pychunk.segment(text, "pic", max_tokens=None)
+    chunks.view(tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    browser.wait("document.querySelectorAll('.curve svg').length === document.querySelectorAll('mark').length")
+    height = "[...document.querySelectorAll('.chunk')].map(each => [each.querySelector('mark').clientHeight, Math.max("
+    height += "...[...each.querySelectorAll('circle')].map(dot => +dot.getAttribute('cy')))])"
+    for tall, last in browser.run(height):
+        assert 0 < last <= tall
+    count = pychunk.Segmenter("pic", max_tokens=None).scores(text).num_rows
+    assert browser.run("document.querySelectorAll('circle').length") == count
 
 
 def test_a_megabyte_opens_in_a_second(browser: chromium.Browser, tmp_path: Path) -> None:

@@ -62,7 +62,6 @@ def test_what_the_command_refuses(tmp_path: Path, articles: Path) -> None:
     for arguments, told in (
         (["-o", str(tmp_path / "there.html")], "is there already"),
         (["-o", str(articles), "--overwrite"], "is the input"),
-        (["-o", "x.html", "--vectors", "chunk"], "shows no vectors"),
         (["-o", "x.html", *["--against", "pic"] * 4], "four methods"),
         (["-o", "-", "--open"], "--open needs a file"),
         (["-o", "x.html", "--against", "nothing"], "unknown method"),

@@ -100,8 +100,8 @@ class Cutting:
 
 
 @dataclass(frozen=True)
-class Vectors:
-    """Which vectors the method sees, and which are in the table."""
+class Encoders:
+    """Which vectors the method sees, and by which others chunks are found."""
 
     encoder: Annotated[
         str | None,
@@ -110,8 +110,14 @@ class Vectors:
         ),
     ] = None
     vector_encoder: Annotated[
-        str | None, typer.Option(help="Encoder of the vectors that --vectors adds; default: the same.")
+        str | None, typer.Option(help="Encoder of vectors that are kept or searched; default: the same.")
     ] = None
+
+
+@dataclass(frozen=True)
+class Vectors(Encoders):
+    """The same, and which vectors are in the table."""
+
     vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,7 +17,7 @@ from ..view import Page, Pages
 from .batches import LeftOut, counted, documents, refuse
 from .errors import readable_errors
 from .groups import with_groups
-from .options import Cutting, Kind, OnError, Reading, Vectors
+from .options import Cutting, Encoders, Kind, OnError, Reading
 from .outputs import Overwrite, check_output
 
 EPILOG = """Examples:
@@ -51,7 +51,7 @@ def view(
     overwrite: Overwrite = False,
     *,
     cutting: Cutting,
-    vectors: Vectors,
+    encoders: Encoders,
     kind: Kind = "auto",
     reading: Reading,
     on_error: OnError = "raise",
@@ -62,14 +62,11 @@ def view(
             check_output(output, inputs, overwrite=overwrite)
         elif show:
             raise ValueError("--open needs a file: name it with -o")
-        if vectors.vectors is not None:
-            raise ValueError("a page shows no vectors: leave out --vectors")
-        encoders: dict[str, Any] = {"encoder": vectors.encoder, "vector_encoder": vectors.vector_encoder}
         methods = [cutting, *(replace(cutting, method=other, short={}) for other in against or [])]
         if len(methods) > 4:
             raise ValueError(f"a page has room for four methods side by side; got {len(methods)}")
         made = [
-            Segmenter(**each.options(reading.said, **encoders), threads=cutting.threads, on_error=on_error)
+            Segmenter(**each.options(reading.said, **vars(encoders)), threads=cutting.threads, on_error=on_error)
             for each in methods
         ]
         left_out = LeftOut()

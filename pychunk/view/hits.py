@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -73,6 +73,16 @@ def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]])
         first += batch.documents
     found = []
     for hits in queries.values():
-        known = [(hit, places[hit.chunk_id]) for hit in hits if hit.chunk_id in places]
+        known = [(hit, places[hit.chunk_id]) for hit in _single(hits) if hit.chunk_id in places]
         found.append([Found(*place, float(np.float64(hit.score)), hit.sentence) for hit, place in known])
     return found
+
+
+def _single(hits: Any) -> Iterator[Any]:
+    """Hits one by one, of documents and of lists of lists, too."""
+    for each in hits:
+        inner = each if isinstance(each, list) else getattr(each, "hits", None)
+        if inner is None:
+            yield each
+        else:
+            yield from _single(inner)

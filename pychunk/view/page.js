@@ -150,7 +150,7 @@
 
   function chunkOf(doc, m, k) {
     const layer = doc.layers[m], method = data.methods[m];
-    const kind = layer.kind && layer.kind[k] >= 0 ? ["irrelevant", "relevant"][layer.kind[k]] : "";
+    const kind = layer.kind && layer.kind[k] >= 0 ? data.kinds[layer.kind[k]] : "";
     const box = make("div", "chunk " + (k % 2 ? "odd" : "even") + (kind && " " + kind) + (layer.shared[k] ? "" : " differs"));
     box.dataset.k = k;
     box.dataset.m = m;
@@ -241,13 +241,14 @@
     const y = measurer(mark, from), drawing = shape("svg", { "aria-hidden": "true" });
     if (t !== null) drawing.append(shape("line", { class: "limit", x1: x(t), x2: x(t), y1: 0, y2: height }));
     const first = Math.max(0, last(at, from)), stop = last(at, to - 1);
-    const points = [];
+    const after = k + 1 < layer.s.length ? layer.own[k + 1] : doc.text.length, points = [];
     let path = "", reached = 0;
     if (pairs && first > 0 && v[first - 1] !== null) path = "M" + x(v[first - 1]) + " 0";
     for (let i = first; i <= stop; i++) {
       const end = i + 1 < at.length ? Math.min(at[i + 1], to) : to;
       const bottom = Math.max(reached, y(end) ?? reached);
-      if (v[i] !== null && !(pairs && end < (at[i + 1] ?? Infinity))) {
+      // The score of a pair stands where its second sentence begins, unless the text is cut inside of the first.
+      if (v[i] !== null && !(pairs && (at[i + 1] ?? Infinity) > after)) {
         const middle = pairs ? bottom : (reached + bottom) / 2;
         path += (path ? "L" : "M") + x(v[i]) + " " + (pairs ? bottom : reached).toFixed(1);
         if (!pairs) path += "V" + bottom.toFixed(1);
@@ -378,10 +379,12 @@
 
   // Again in the next frames: what comes into view on the way takes its real height only then.
   function bring(box, how, times = 3) {
-    box.scrollIntoView({ block: how });
+    // A chunk that is taller than the window is shown from its head.
+    const tall = box.getBoundingClientRect().height > innerHeight - 100;
+    box.scrollIntoView({ block: tall ? "start" : how });
     if (times > 0) requestAnimationFrame(() => {
       const rect = box.getBoundingClientRect();
-      if (rect.top < 0 || Math.min(rect.bottom, rect.top + 80) > innerHeight) bring(box, how, times - 1);
+      if (rect.top < 0 || rect.top + Math.min(rect.height, 80) > innerHeight) bring(box, how, times - 1);
     });
   }
 

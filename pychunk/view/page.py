@@ -33,11 +33,17 @@ class Page:
         self.html = html
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the page to a file, which appears whole or not at all; one that is there already is replaced."""
+        """Writes the page to a file, which appears whole or not at all; one that is there already is replaced.
+
+        Raises:
+            FileNotFoundError: no such folder.
+        """
         from pathlib import Path
 
         from ..plumbing.durable import write_text
 
+        if not Path(path).parent.is_dir():
+            raise FileNotFoundError(f"{Path(path).parent}: no such folder")
         write_text(Path(path), self.html)
 
     def open(self) -> str:

@@ -41,6 +41,7 @@ class Pages:
         self._title, self._queries, self._k = title, queries, k
         self._documents: list[dict[str, Any]] = []
         self._batches: list[list[ChunkBatch]] = []
+        self._units: list[Units] = []
         self._bytes = 0
 
     def add(self, batches: Sequence[ChunkBatch], texts: Sequence[str], names: Sequence[str]) -> None:
@@ -55,7 +56,9 @@ class Pages:
                 f"a page shows at most {MOST_BYTES >> 20} MB of text; got {self._bytes / 2**20:,.1f} MB or more: show "
                 "fewer documents (pychunk view --limit N)"
             )
-        layers = [_layers(batch, texts) for batch in batches]
+        units = [Units(text) for text in texts]
+        self._units += units
+        layers = [_layers(batch, texts, units) for batch in batches]
         for row, (text, name) in enumerate(zip(texts, names, strict=True)):
             self._documents.append({"name": name, "text": text, "layers": [each[row] for each in layers]})
         for kept, batch in zip(self._batches or [[] for _ in batches], batches, strict=True):
@@ -73,6 +76,7 @@ class Pages:
         data = {
             "title": self._title,
             "reasons": CUT_REASONS,
+            "kinds": KINDS,
             "queries": list(self._queries),
             "methods": methods,
             "documents": self._documents,
@@ -98,8 +102,25 @@ class Pages:
         for q, hits in enumerate(found):
             for rank, hit in enumerate(hits, 1):
                 document = self._documents[hit.document]
-                a, b = _units(document["text"], np.array(hit.sentence or (0, 0), np.int64)).tolist()
+                a, b = self._units[hit.document].of(np.array(hit.sentence or (0, 0), np.int64)).tolist()
                 document["layers"][m]["hits"][q].append([hit.chunk, _rounded(hit.score), a, b, rank])
+
+
+class Units:
+    """Places in UTF-16, as scripts count them, of places in characters of a text."""
+
+    def __init__(self, text: str) -> None:
+        points = np.empty(0, np.uint32)
+        if not text.isascii():
+            points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        self._pairs = np.flatnonzero(points > 0xFFFF)
+
+    def of(self, characters: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """int64[n]: one more for each character before that takes two units."""
+        if not len(self._pairs):
+            return characters
+        found: npt.NDArray[np.int64] = characters + np.searchsorted(self._pairs, characters)
+        return found
 
 
 def view_of(
@@ -151,13 +172,13 @@ def view_of(
     return made.page()
 
 
-def _layers(batch: ChunkBatch, texts: Sequence[str]) -> list[dict[str, Any]]:
+def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> list[dict[str, Any]]:
     """Of each document its chunks, in UTF-16 units as scripts count them, and its score curve."""
     table = batch.table
     columns = {name: np.asarray(table[name].combine_chunks()) for name in ("document", "start", "end")}
     rows = columns["document"] - batch.first_document
     borders = np.searchsorted(rows, np.arange(len(texts) + 1))
-    curves = _curves(batch, texts)
+    curves = _curves(batch, units)
     found = []
     for row, text in enumerate(texts):
         a, b = int(borders[row]), int(borders[row + 1])
@@ -165,7 +186,7 @@ def _layers(batch: ChunkBatch, texts: Sequence[str]) -> list[dict[str, Any]]:
         starts, ends = columns["start"][a:b], columns["end"][a:b]
         if b > a and int(ends.max()) > len(text):
             raise ValueError(f"document {row} has {len(text)} characters, and a chunk of it ends at {int(ends.max())}")
-        layer: dict[str, Any] = {"s": _units(text, starts).tolist(), "e": _units(text, ends).tolist()}
+        layer: dict[str, Any] = {"s": units[row].of(starts).tolist(), "e": units[row].of(ends).tolist()}
         if layer["s"] != starts.tolist() or layer["e"] != ends.tolist():
             layer |= {"cs": starts.tolist(), "ce": ends.tolist()}
         if own["tokens"].null_count < b - a:
@@ -182,19 +203,19 @@ def _layers(batch: ChunkBatch, texts: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _curves(batch: ChunkBatch, texts: Sequence[str]) -> list[dict[str, Any]] | None:
+def _curves(batch: ChunkBatch, units: Sequence[Units]) -> list[dict[str, Any]] | None:
     scores = _scores(batch)
     if scores is None:
         return None
     rows = np.asarray(scores["document"].combine_chunks()) - batch.first_document
-    borders = np.searchsorted(rows, np.arange(len(texts) + 1))
+    borders = np.searchsorted(rows, np.arange(len(units) + 1))
     found = []
-    for row, text in enumerate(texts):
+    for row, places in enumerate(units):
         own: pa.Table = scores.slice(int(borders[row]), int(borders[row + 1] - borders[row]))
         thresholds = own["threshold"].to_pylist()
         found.append(
             {
-                "at": _units(text, np.asarray(own["start"].combine_chunks())).tolist(),
+                "at": places.of(np.asarray(own["start"].combine_chunks())).tolist(),
                 "v": [_rounded(value) for value in own["score"].to_pylist()],
                 "t": _rounded(thresholds[0]) if thresholds else None,
             }
@@ -204,16 +225,6 @@ def _curves(batch: ChunkBatch, texts: Sequence[str]) -> list[dict[str, Any]] | N
 
 def _scores(batch: ChunkBatch) -> pa.Table | None:
     return None if batch.origin is None else batch.origin.scores()
-
-
-def _units(text: str, characters: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Places in UTF-16 of places in characters."""
-    if text.isascii() or max(text, default="") < "\U00010000":
-        return characters
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    before = np.concatenate([[0], np.cumsum(points > 0xFFFF)])
-    found: npt.NDArray[np.int64] = characters + before[characters]
-    return found
 
 
 def _rounded(value: float | None) -> float | None:
