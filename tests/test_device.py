@@ -211,6 +211,12 @@ def test_a_fitted_threshold_is_the_cpus(gpu: Device) -> None:
     assert there.plan.threshold_value == here.plan.threshold_value
 
 
+@pytest.mark.parametrize("method", ["pic", "semantic"])
+def test_scores_are_those_of_the_cpu(gpu: Device, method: str) -> None:
+    here, there = (pychunk.Segmenter(method, device=device).scores(TEXTS) for device in ("cpu", "cuda"))
+    assert here.equals(there)
+
+
 def test_progress_reaches_the_end(gpu: Device) -> None:
     seen: list[tuple[int, int]] = []
     pychunk.segment(TEXTS, device="cuda", progress=lambda done, total: seen.append((done, total)))

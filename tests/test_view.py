@@ -166,7 +166,7 @@ def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     with pytest.raises(ValueError, match="2 documents"):
         there.view(texts=["One."])
-    with pytest.raises(ValueError, match="characters"):
+    with pytest.raises(ValueError, match=r"document 0 does not have 'Two\.' at 5:9"):
         there.view(texts=["One.", "Three."])
     large = "Cats purr. Dogs bark at night.\n" * 140_000
     chunks = pychunk.segment(large, "paragraph")
@@ -201,6 +201,16 @@ def test_given_vectors_are_seen_and_queries_then_go_by_words() -> None:
     assert data["documents"][0]["layers"][0]["curve"]["v"] == [0, 0, 0, 0, None]
     assert "Ranked by BM25." in page.html
     assert data["documents"][0]["layers"][0]["hits"][0][0][0] == 2
+
+
+def test_some_of_the_chunks_keep_their_numbers() -> None:
+    chunks = pychunk.segment([TEXT, "One. Two."], "sentence")
+    some = chunks[1::2][::-1]
+    data, *_ = parts(some.view(queries=["hydrogen", "cats sleep"], k=2).html)
+    layers = [document["layers"][0] for document in data["documents"]]
+    assert [layer.get("n") for layer in layers] == [[1, 3], None]
+    assert [hit[0] for hit in layers[0]["hits"][1]][:1] == [0]
+    assert all(hit[0] < 2 for hits in layers[0]["hits"] for hit in hits)
 
 
 def test_what_a_page_refuses() -> None:

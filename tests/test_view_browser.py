@@ -72,6 +72,29 @@ def test_every_document_is_shown_as_text(method: str, browser: chromium.Browser,
     assert browser.run("document.title") == HOSTILE["closing script"]
 
 
+def test_hostile_documents_side_by_side(browser: chromium.Browser, tmp_path: Path) -> None:
+    documents = list(HOSTILE.values())
+    every = [
+        pychunk.segment(documents, "pic"),
+        pychunk.segment(documents, "recursive", size=20, overlap=8, unit="words"),
+        pychunk.segment(documents, "fixed", size=30, overlap=10, max_tokens=60),
+    ]
+    every[0].view(tmp_path / "page.html", against=every[1:], queries=["one", "</script>"])
+    browser.open(tmp_path / "page.html")
+    browser.run("document.querySelectorAll('[data-query]')[1].click()")
+    for row, (name, document) in enumerate(HOSTILE.items()):
+        if row:
+            browser.key("]")
+        browser.wait(f"document.getElementById('documents').value === '{row}'")
+        for m, chunks in enumerate(every):
+            assert browser.run(f"document.querySelectorAll('.m{m} mark').length") == len(chunks.by_document()[row]), (
+                name
+            )
+            assert browser.run(TEXT % m) == document, name
+    assert browser.errors == []
+    assert browser.requests == []
+
+
 def test_keys_clicks_and_links(browser: chromium.Browser, tmp_path: Path) -> None:
     chunks = pychunk.segment("\n\n".join(f"Paragraph {i}. Another sentence." for i in range(60)), "paragraph")
     chunks.view(tmp_path / "page.html")
@@ -85,6 +108,22 @@ def test_keys_clicks_and_links(browser: chromium.Browser, tmp_path: Path) -> Non
     assert browser.run("location.hash") == "#c41"
     browser.run("document.querySelector('.chunk[data-k=\"40\"] mark').click()")
     assert browser.run("location.hash") == "#c40"
+    assert browser.errors == []
+
+
+def test_nothing_and_some_of_the_chunks(browser: chromium.Browser, tmp_path: Path) -> None:
+    for documents in ([], [""], ["", "One."]):
+        pychunk.segment(documents, "sentence").view(tmp_path / "page.html")
+        browser.open(tmp_path / "page.html")
+        browser.key("j")
+        assert browser.errors == []
+    text = "One. Two. Three. Four. Five."
+    pychunk.segment(text, "sentence")[1:4].view(tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", "#c2")
+    assert browser.run("document.querySelector('.chosen mark').textContent") == "Three."
+    assert browser.run("document.querySelector('.chosen a').textContent") == "c2"
+    assert browser.run(TEXT % 0) == text
+    assert browser.run("document.querySelectorAll('.rest').length") == 2
     assert browser.errors == []
 
 
@@ -157,6 +196,10 @@ def test_a_megabyte_opens_in_a_second(browser: chromium.Browser, tmp_path: Path)
         assert (shown < len(chunks)) == virtual
         if not virtual:
             assert browser.run(TEXT % 0) == text[:length]
+        else:  # on paper everything is there
+            browser.run("dispatchEvent(new Event('beforeprint'))")
+            assert browser.run("document.querySelectorAll('mark').length") == len(chunks)
+            assert browser.run(TEXT % 0) == text
         browser.open(tmp_path / "page.html", f"#c{len(chunks) - 1}")
         browser.wait("document.querySelector('.chosen') !== null")
         assert browser.run("document.querySelector('.chosen mark').textContent") == chunks[-1].text

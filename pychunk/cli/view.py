@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.console import Console
 from ..io import KINDS
 from ..origin import Origin
 from ..segmenter import Segmenter
-from ..view import Page, Pages
+from ..view import Pages
 from .batches import LeftOut, counted, documents, refuse
 from .errors import readable_errors
 from .groups import with_groups
@@ -72,36 +73,27 @@ def view(
         left_out = LeftOut()
         title = ", ".join(Path(each).name or each for each in islice(inputs, 3)) + (", ..." if len(inputs) > 3 else "")
         pages = Pages(title, query or [], hits)
+        console = Console(stderr=True, soft_wrap=True, highlight=False)
         first = 0
-        for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
-            batches = [
-                each(texts, first_document=first, **say).with_origin(Origin(each, texts, say, first))
-                for each, say in zip(made, said, strict=True)
-            ]
-            values = [value for part in texts.texts for value in part.to_pylist()]
-            ids = [str(first + i) for i in range(len(values))] if texts.ids is None else texts.ids.to_pylist()
-            pages.add(batches, values, [str(name) for name in ids])
-            first += len(values)
-        page = pages.page()
+        with console.status("reading") as status:
+            for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
+                status.update(f"cutting {counted(first + len(texts), 'document')}")
+                batches = [
+                    each(texts, first_document=first, **say).with_origin(Origin(each, texts, say, first))
+                    for each, say in zip(made, said, strict=True)
+                ]
+                values = [value for part in texts.texts for value in part.to_pylist()]
+                ids = range(first, first + len(values)) if texts.ids is None else texts.ids.to_pylist()
+                pages.add(batches, values, [str(name) for name in ids])
+                first += len(values)
+            status.update("writing the page")
+            page = pages.page()
         if output == "-":
             typer.echo(page.html, nl=False)
             return
         page.write(output)
-        _tell(page, output, first)
-        if show:
-            _open(output)
-
-
-def _tell(page: Page, output: str, count: int) -> None:
-    size = len(page.html.encode())
-    said = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    Console(stderr=True, soft_wrap=True, highlight=False).print(f"{counted(count, 'document')}, {said}: {output}")
-
-
-def _open(output: str) -> None:
-    import webbrowser
-
-    if not webbrowser.open(Path(output).resolve().as_uri()):
-        Console(stderr=True, soft_wrap=True).print(
-            f"no browser is here: open {output}", style="yellow", highlight=False
-        )
+        size = len(page.html.encode())
+        large = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+        console.print(Text(f"{counted(first, 'document')}, {large}: {output}"))
+        if show and not webbrowser.open(Path(output).resolve().as_uri()):
+            console.print(Text(f"no browser is here: open {output}", style="yellow"))

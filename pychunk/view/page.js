@@ -126,7 +126,14 @@
     }
   }
 
-  const hash = (d, m, k) => "#" + (data.documents.length > 1 ? "d" + d : "") + (m > 0 ? "m" + m : "") + "c" + k;
+  // A chunk's number in its document is its place here, unless only some of them are shown.
+  const numberOf = (d, m, k) => data.documents[d].layers[m].n?.[k] ?? k;
+  const placeOf = (d, m, number) => {
+    const numbers = data.documents[d].layers[m].n;
+    return numbers ? Math.max(0, last(numbers, number)) : number;
+  };
+  const hash = (d, m, k) =>
+    "#" + (data.documents.length > 1 ? "d" + d : "") + (m > 0 ? "m" + m : "") + "c" + numberOf(d, m, k);
 
   // Why the text is cut before chunk k: the reason that chunk k - 1 ends, and the scores there.
   function why(layer, method, k) {
@@ -154,7 +161,7 @@
     const box = make("div", "chunk " + (k % 2 ? "odd" : "even") + (kind && " " + kind) + (layer.shared[k] ? "" : " differs"));
     box.dataset.k = k;
     box.dataset.m = m;
-    const head = make("div", "head"), link = make("a", "", "c" + k);
+    const head = make("div", "head"), link = make("a", "", "c" + numberOf(state.document, m, k));
     link.href = hash(state.document, m, k);
     head.append(link);
     const rank = (layer.hits?.[state.query] || []).findIndex((hit) => hit[0] === k);
@@ -390,7 +397,7 @@
 
   function tell() {
     const layer = data.documents[state.document].layers[state.layer];
-    byId("at").textContent = (state.chunk >= 0 ? "c" + state.chunk + " of " : "") + counted(layer.s.length, "chunk");
+    byId("at").textContent = (state.chunk >= 0 ? "c" + numberOf(state.document, state.layer, state.chunk) + " of " : "") + counted(layer.s.length, "chunk");
   }
 
   function setMethod(m) {
@@ -426,7 +433,7 @@
           const item = make("li"), link = make("a"), layer = data.documents[d].layers[m];
           link.href = hash(d, m, k);
           const from = a < b ? a : layer.s[k];
-          link.append(make("b", "", rank), make("span", "", (data.documents.length > 1 ? "d" + d : "") + "c" + k),
+          link.append(make("b", "", rank), make("span", "", (data.documents.length > 1 ? "d" + d : "") + "c" + numberOf(d, m, k)),
             make("span", "text", data.documents[d].text.slice(from, from + 80)), make("span", "soft", short(score)));
           item.append(link);
           list.append(item);
@@ -445,7 +452,7 @@
     const d = Math.min(+(found[1] ?? state.document), data.documents.length - 1);
     const m = Math.min(+(found[2] ?? 0), data.methods.length - 1);
     if (d !== state.document) { state.chunk = -1; show(d); }
-    choose(m, +found[3], "center");
+    choose(m, placeOf(d, m, +found[3]), "center");
   }
 
   function go(d) {

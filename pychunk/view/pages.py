@@ -11,6 +11,7 @@ import numpy as np
 
 from ..chunks import ChunkBatch
 from ..data.columns import CUT_REASONS, KINDS
+from ..plumbing.lines import quoted
 from . import plots
 from .hits import Found, by_index, of_hits
 from .options import told
@@ -61,10 +62,10 @@ class Pages:
         layers = [_layers(batch, texts, units) for batch in batches]
         for row, (text, name) in enumerate(zip(texts, names, strict=True)):
             self._documents.append({"name": name, "text": text, "layers": [each[row] for each in layers]})
-        for kept, batch in zip(self._batches or [[] for _ in batches], batches, strict=True):
+        if not self._batches:
+            self._batches = [[] for _ in batches]
+        for kept, batch in zip(self._batches, batches, strict=True):
             kept.append(batch)
-            if len(self._batches) < len(batches):
-                self._batches.append(kept)
 
     def page(self) -> Page:
         """The page of all that was added."""
@@ -90,7 +91,7 @@ class Pages:
         how = ""
         for m, kept in enumerate(self._batches):
             if isinstance(self._queries, Mapping):
-                found, how = of_hits(kept, self._queries), "hits of an index"
+                found, how = of_hits(kept, self._queries), "an index"
             else:
                 found, how = by_index(kept, self._queries, self._k)
             self._take(m, found)
@@ -101,9 +102,11 @@ class Pages:
             document["layers"][m]["hits"] = [[] for _ in found]
         for q, hits in enumerate(found):
             for rank, hit in enumerate(hits, 1):
-                document = self._documents[hit.document]
+                layer = self._documents[hit.document]["layers"][m]
                 a, b = self._units[hit.document].of(np.array(hit.sentence or (0, 0), np.int64)).tolist()
-                document["layers"][m]["hits"][q].append([hit.chunk, _rounded(hit.score), a, b, rank])
+                place = layer["n"].index(hit.chunk) if hit.chunk in layer.get("n", ()) else hit.chunk
+                if "n" not in layer or hit.chunk in layer["n"]:  # else of a chunk that is not shown
+                    layer["hits"][q].append([place, _rounded(hit.score), a, b, rank])
 
 
 class Units:
@@ -175,7 +178,11 @@ def view_of(
 def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> list[dict[str, Any]]:
     """Of each document its chunks, in UTF-16 units as scripts count them, and its score curve."""
     table = batch.table
-    columns = {name: np.asarray(table[name].combine_chunks()) for name in ("document", "start", "end")}
+    names = ("document", "chunk", "start", "end")
+    columns = {name: np.asarray(table[name].combine_chunks()) for name in names}
+    order = np.lexsort([columns["chunk"], columns["document"]])
+    if (np.diff(order) < 0).any():  # such as chunks[::-1]
+        table, columns = table.take(order), {name: column[order] for name, column in columns.items()}
     rows = columns["document"] - batch.first_document
     borders = np.searchsorted(rows, np.arange(len(texts) + 1))
     curves = _curves(batch, units)
@@ -184,11 +191,18 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
         a, b = int(borders[row]), int(borders[row + 1])
         own = table.slice(a, b - a)
         starts, ends = columns["start"][a:b], columns["end"][a:b]
-        if b > a and int(ends.max()) > len(text):
-            raise ValueError(f"document {row} has {len(text)} characters, and a chunk of it ends at {int(ends.max())}")
+        for start, end, wanted in zip(starts.tolist(), ends.tolist(), own["text"].to_pylist(), strict=True):
+            if text[start:end] != wanted:
+                raise ValueError(
+                    f"document {row + batch.first_document} does not have {quoted(wanted, 40)} at {start}:{end}: it is "
+                    "not what these chunks were cut from"
+                )
         layer: dict[str, Any] = {"s": units[row].of(starts).tolist(), "e": units[row].of(ends).tolist()}
         if layer["s"] != starts.tolist() or layer["e"] != ends.tolist():
             layer |= {"cs": starts.tolist(), "ce": ends.tolist()}
+        numbers = columns["chunk"][a:b].tolist()
+        if numbers != list(range(b - a)):
+            layer["n"] = numbers
         if own["tokens"].null_count < b - a:
             layer["tokens"] = own["tokens"].to_pylist()
         if own["score"].null_count < b - a:
