@@ -302,7 +302,7 @@ class ChunkBatch:
             >>> pychunk.segment("Cats purr. Both sleep a lot.", method="sentence").describe()["words"]["max"]
             4
         """
-        sizes: Sizes = by_name("pychunk.view.sizes", "sizes_of")(self.table, self.metadata.get("options") or {})
+        sizes: Sizes = by_name("pychunk.view.sizes", "sizes_of")(self.table, self.metadata)
         return sizes
 
     def _repr_html_(self) -> str:

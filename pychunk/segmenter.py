@@ -343,7 +343,7 @@ class Segmenter:
             table's metadata is ``pairs``, null for a document's last sentence; ``threshold``: the value that this
             document's scores were held against, null where there is none; ``cut``: whether the method cuts after the
             sentence, before chunks are fitted to a budget. ``pic`` cuts where the curve crosses its threshold,
-            ``semantic`` and ``nsp`` where it is below it.
+            ``semantic`` and ``nsp`` where it is below it, ``topic`` at some of those places.
 
         Raises:
             ValueError: the method has no scores.

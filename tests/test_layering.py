@@ -53,7 +53,7 @@ ALLOWED = {
     "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
     "io": {"_arrow", "_native", "documents", "plumbing"},
     "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
-    "view": {"chunks", "data", "documents", "plumbing", "retrieval"},
+    "view": {"chunks", "data", "documents", "methods", "plumbing", "retrieval"},
     "evaluation": {"view", "_native", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
     "benchmark": {"", "plumbing"},
     "cli": {

@@ -25,6 +25,7 @@ CURVES = [
     ("semantic", {"threshold": ("iqr", 0.5), "window": 2}),
     ("semantic", {"threshold": ("gradient", 70)}),
     ("nsp", {"encoder": "static"}),
+    ("nsp", {"threshold": ("percentile", 30), "encoder": "static"}),
 ]
 
 

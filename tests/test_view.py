@@ -234,6 +234,7 @@ def test_describe() -> None:
     assert sizes["characters"]["max"] == max(map(len, chunks.texts))
     assert str(sizes).splitlines()[1].split() == ["count", *[str(len(chunks))] * (len(sizes))]
     assert pychunk.segment("").describe()["words"] == {"count": 0}
+    assert pychunk.segment(TEXT, "topic", size=100).describe()["tokens"]["limit"] == 1024  # its size is a wish
 
 
 def test_a_page_in_a_notebook_is_a_frame_that_reaches_nothing() -> None:

@@ -37,7 +37,7 @@ HOSTILE = {
     "zalgo": ". ".join("H" + MARKS[:60] + "e" + MARKS[:60] for _ in range(50)),
     "many lines": "\n".join(f"line {i}" for i in range(3000)),
 }
-METHODS = ["pic", "semantic", "cluster", "fixed", "recursive", "sentence", "paragraph", "page", "nsp"]
+METHODS = ["pic", "semantic", "cluster", "fixed", "recursive", "sentence", "paragraph", "page", "nsp", "topic"]
 #: The text of the first column, as it is set, and the marks in it.
 TEXT = "[...document.querySelectorAll('.m%d .t')].map(each => each.textContent).join('')"
 

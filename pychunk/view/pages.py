@@ -14,9 +14,9 @@ from ..data.columns import CUT_REASONS, KINDS
 from ..plumbing.lines import quoted
 from . import plots
 from .hits import Found, by_index, of_hits
-from .options import told
+from .options import limits_of, told
 from .page import Page, page
-from .sizes import lengths_of, limits_of
+from .sizes import lengths_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -278,7 +278,7 @@ def _facts(methods: Sequence[Mapping[str, Any]], batches: Sequence[Sequence[Chun
 
 
 def _histogram(method: Mapping[str, Any], kept: Sequence[ChunkBatch]) -> str:
-    limits = limits_of(kept[0].metadata.get("options") or {})
+    limits = limits_of(kept[0].metadata)
     lengths = [lengths_of(each.table) for each in kept]
     units = [unit for unit in ("tokens", "words", "characters") if all(unit in each for each in lengths)]
     unit = next((each for each in units if each in limits), units[0])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .options import limits_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -58,20 +60,9 @@ def lengths_of(table: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
     return found
 
 
-def limits_of(options: Mapping[str, Any]) -> dict[str, int]:
-    """Longest chunk by unit, of a batch's options: ``max_tokens``, and the ``size`` of a method that has one."""
-    found: dict[str, int] = {}
-    if options.get("max_tokens"):
-        found["tokens"] = int(options["max_tokens"])
-    if options.get("size"):
-        unit = str(options.get("unit", "tokens"))
-        found[unit] = min(found.get(unit, int(options["size"])), int(options["size"]))
-    return found
-
-
-def sizes_of(table: pa.Table, options: Mapping[str, Any]) -> Sizes:
-    """Sizes of the chunks of a table that was made by these options."""
-    limits = limits_of(options)
+def sizes_of(table: pa.Table, metadata: Mapping[str, Any]) -> Sizes:
+    """Sizes of the chunks of a table with these metadata."""
+    limits = limits_of(metadata)
     found = Sizes()
     for unit, lengths in lengths_of(table).items():
         facts: dict[str, float] = {"count": len(lengths)}
