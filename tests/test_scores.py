@@ -57,6 +57,14 @@ def test_the_threshold_explains_each_cut(method: str, options: dict, texts: list
             assert row["cut"] == (row["score"] < row["threshold"]) or abs(row["score"] - row["threshold"]) < 1e-9
 
 
+@pytest.mark.parametrize(("method", "options"), CURVES, ids=str)
+def test_scores_are_those_of_the_reference(method: str, options: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["Cats purr. Dogs bark at night. 👍 Stars burn hydrogen. The sun is a star. Brot!", "", "One."]
+    native = Segmenter(method, **options).scores(texts)
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    assert Segmenter(method, **options).scores(texts).equals(native)
+
+
 def test_scores_say_what_they_are() -> None:
     table = Segmenter("semantic", window=2).scores(["One cat. Two dogs.", "", "Three."], ids=["a", "b", "c"])
     assert table.column_names == ["document", "id", "sentence", "start", "end", "score", "threshold", "cut"]

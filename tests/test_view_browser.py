@@ -179,6 +179,16 @@ def test_the_curve_stands_beside_its_sentences(browser: chromium.Browser, tmp_pa
     assert browser.run("document.querySelectorAll('circle').length") == count
 
 
+def test_the_curve_of_a_line_from_right_to_left(browser: chromium.Browser, tmp_path: Path) -> None:
+    chunks = pychunk.segment("חתולים ישנים כל היום. השמש היא כוכב. כוכבים שורפים מימן. לחם. קמח ומים.", "pic", k=-9.0)
+    chunks.view(tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    browser.wait("document.querySelector('circle') !== null")
+    heights = browser.run("[...document.querySelectorAll('circle')].map(dot => +dot.getAttribute('cy'))")
+    assert len(heights) == 5
+    assert heights == sorted(set(heights))
+
+
 def test_a_megabyte_opens_in_a_second(browser: chromium.Browser, tmp_path: Path) -> None:
     words = random.Random(1)
 

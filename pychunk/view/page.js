@@ -84,6 +84,8 @@
   // Characters that would act on the page's layout, or not be seen; ZWJ, ZWNJ and direction marks belong to scripts.
   const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
 
+  const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
   function fillMark(mark, doc, layer, k) {
     const from = layer.own[k], to = endOf(layer, k), text = doc.text;
     const spans = [];
@@ -228,7 +230,8 @@
       range.setEnd(nodes[i], Math.min(inside + 1, nodes[i].length));
       const rect = range.getClientRects()[0];
       if (!rect) return null;
-      return rect.top - box.top + rect.height * Math.min(1, Math.max(0, (rect.left - box.left) / box.width));
+      const along = RIGHT_TO_LEFT.test(nodes[i].data[inside]) ? box.right - rect.right : rect.left - box.left;
+      return rect.top - box.top + rect.height * Math.min(1, Math.max(0, along / box.width));
     };
   }
 
