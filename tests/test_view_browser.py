@@ -145,6 +145,27 @@ def test_methods_side_by_side_hold_the_same_text(browser: chromium.Browser, tmp_
     assert browser.errors == []
 
 
+def test_borders_are_shared_whatever_is_repeated(browser: chromium.Browser, tmp_path: Path) -> None:
+    text = "\n\n".join(f"Cats purr {i} times. Dogs bark at night." for i in range(30))
+    chunks = [pychunk.segment(text, "semantic", threshold=1.0, overlap=overlap) for overlap in (0, 12, 40)]
+    assert chunks[2].table["overlap"].to_pylist()[5] > chunks[1].table["overlap"].to_pylist()[5] > 0
+    chunks[0].view(tmp_path / "page.html", against=chunks[1:])
+    browser.open(tmp_path / "page.html")
+    for m in range(3):
+        assert browser.run(TEXT % m) == text
+        assert browser.run(f"document.querySelectorAll('.m{m} mark').length") == len(chunks[0])
+    assert browser.run("document.querySelectorAll('.differs, .tick').length") == 0
+    assert browser.run("document.querySelectorAll('.over').length") > 0
+    reasons = "[...document.querySelectorAll('.m%d .why')].map(each => each.textContent)"
+    assert browser.run(reasons % 2) == browser.run(reasons % 0)
+    assert browser.run(reasons % 2)[0].startswith("cut: score ")
+    repeated = (
+        "[...document.querySelectorAll('.m2 .head')].map(each => parseInt([...each.children].map(e => e.textContent)"
+        ".find(said => said.includes('character')) || '0'))"
+    )
+    assert browser.run(repeated) == chunks[2].table["overlap"].to_pylist()
+
+
 def test_the_curve_crosses_its_threshold_at_each_cut(browser: chromium.Browser, tmp_path: Path) -> None:
     text = "\n\n".join("Cats purr. Dogs bark at night. The sun is a star. Stars burn hydrogen." for _ in range(9))
     seg = pychunk.Segmenter("semantic", threshold=0.2, max_tokens=None)

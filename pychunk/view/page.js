@@ -30,20 +30,31 @@
     return low - 1;
   }
 
+  // White space is what pychunk takes for it: Python's str.isspace.
+  const BLANK = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*/y;
+  function blankUntil(text, from) {
+    BLANK.lastIndex = from;
+    BLANK.test(text);
+    return BLANK.lastIndex;
+  }
+
   // What is computed once of a document: where each chunk's own text begins, which borders all methods share.
   function study(doc) {
     if (doc.layers[0].own) return;
     const borders = doc.layers.map((layer) => {
       let reached = 0;
       layer.own = layer.s.map((start, k) => {
-        const own = k === 0 ? start : Math.max(start, reached);
+        // What is new after a repeated passage begins behind the white space.
+        const own = k === 0 || start >= reached ? start : Math.min(blankUntil(doc.text, reached), Math.max(reached, layer.e[k]));
         reached = Math.max(reached, layer.e[k]);
         return own;
       });
       return new Set(layer.own.slice(1));
     });
     doc.layers.forEach((layer, m) => {
-      layer.shared = layer.own.map((at, k) => k === 0 || borders.every((each) => each.has(at)));
+      // A chunk that lies within the one before begins nothing.
+      layer.shared = layer.own.map((at, k) =>
+        k === 0 || (at !== layer.own[k - 1] && borders.every((each) => each.has(at))));
       // Where other methods cut and this one does not.
       const others = new Set();
       borders.forEach((each, other) => { if (other !== m) each.forEach((at) => borders[m].has(at) || others.add(at)); });
@@ -78,7 +89,7 @@
     const to = k + 1 < layer.s.length ? layer.own[k + 1] : doc.text.length;
     if (from >= to) return null;
     const text = doc.text.slice(from, to);
-    return make("span", /\S/.test(text) ? "gap rest t" : "gap t", text);
+    return make("span", blankUntil(text, 0) < text.length ? "gap rest t" : "gap t", text);
   }
 
   // Characters that would act on the page's layout, or not be seen; ZWJ, ZWNJ and direction marks belong to scripts.
@@ -92,9 +103,6 @@
     if (k + 1 < layer.s.length && layer.s[k + 1] < to) spans.push([Math.max(from, layer.s[k + 1]), to, "over"]);
     if (state.query >= 0)
       for (const [c, , a, b] of (layer.hits?.[state.query] || [])) if (a < to && b > from) spans.push([a, b, "best"]);
-    // What is new after a repeated passage begins with the white space before it.
-    const lead = layer.s[k] < from ? /^\s*/.exec(text.slice(from, Math.min(to, from + 1000)))[0].length : 0;
-    if (lead) spans.push([from, from + lead, "lead"]);
     let found = 0;
     CONTROL.lastIndex = 0;
     const own = text.slice(from, to);
@@ -173,7 +181,10 @@
     if (layer.tokens && layer.tokens[k] !== null) head.append(make("span", "", counted(layer.tokens[k], "token")));
     const starts = layer.cs || layer.s, ends = layer.ce || layer.e;
     head.append(make("span", "", starts[k] + ":" + ends[k]));
-    if (layer.s[k] < layer.own[k]) head.append(make("span", "", counted(layer.own[k] - layer.s[k], "character") + " before, repeated"));
+    if (layer.s[k] < layer.own[k]) {
+      const repeated = [...doc.text.slice(layer.s[k], Math.min(layer.reach[k - 1], layer.e[k]))].length;
+      head.append(make("span", "", counted(repeated, "character") + " before, repeated"));
+    }
     const reason = why(layer, method, k);
     if (reason) head.append(make("span", "why", "cut: " + reason));
     const mark = make("mark", "t");

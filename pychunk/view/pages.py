@@ -249,7 +249,7 @@ def _method(kept: Sequence[ChunkBatch]) -> dict[str, Any]:
     """What a page says of a method."""
     first = kept[0]
     metadata = first.metadata
-    name = str(metadata.get("method", "chunks"))
+    name = str(metadata.get("method", "chunks")).encode("utf-8", "replace").decode()
     scores = _scores(kept[0])
     found: dict[str, Any] = {"name": name, "method": name, "options": told(metadata)}
     if scores is not None:
