@@ -115,7 +115,7 @@ def test_encode_by_numpy(benchmark, texts) -> None:
 
 
 @pytest.mark.benchmark(group="pipeline")
-@pytest.mark.parametrize("method", ["pic", "semantic", "nsp", "cluster", "fixed", "recursive", "sentence"])
+@pytest.mark.parametrize("method", ["pic", "semantic", "nsp", "topic", "cluster", "fixed", "recursive", "sentence"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_segment(benchmark, texts, method: str, threads: int) -> None:
     segmenter = pychunk.Segmenter(method, encoder="static", threads=threads)

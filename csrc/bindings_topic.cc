@@ -27,7 +27,7 @@ class KeptTopic {
              .out_bias = out_bias,
              .layers = {},
              .words = TopicWords(view(words))};
-    const int64_t channels = head_.vectors.cols, classes = kTopicWordClasses + words.size();
+    const int64_t channels = head_.inputs.cols, seen = head_.vectors.cols, classes = kTopicWordClasses + words.size();
     for (size_t i = 0; i < dilations.size(); ++i) {
       const TopicLayer layer{matrix(layers_[2 * i], "layer"), view(layers_[2 * i + 1]), dilations[i]};
       PYCHUNK_CHECK(layer.weights.cols == channels && layer.weights.rows % (2 * channels) == channels &&
@@ -37,7 +37,8 @@ class KeptTopic {
       head_.layers.push_back(layer);
     }
     const auto width = static_cast<size_t>(channels);
-    PYCHUNK_CHECK(channels > 0 && channels % 16 == 0, "channels must be a multiple of 16, got ", channels);
+    PYCHUNK_CHECK(channels > 0 && channels % 16 == 0 && seen > 0 && seen % 16 == 0 && seen <= channels,
+                  "channels must be multiples of 16, got ", channels, " and ", seen);
     PYCHUNK_CHECK(head_.inputs.rows == kTopicInputs && head_.inputs.cols == channels && head_.first.rows == classes &&
                       head_.first.cols == channels && head_.second.rows == classes && head_.second.cols == channels &&
                       head_.bias.size() == width && head_.out.size() == width &&
@@ -102,7 +103,7 @@ void bind_topic(py::module_& m) {
   m.def("topic_inputs", &topic_inputs, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
         py::arg("starts").noconvert(), py::arg("sentence_offsets").noconvert(), py::arg("flags").noconvert(),
         py::arg("vectors").noconvert(), py::arg("words").noconvert(), py::arg("threads") = 1,
-        "(inputs float32[n, 20], classes int32[n, 2]) of the n sentences of k documents; see csrc/topic_inputs.h.");
+        "(inputs float32[n, 17], classes int32[n, 2]) of the n sentences of k documents; see csrc/topic_inputs.h.");
 }
 
 }  // namespace pychunk

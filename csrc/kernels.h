@@ -52,6 +52,8 @@ struct Kernels {
   void (*unit_from_sums)(const int32_t* sums, size_t dim, float* out);
   // a . b as a fixed tree of partial sums.
   float (*dot)(const float* a, const float* b, size_t dim);
+  // sum = a + b; products[0] = sum . sum, products[1] = sum . other, by the same tree.
+  void (*sum_and_products)(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products);
   // out[i] = rows[i] . v
   void (*dot_rows)(const float* rows, size_t n, size_t dim, const float* v, float* out);
   // sum += weight * x

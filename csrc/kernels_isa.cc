@@ -33,6 +33,7 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .embedding_bag = embedding_bag,
       .unit_from_sums = unit_from_sums,
       .dot = dot,
+      .sum_and_products = sum_and_products,
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,
       .add_products = add_products,

@@ -38,6 +38,16 @@ inline float sum_of(F32 lanes) {
   return two[0] + two[1];
 }
 
+// The sum of kTree lanes.
+inline float sum_of_tree(F32* partial) {
+  // Registers first, then halves of one: what goes through memory as an array takes twice as long.
+#pragma GCC unroll 4
+  for (size_t half = kTree / kLanes / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+    for (size_t r = 0; r < half; ++r) partial[r] += partial[r + half];
+  return sum_of(partial[0]);
+}
+
 float dot(const float* a, const float* b, size_t dim) {
   constexpr size_t kRegisters = kTree / kLanes;
   F32 partial[kRegisters] = {};
@@ -58,12 +68,39 @@ float dot(const float* a, const float* b, size_t dim) {
     memcpy(y, b + i, (dim - i) * sizeof(float));
     step(x, y);
   }
-  // Registers first, then halves of one: what goes through memory as an array takes twice as long.
-#pragma GCC unroll 4
-  for (size_t half = kRegisters / 2; half > 0; half /= 2)
-#pragma GCC unroll 4
-    for (size_t r = 0; r < half; ++r) partial[r] += partial[r + half];
-  return sum_of(partial[0]);
+  return sum_of_tree(partial);
+}
+
+// sum = a + b; products[0] = dot(sum, sum), products[1] = dot(sum, other): three rows read and one written instead of
+// six and one.
+void sum_and_products(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products) {
+  constexpr size_t kRegisters = kTree / kLanes;
+  F32 squares[kRegisters] = {}, across[kRegisters] = {};
+  const auto step = [&](const float* x, const float* y, const float* z, float* out) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRegisters; ++r) {
+      F32 u, v, w;
+      memcpy(&u, x + r * kLanes, sizeof(u));
+      memcpy(&v, y + r * kLanes, sizeof(v));
+      memcpy(&w, z + r * kLanes, sizeof(w));
+      u += v;
+      memcpy(out + r * kLanes, &u, sizeof(u));
+      squares[r] += u * u;
+      across[r] += u * w;
+    }
+  };
+  size_t i = 0;
+  for (; i + kTree <= dim; i += kTree) step(a + i, b + i, other + i, sum + i);
+  if (i < dim) {
+    float x[kTree] = {}, y[kTree] = {}, z[kTree] = {}, out[kTree];
+    memcpy(x, a + i, (dim - i) * sizeof(float));
+    memcpy(y, b + i, (dim - i) * sizeof(float));
+    memcpy(z, other + i, (dim - i) * sizeof(float));
+    step(x, y, z, out);
+    memcpy(sum + i, out, (dim - i) * sizeof(float));
+  }
+  products[0] = sum_of_tree(squares);
+  products[1] = sum_of_tree(across);
 }
 
 // out[i] = dot(rows[i], v)

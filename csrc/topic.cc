@@ -25,6 +25,11 @@ void add_layer(const TopicLayer& layer, const std::vector<float>& in, int64_t co
   }
 }
 
+// 1 / i!, rounded once.
+constexpr double kInverseFactorials[] = {1.0,         1.0,          1.0 / 2,       1.0 / 6,
+                                         1.0 / 24,    1.0 / 120,    1.0 / 720,     1.0 / 5040,
+                                         1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
+
 }  // namespace
 
 float exact_logistic(float x) {
@@ -32,22 +37,25 @@ float exact_logistic(float x) {
   const double clipped = std::clamp(static_cast<double>(x), -60.0, 60.0);
   const double k = std::nearbyint(clipped * 1.4426950408889634);
   const double r = clipped - k * 0.6931471805599453;
-  double sum = 1.0;
-  for (int i = 11; i > 0; --i) sum = 1.0 + sum * r / static_cast<double>(i);
+  double sum = kInverseFactorials[11];
+  for (int i = 10; i >= 0; --i) sum = sum * r + kInverseFactorials[i];
   return static_cast<float>(1.0 / (1.0 + std::ldexp(sum, static_cast<int>(k))));
 }
 
 void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& vectors,
                       std::vector<float>& affinities) {
   const Kernels& run = kernels();
-  const int64_t n = vectors.rows, channels = head.vectors.cols;
+  const int64_t n = vectors.rows, channels = head.inputs.cols;
   const auto dim = static_cast<size_t>(vectors.cols), width = static_cast<size_t>(channels);
   affinities.clear();
   if (n < 2) return;
   thread_local TopicInputs inputs;
-  thread_local std::vector<float> mean, centred, hidden, sums;
+  thread_local std::vector<float> mean, hidden, sums, projected, of_mean;
   topic_text_inputs(head.words, text, inputs);
   topic_mean(vectors, mean);
+  const auto seen = static_cast<size_t>(head.vectors.cols);  // channels that vectors add to: the first ones
+  of_mean.assign(seen, 0.0f);
+  run.add_products(mean.data(), 1, dim, dim, head.vectors.data, seen, of_mean.data());
   int64_t reach = 0;  // sentences on either side that the layers see
   for (const TopicLayer& layer : head.layers) reach += layer.weights.rows / channels / 2 * layer.dilation;
   affinities.reserve(static_cast<size_t>(n - 1));
@@ -59,19 +67,18 @@ void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& 
     vectors.get(std::max<int64_t>(0, first - kTopicAround), std::min(n, last + kTopicAround));
     topic_cosines(vectors, mean.data(), first, last, rows);
     const Matrix<const float> own = vectors.get(first, last);
-    centred.resize(static_cast<size_t>(count) * dim);
-    for (int64_t s = 0; s < count; ++s)
-      for (size_t d = 0; d < dim; ++d) centred[static_cast<size_t>(s) * dim + d] = own.row(s)[d] - mean[d];
-    hidden.resize(static_cast<size_t>(count) * width);
-    for (int64_t s = 0; s < count; ++s) {
-      const int32_t* words = inputs.words.data() + 2 * (first + s);
-      const float *one = head.first.row(words[0]), *two = head.second.row(words[1]);
-      float* h = hidden.data() + s * channels;
-      for (size_t c = 0; c < width; ++c) h[c] = head.bias[c] + one[c] + two[c];
-    }
     const auto rows_in = static_cast<size_t>(count), kinds = static_cast<size_t>(kTopicInputs);
+    projected.assign(rows_in * seen, 0.0f);
+    run.add_products(own.data, rows_in, dim, dim, head.vectors.data, seen, projected.data());
+    hidden.resize(rows_in * width);
+    for (size_t s = 0; s < rows_in; ++s) {
+      const int32_t* words = inputs.words.data() + 2 * (static_cast<size_t>(first) + s);
+      const float *one = head.first.row(words[0]), *two = head.second.row(words[1]), *v = projected.data() + s * seen;
+      float* h = hidden.data() + s * width;
+      for (size_t c = 0; c < width; ++c) h[c] = head.bias[c] + one[c] + two[c];
+      for (size_t c = 0; c < seen; ++c) h[c] += v[c] - of_mean[c];
+    }
     run.add_products(rows, rows_in, kinds, kinds, head.inputs.data, width, hidden.data());
-    run.add_products(centred.data(), rows_in, dim, dim, head.vectors.data, width, hidden.data());
     for (float& h : hidden) h = std::max(0.0f, h);
     for (const TopicLayer& layer : head.layers) {
       checkpoint();

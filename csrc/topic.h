@@ -19,13 +19,14 @@ struct TopicLayer {
   int64_t dilation = 1;
 };
 
-// For each sentence, with x its vector less the document's mean and f its inputs (topic_inputs.h):
-//   h = max(0, bias + first[word 1] + second[word 2] + f inputs + x vectors)
+// For each sentence, with v its vector, m the document's mean and f the sentence's inputs (topic_inputs.h):
+//   h = max(0, bias + first[word 1] + second[word 2] + (v vectors - m vectors) + f inputs)
 //   h = h + max(0, layer(h))                                                       for each layer
 //   logit = out_bias + h . out + f . skip
-// Channels are a multiple of 16. Sentences before the first and after the last are zero to every layer.
+// Vectors add to the first channels alone, a multiple of 16 as all of them. Sentences before the first and after the
+// last are zero to every layer.
 struct TopicHead {
-  Matrix<const float> vectors;        // [dim, channels]
+  Matrix<const float> vectors;        // [dim, channels that vectors add to]
   Matrix<const float> inputs;         // [kTopicInputs, channels]
   Matrix<const float> first, second;  // [kTopicWordClasses + words, channels]
   std::span<const float> bias, out;   // [channels]

@@ -17,15 +17,15 @@ namespace pychunk {
 namespace {
 
 constexpr int64_t kContentBytes = 5, kStemBytes = 6;  // of the shortest word whose repetition counts; what tells it
-constexpr int64_t kNear = 2, kFar = 10, kAround = 3;  // sentences
+constexpr int32_t kNear = 2, kFar = 10, kAround = 3;  // sentences
 constexpr int64_t kHeadingBytes = 80;                 // of the longest heading
 constexpr int64_t kWidest = kTopicAround / 2;         // sentences on a side of the widest window
 constexpr float kNoVector = 1e-8f;                    // squares below this are rounding errors of a centred vector
 
 // The place of a key in a table of 2^(64 - shift) places, by Fibonacci hashing.
 size_t place_of(uint64_t key, int shift) { return static_cast<size_t>((key * 0x9e3779b97f4a7c15u) >> shift); }
-// Half of a table's places stay free.
-int shift_for(size_t keys) { return 64 - std::countr_zero(std::bit_ceil(2 * keys + 2)); }
+// A fifth of a table's places stay free, and more where a key comes twice, as words of a document do.
+int shift_for(size_t keys) { return 64 - std::countr_zero(std::bit_ceil(keys + keys / 4 + 2)); }
 
 // The sentence that a word was last met in.
 class LastMet {
@@ -132,11 +132,8 @@ bool all_digits(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-float cosine(float product, float left, float right) {
-  if (left < kNoVector || right < kNoVector) return 0.0f;
-  return static_cast<float>(static_cast<double>(product) /
-                            std::sqrt(static_cast<double>(left) * static_cast<double>(right)));
-}
+// 1 / |x| of a row or a sum of rows, by its square; 0 of what is none.
+float inverse_norm(float square) { return square < kNoVector ? 0.0f : unit_scale(static_cast<double>(square)); }
 
 }  // namespace
 
@@ -167,8 +164,11 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
   in_words.resize(static_cast<size_t>(size + 63) / 64);
   kernels().mark_words(as_bytes(text.text), text.text.size(), in_words.data());
   met.begin(word_starts_of(in_words, word_starts, long_words));
-  const auto words_at = [&](int64_t at) { return (in_words[static_cast<size_t>(at >> 6)] >> (at & 63) & 1) != 0; };
   links.assign(n + 1, 0), content.assign(n + 1, 0);
+  int32_t* const linked = links.data();  // thread_local ones are looked up at each use
+  const uint64_t* const in_word = in_words.data();
+  LastMet& met_before = met;
+  const auto words_at = [=](int64_t at) { return (in_word[at >> 6] >> (at & 63) & 1) != 0; };
   for (size_t s = 0; s < n; ++s) {
     checkpoint_each(static_cast<int64_t>(s), 256);
     const auto sentence = static_cast<int32_t>(s);
@@ -181,17 +181,16 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
       // A fifth letter is there; a sixth, where the word has one.
       const bool longer = word + kContentBytes < size && words_at(word + kContentBytes);
       const uint64_t key = key_of(text.text.data() + word, longer ? kStemBytes : kContentBytes, size - word);
-      const int32_t before = met.exchange(key, sentence);
+      const int32_t before = met_before.exchange(key, sentence);
       if (before == sentence) return;
+      // Counted without branches, which no processor could foresee.
+      const int32_t distance = before < 0 ? kFar + 1 : sentence - before, comes_back = distance <= kFar;
       ++count;
-      if (before < 0) {
-        ++never;
-        return;
-      }
-      near += sentence - before <= kNear;
-      if (sentence - before > kFar) return;
-      ++far;
-      ++links[static_cast<size_t>(before) + 1], --links[s + 1];
+      never += before < 0;
+      near += distance <= kNear;
+      far += comes_back;
+      linked[before + 1] += comes_back;
+      linked[sentence + 1] -= comes_back;
     };
     for_each_bit(long_words, text.starts[s], end, meet);
     for (int64_t word = text.starts[s]; ordinal < 2; ++ordinal) {
@@ -206,23 +205,23 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
     }
     content[s] = count;
     const auto of = static_cast<float>(std::max(1, count));
-    row[10] = log_length(inside.end - inside.begin);
-    row[11] = static_cast<float>(near) / of;
-    row[12] = static_cast<float>(far) / of;
-    row[13] = static_cast<float>(never) / of;
+    row[7] = log_length(inside.end - inside.begin);
+    row[8] = static_cast<float>(near) / of;
+    row[9] = static_cast<float>(far) / of;
+    row[10] = static_cast<float>(never) / of;
     const bool begins = (text.flags[s] & kParagraphStart) != 0;
     const bool alone = begins && (s + 1 == n || (text.flags[s + 1] & kParagraphStart) != 0);
-    row[15] = begins;
-    row[16] = (text.flags[s] & kBlankLineBefore) != 0;
-    row[17] = alone;
-    row[18] = own.starts_with('#') || (alone && s + 1 < n && inside.end - inside.begin <= kHeadingBytes);
-    row[19] = begins_item(own);
+    row[12] = begins;
+    row[13] = (text.flags[s] & kBlankLineBefore) != 0;
+    row[14] = alone;
+    row[15] = own.starts_with('#') || (alone && s + 1 < n && inside.end - inside.begin <= kHeadingBytes);
+    row[16] = begins_item(own);
   }
   int32_t across = 0, around = 0;  // links across the gap; words of the kAround sentences on either side
   for (size_t s = 0; s < std::min<size_t>(n, kAround); ++s) around += content[s];
   for (size_t s = 0; s < n; ++s) {
     across += links[s];
-    out.rows[s * kTopicInputs + 14] = static_cast<float>(across) / static_cast<float>(1 + around);
+    out.rows[s * kTopicInputs + 11] = static_cast<float>(across) / static_cast<float>(1 + around);
     if (s + kAround < n) around += content[s + kAround];
     if (s >= kAround) around -= content[s - kAround];
   }
@@ -249,51 +248,47 @@ void topic_mean(const Rows& vectors, std::vector<float>& mean) {
 void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_t end, float* rows) {
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(vectors.cols);
-  const float mean_squares = run.dot(mean, mean, dim);
-  // Of the last rows: sums of those up to each and 0, 1, 2, 4 and 7 before it, and their squares. Each sum is that of
-  // two shorter ones. 16 rows of five sums are 80 kB, which a core's second cache holds.
-  constexpr int64_t kWindows[] = {1, 2, 3, 5, 8}, kBack[] = {0, 1, 2, 3, 5};
-  constexpr size_t kSums = 5, kAdded[] = {0, 0, 0, 1, 2};
+  const float of_mean = inverse_norm(run.dot(mean, mean, dim));
+  // Of the last rows: sums of those up to each and 0, 1, 3 and 7 before it, and their inverse norms. Each sum is that
+  // of two of half as many rows, made when its last row comes, and held then against the sum before it, while it is at
+  // hand: 16 rows of four sums are 64 kB, more than a core's first cache holds.
+  constexpr int64_t kWindows[] = {1, 2, 4, 8};
+  constexpr size_t kSums = 4;
   constexpr int64_t kKept = 16;
-  thread_local std::vector<float> sums[kSums];
-  float squares[kSums][kKept] = {};
-  for (auto& each : sums) each.assign(static_cast<size_t>(kKept) * dim, 0.0f);
-  float* const rings[kSums] = {sums[0].data(), sums[1].data(), sums[2].data(), sums[3].data(), sums[4].data()};
-  const auto sum_at = [&](size_t k, int64_t s) { return rings[k] + static_cast<size_t>(s & (kKept - 1)) * dim; };
-  const auto between = [&](size_t k, int64_t left, size_t j, int64_t right) {
-    return cosine(run.dot(sum_at(k, left), sum_at(j, right), dim), squares[k][left & (kKept - 1)],
-                  squares[j][right & (kKept - 1)]);
+  thread_local std::vector<float> kept, less_mean, zeros;
+  kept.assign(kSums * kKept * dim, 0.0f), zeros.assign(dim, 0.0f);
+  less_mean.assign(mean, mean + dim);
+  for (float& x : less_mean) x = -x;
+  float inverse[kSums][kKept] = {};
+  float* const ring = kept.data();
+  const auto sum_at = [&](size_t k, int64_t s) {
+    return ring + (k * kKept + static_cast<size_t>(s & (kKept - 1))) * dim;
   };
-  // The sums of row s look back 2 * kWidest - 1 rows in all, at gap s - kWidest + 1; rows outside the document are
-  // zero.
-  const int64_t first = begin - kTopicAround;
-  for (int64_t s = std::max<int64_t>(first, 0); s < end + kWidest - 1; ++s) {
+  const auto norm_at = [&](size_t k, int64_t s) -> float& { return inverse[k][s & (kKept - 1)]; };
+  // Input `column` of the sentence after the gap, where that is one of those wanted.
+  const auto tell = [&](int64_t gap, size_t column, float product, float left, float right) {
+    if (gap >= begin && gap < end && gap > 0)
+      rows[(gap - begin) * kTopicInputs + static_cast<int64_t>(column)] = product * left * right;
+  };
+  // Up to kWidest - 1 rows after the last sentence are seen, and as many before the rows of the first one's left side;
+  // rows outside the document are zero.
+  for (int64_t s = std::max<int64_t>(begin - kTopicAround, 0); s < end + kWidest - 1; ++s) {
     checkpoint_each(s, 64);
-    float* x = sum_at(0, s);
-    if (s < vectors.rows) {
-      const float* row = vectors.get(s, s + 1).data;
-      for (size_t d = 0; d < dim; ++d) x[d] = row[d] - mean[d];
-      if (s >= begin && s < end)  // rows are of unit length, or zero
-        rows[(s - begin) * kTopicInputs + 9] = cosine(run.dot(row, mean, dim), 1.0f, mean_squares);
-    } else {
-      std::fill(x, x + dim, 0.0f);
-    }
+    const float* row = s < vectors.rows ? vectors.get(s, s + 1).data : nullptr;
+    if (row != nullptr && s >= begin && s < end)  // rows are of unit length, or zero
+      rows[(s - begin) * kTopicInputs + 6] = run.dot(row, mean, dim) * of_mean;
     for (size_t k = 0; k < kSums; ++k) {
-      float* sum = sum_at(k, s);
-      if (k > 0) {
-        const float *shorter = sum_at(k - 1, s), *more = sum_at(kAdded[k], s - kBack[k]);
-        for (size_t d = 0; d < dim; ++d) sum[d] = shorter[d] + more[d];
-      }
-      squares[k][s & (kKept - 1)] = run.dot(sum, sum, dim);
+      const float* one = k == 0 ? row : sum_at(k - 1, s);
+      const float* more = k == 0 ? less_mean.data() : sum_at(k - 1, s - kWindows[k - 1]);
+      if (k == 0 && row == nullptr) one = more = zeros.data();
+      const int64_t left = s - kWindows[k];  // where the sum before this one ends
+      float products[2];
+      run.sum_and_products(one, more, sum_at(k, left), dim, sum_at(k, s), products);
+      norm_at(k, s) = inverse_norm(products[0]);
+      tell(left + 1, k, products[1], norm_at(k, left), norm_at(k, s));
     }
-    const int64_t gap = s - kWidest + 1;
-    if (gap < std::max<int64_t>(begin, 1)) continue;
-    float* row = rows + (gap - begin) * kTopicInputs;
-    for (size_t k = 0; k < kSums; ++k) row[k] = between(k, gap - 1, k, gap - 1 + kWindows[k]);
-    row[5] = between(2, gap - 1, 0, gap);
-    row[6] = between(0, gap - 1, 2, gap + 2);
-    row[7] = between(4, gap - 1, 0, gap);
-    row[8] = between(0, gap - 1, 4, gap + 7);
+    tell(s, 4, run.dot(sum_at(2, s - 1), sum_at(0, s), dim), norm_at(2, s - 1), norm_at(0, s));
+    tell(s - 3, 5, run.dot(sum_at(0, s - 4), sum_at(2, s), dim), norm_at(0, s - 4), norm_at(2, s));
   }
 }
 

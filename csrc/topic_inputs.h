@@ -11,14 +11,14 @@ namespace pychunk {
 
 // Of sentence s and the gap before it; x are vectors less the document's mean, L_w and R_w sums of up to w of them
 // before and after the gap:
-//   0..4    cosine of L_w and R_w, w = 1, 2, 3, 5, 8
-//   5..8    cosine of L_3 and x_s, of x_(s-1) and R_3, of L_8 and x_s, of x_(s-1) and R_8
-//   9       cosine of the sentence's vector and the mean
-//   10      length in bytes, its logarithm to base 2 by linear interpolation
-//   11..14  repetition: share of its words (of 5 bytes or more) met in the 2 sentences before, in the 10 before, met
+//   0..3    cosine of L_w and R_w, w = 1, 2, 4, 8
+//   4, 5    cosine of L_4 and x_s, of x_(s-1) and R_4
+//   6       cosine of the sentence's vector and the mean
+//   7       length in bytes, its logarithm to base 2 by linear interpolation
+//   8..11   repetition: share of its words (of 5 bytes or more) met in the 2 sentences before, in the 10 before, met
 //           never before; words that come back across the gap within 10 sentences, for each word near the gap
-//   15..19  1 where it begins a paragraph, after a blank line, is a paragraph, is a heading, is an item of a list
-constexpr int64_t kTopicInputs = 20;
+//   12..16  1 where it begins a paragraph, after a blank line, is a paragraph, is a heading, is an item of a list
+constexpr int64_t kTopicInputs = 17;
 // Sentences to either side whose vectors those of one sentence are made of, at most.
 constexpr int64_t kTopicAround = 16;
 

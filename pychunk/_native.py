@@ -335,5 +335,5 @@ def topic_inputs(
     *,
     threads: int,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
-    """What the topic network is told besides vectors: (inputs float32[n, 20], classes of first words int32[n, 2])."""
+    """What the topic network is told besides vectors: (inputs float32[n, 17], classes of first words int32[n, 2])."""
     return _core.topic_inputs(text, offsets, *sentences, flags, vectors, words, threads)

@@ -14,7 +14,7 @@ from .sentences import BLANK_LINE, PARAGRAPH
 from .vectors import F32, dot, total
 
 WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
-WINDOWS = (1, 2, 3, 5, 8)
+WINDOWS = (1, 2, 4, 8)
 F = np.float32
 
 
@@ -29,10 +29,13 @@ def affinities(head: TopicHead, sentences: Sequence[str], flags: Sequence[int], 
     weights, told, first, second, bias, out, skip = head.parts
     rows, words = text_inputs(head, sentences, flags)
     mean = total(vectors) * F(1.0 / n)
-    rows[:, :10] = cosines(vectors, mean)
+    rows[:, :7] = cosines(vectors, mean)
+    of_mean, of_rows = np.zeros((1, weights.shape[1]), np.float32), np.zeros((n, weights.shape[1]), np.float32)
+    add_products(mean[None], weights, of_mean)
+    add_products(vectors, weights, of_rows)
     hidden = np.stack([bias + first[a] + second[b] for a, b in words])
+    hidden[:, : weights.shape[1]] += of_rows - of_mean
     add_products(rows, told, hidden)
-    add_products(vectors - mean, weights, hidden)
     hidden = np.maximum(hidden, F(0))
     channels = len(bias)
     for layer, offset, dilation in zip(head.layers[::2], head.layers[1::2], head.dilations, strict=True):
@@ -60,17 +63,17 @@ def logistic(x: float) -> float:
     x = min(max(x, -60.0), 60.0)
     k = float(np.rint(x * 1.4426950408889634))
     r = x - k * 0.6931471805599453
-    series = 1.0
-    for i in range(11, 0, -1):
-        series = 1.0 + series * r / i
+    series = 0.0
+    for i in range(11, -1, -1):
+        series = series * r + 1.0 / math.factorial(i)
     return 1.0 / (1.0 + math.ldexp(series, int(k)))
 
 
 def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int]) -> tuple[F32, list[list[int]]]:
-    """Rows of 20 inputs, of which the cosines are zero; classes of the first two words."""
+    """Rows of 17 inputs, of which the cosines are zero; classes of the first two words."""
     n = len(sentences)
     classes = {int(key): i + 3 for i, key in enumerate(head.words)}
-    rows = np.zeros((n, 20), np.float32)
+    rows = np.zeros((n, 17), np.float32)
     words, content, links = [], [], [0] * (n + 1)
     met: dict[bytes, int] = {}
     ends = np.cumsum([len(sentence.encode()) for sentence in sentences])
@@ -94,17 +97,17 @@ def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int])
         met.update(dict.fromkeys(stems, s))
         content.append(len(stems))
         of = F(max(1, len(stems)))
-        rows[s, 10] = log_length(len(own))
-        rows[s, 11] = F(sum(d <= 2 for d in back)) / of
-        rows[s, 12] = F(sum(d <= 10 for d in back)) / of
-        rows[s, 13] = F(len(stems) - len(back)) / of
+        rows[s, 7] = log_length(len(own))
+        rows[s, 8] = F(sum(d <= 2 for d in back)) / of
+        rows[s, 9] = F(sum(d <= 10 for d in back)) / of
+        rows[s, 10] = F(len(stems) - len(back)) / of
         begins = bool(flags[s] & PARAGRAPH)
         alone = begins and (s + 1 == n or bool(flags[s + 1] & PARAGRAPH))
         heading = own.startswith(b"#") or (alone and s + 1 < n and len(own) <= 80)
         item = own.startswith((b"- ", b"* ", "\u2022".encode())) or re.match(rb"[0-9]{1,3}[.)]", own) is not None
-        rows[s, 15:] = [begins, bool(flags[s] & BLANK_LINE), alone, heading, item]
+        rows[s, 12:] = [begins, bool(flags[s] & BLANK_LINE), alone, heading, item]
     for s in range(n):
-        rows[s, 14] = F(sum(links[: s + 1])) / F(1 + sum(content[max(0, s - 3) : s + 3]))
+        rows[s, 11] = F(sum(links[: s + 1])) / F(1 + sum(content[max(0, s - 3) : s + 3]))
     return rows, words
 
 
@@ -115,7 +118,7 @@ def log_length(size: int) -> float:
 
 
 def cosines(vectors: F32, mean: F32) -> F32:
-    """The ten cosines of each sentence and the gap before it, float32[n, 10]."""
+    """The cosines of each sentence and the gap before it, float32[n, 7]."""
     n, around = len(vectors), 16
     x = np.zeros((n + 2 * around, vectors.shape[1]), np.float32)  # zeros where there is no sentence
     x[around : around + n] = vectors - mean
@@ -125,34 +128,29 @@ def cosines(vectors: F32, mean: F32) -> F32:
         moved[steps:] = sums[:-steps]
         return moved
 
-    two = x + back(x, 1)
-    three = two + back(x, 2)
-    five = three + back(two, 3)
-    eight = five + back(three, 5)
-    sums = {1: x, 2: two, 3: three, 5: five, 8: eight}
+    sums = {1: x}
+    for window in WINDOWS[1:]:
+        half = sums[window // 2]
+        sums[window] = half + back(half, window // 2)
 
-    def between(w: int, left: int, v: int, right: int) -> float:
+    def between(w: int, left: int, v: int, right: int) -> F32:
         a, b = sums[w][left + around], sums[v][right + around]
         return cosine(dot(a, b), dot(a, a), dot(b, b))
 
-    rows = np.zeros((n, 10), np.float32)
+    rows = np.zeros((n, 7), np.float32)
     for s in range(n):
-        rows[s, 9] = cosine(dot(vectors[s], mean), 1.0, dot(mean, mean))
+        rows[s, 6] = cosine(dot(vectors[s], mean), dot(mean, mean), 1.0)
         if s > 0:
-            rows[s, :5] = [between(w, s - 1, w, s - 1 + w) for w in WINDOWS]
-            rows[s, 5:9] = [
-                between(3, s - 1, 1, s),
-                between(1, s - 1, 3, s + 2),
-                between(8, s - 1, 1, s),
-                between(1, s - 1, 8, s + 7),
-            ]
+            rows[s, :4] = [between(w, s - 1, w, s - 1 + w) for w in WINDOWS]
+            rows[s, 4:6] = [between(4, s - 1, 1, s), between(1, s - 1, 4, s + 3)]
     return rows
 
 
-def cosine(product: float, left: float, right: float) -> float:
-    if left < float(F(1e-8)) or right < float(F(1e-8)):
-        return 0.0
-    return product / math.sqrt(left * right)
+def cosine(product: float, left: float, right: float) -> F32:
+    """Of two rows by their product and their squares."""
+    inverse = [F(0) if square < float(F(1e-8)) else F(1.0 / math.sqrt(square)) for square in (left, right)]
+    found: F32 = F(product) * inverse[0] * inverse[1]
+    return found
 
 
 def cut_within(found: Sequence[float], threshold: float, tokens: Sequence[int], least: int, most: int) -> list[int]:

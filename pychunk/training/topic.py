@@ -67,11 +67,7 @@ def learn(corpus: Corpus, plan: topic_fit.Plan, out: Path, without: Sequence[str
     model = topic_fit.network(hidden.vectors.shape[1], hidden.inputs.shape[1], 3 + len(corpus.words), plan)
     model, history = topic_fit.fit(model, lessons, validation, plan)
     weights = topic_fit.weights_of(model, corpus.scale, plan, corpus.words)
-    if "words" in without:
-        weights["words"] = weights["words"][:0]  # all of one class then
-    for name, columns in topic_fit.GROUPS.items():
-        if name in without:
-            weights["inputs"][columns], weights["skip"][columns] = 0, 0
+    _leave_out(weights, without)
     np.savez(out / WEIGHTS, **weights)
     facts: dict[str, Any] = {
         "format": 1,
@@ -85,6 +81,18 @@ def learn(corpus: Corpus, plan: topic_fit.Plan, out: Path, without: Sequence[str
     }
     _write(out, facts)
     return facts
+
+
+def _leave_out(weights: dict[str, Any], without: Sequence[str]) -> None:
+    """The network was trained with zeros for these inputs: what belongs to them is as it was made."""
+    if "vectors" in without:
+        weights["vectors"][:] = 0
+    if "words" in without:  # then all were of the first class
+        weights["words"] = weights["words"][:0]
+        weights["first"], weights["second"] = (np.repeat(weights[name][:1], 3, 0) for name in ("first", "second"))
+    for name, columns in topic_fit.GROUPS.items():
+        if name in without:
+            weights["inputs"][columns], weights["skip"][columns] = 0, 0
 
 
 def _write(out: Path, facts: dict[str, Any]) -> None:

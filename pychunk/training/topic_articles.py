@@ -45,8 +45,8 @@ def part_of(identifier: str) -> Part:
     """Which part of the split an article belongs to, by a hash of its id: the same in every file and for every seed.
 
     Example:
-        >>> part_of("12"), part_of("7")
-        ('train', 'train')
+        >>> part_of("7"), part_of("12"), part_of("4")
+        ('train', 'test', 'validation')
     """
     share = int.from_bytes(hashlib.sha256(f"topic:{identifier}".encode()).digest()[:8], "big") / 2**64
     return "test" if share < TEST else "validation" if share < TEST + VALIDATION else "train"
@@ -97,7 +97,7 @@ class Material:
     """What a network is told of the sentences of k articles, end to end, and where their sections begin.
 
     Attributes:
-        vectors: float16[n, d], each less the mean of its document. inputs: float32[n, 20] of csrc/topic_inputs.h.
+        vectors: float16[n, d], each less the mean of its document. inputs: float32[n, 17] of csrc/topic_inputs.h.
         words: int32[n, 2], classes of the first two words. begins: int8[n], 1 where a section begins.
         offsets: int64[k + 1]. tokens: int64[n].
     """

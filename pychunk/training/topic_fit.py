@@ -23,10 +23,10 @@ F32 = npt.NDArray[np.float32]
 
 #: Of csrc/topic_inputs.h; "vectors" and "words" are beside them.
 GROUPS: dict[str, slice] = {
-    "cosines": slice(0, 10),
-    "length": slice(10, 11),
-    "repetition": slice(11, 15),
-    "breaks": slice(15, 20),
+    "cosines": slice(0, 7),
+    "length": slice(7, 8),
+    "repetition": slice(8, 12),
+    "breaks": slice(12, 17),
 }
 #: What may be left out, to see what it is worth.
 NAMES = ("vectors", "words", *GROUPS)
@@ -39,8 +39,9 @@ class Plan:
     """How the network is trained; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
 
     channels: int = setting(32, "width of the network, a multiple of 16")
-    taps: int = setting(5, "sentences that one layer's convolution reads")
-    layers: int = setting(3, "layers; their dilations are 1, 2, 4 ...")
+    seen: int = setting(16, "channels of it that vectors add to, a multiple of 16")
+    taps: int = setting(3, "sentences that one layer's convolution reads")
+    layers: int = setting(4, "layers; their dilations are 1, 2, 4 ...")
     words: int = setting(509, "words that sentences begin with which it tells apart")
     epochs: int = setting(9, "passes over the articles; the best on validation articles is kept")
     batch: int = setting(48, "articles in one step")
@@ -58,7 +59,7 @@ def network(dim: int, inputs: int, classes: int, plan: Plan) -> Any:
     torch = import_torch()
     torch.manual_seed(plan.seed)
     nn, width = torch.nn, plan.channels
-    made = {"vectors": nn.Linear(dim, width), "inputs": nn.Linear(inputs, width, bias=False)}
+    made = {"vectors": nn.Linear(dim, plan.seen, bias=False), "inputs": nn.Linear(inputs, width)}
     for name in ("first", "second"):
         made[name] = nn.Embedding(classes, width)
         nn.init.normal_(made[name].weight, std=0.02)
@@ -81,8 +82,9 @@ def logits(model: Any, batch: Batch, plan: Plan, training: bool) -> Any:
         return torch.nn.functional.dropout(x, share, training)
 
     words = model["first"](batch.words[:, 0]) + model["second"](batch.words[:, 1])
-    hidden = model["vectors"](drop(batch.vectors * VECTOR_SCALE, plan.vector_dropout))
-    hidden = hidden + model["inputs"](drop(batch.inputs, 0.1)) + drop(words, 0.2)
+    hidden = model["inputs"](drop(batch.inputs, 0.1)) + drop(words, 0.2)
+    projected = model["vectors"](drop(batch.vectors * VECTOR_SCALE, plan.vector_dropout))
+    hidden = hidden + torch.nn.functional.pad(projected, (0, plan.channels - plan.seen))
     hidden = (hidden.relu() * batch.there[:, None]).T[None]
     for layer in model["layers"]:
         hidden = (hidden + layer(drop(hidden, plan.dropout)).relu()) * batch.there
@@ -219,7 +221,7 @@ def weights_of(model: Any, scale: tuple[F32, F32], plan: Plan, words: npt.NDArra
         "inputs": inputs.T,
         "first": state["first.weight"],
         "second": state["second.weight"],
-        "bias": state["vectors.bias"] - inputs @ mean,
+        "bias": state["inputs.bias"] - inputs @ mean,
         "out": state["out.weight"][0],
         "skip": skip,
         "out_bias": state["out.bias"][0] - skip @ mean,
