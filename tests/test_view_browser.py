@@ -200,6 +200,24 @@ def test_the_curve_stands_beside_its_sentences(browser: chromium.Browser, tmp_pa
     assert browser.run("document.querySelectorAll('circle').length") == count
 
 
+def test_the_curves_of_a_row_of_many_chunks(browser: chromium.Browser, tmp_path: Path) -> None:
+    text = " ".join(f"Cats purr {i} times{' and then some more words follow' * (6 * (i % 3))}." for i in range(400))
+    chunks = pychunk.segment(text, "semantic", threshold=1.0)
+    chunks.view(tmp_path / "page.html", against=pychunk.segment(text, "fixed", size=10**6))
+    browser.open(tmp_path / "page.html")
+    for at in (3000, 9000):
+        browser.run(f"scrollTo(0, {at})")
+        browser.wait("document.elementFromPoint(500, 450)?.closest('.chunk')?.querySelector('circle') != null")
+        seen = browser.run(
+            "[...document.querySelectorAll('.m0 .chunk')].filter(each => { const box = each.getBoundingClientRect();"
+            "return box.top > 0 && box.bottom < innerHeight; }).map(each => [each.querySelector('mark').clientHeight,"
+            "+(each.querySelector('circle')?.getAttribute('cy') ?? 0)])"
+        )
+        assert len(seen) > 3
+        assert all(tall - 4 <= y <= tall for tall, y in seen if y)
+        assert sum(y > 0 for _, y in seen) > 2
+
+
 def test_the_curve_of_a_line_from_right_to_left(browser: chromium.Browser, tmp_path: Path) -> None:
     chunks = pychunk.segment("חתולים ישנים כל היום. השמש היא כוכב. כוכבים שורפים מימן. לחם. קמח ומים.", "pic", k=-9.0)
     chunks.view(tmp_path / "page.html")

@@ -200,7 +200,7 @@
     const doc = data.documents[state.document];
     const all = document.createDocumentFragment();
     for (const [r, row] of sheet.rows) {
-      const line = make("div", "row");
+      const long = Math.max(...row.map(([first, end]) => end - first)) > 100, line = make("div", long ? "row long" : "row");
       row.forEach(([first, end], m) => {
         const layer = doc.layers[m], cell = make("div", "cell m" + m + (layer.curve ? "" : " plain"));
         cell.hidden = hiddenMethod(m);
@@ -294,8 +294,21 @@
     if (sheet.drawn || !sheet.filled) return;
     sheet.drawn = true;
     const doc = data.documents[state.document];
-    for (const box of sheet.box.querySelectorAll(".cell:not([hidden]) > .chunk")) drawCurve(box, doc);
+    for (const box of sheet.box.querySelectorAll(".cell:not([hidden]) > .chunk"))
+      if (box.closest(".long") && !paper.matches) single.observe(box); else drawCurve(box, doc);
   }
+
+  // Of a row of very many chunks those out of sight have no layout to draw by.
+  const paper = matchMedia("print");
+  const single = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries)
+      if (isIntersecting) {
+        single.unobserve(target);
+        // In the frame after the next it has its layout.
+        const drawn = () => { if (target.isConnected) drawCurve(target, data.documents[state.document]); };
+        requestAnimationFrame(() => requestAnimationFrame(drawn));
+      }
+  });
 
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
@@ -330,6 +343,7 @@
         layer.reach = layer.e.map((end) => (reached = Math.max(reached, end)));
       }
     watcher.disconnect();
+    single.disconnect();
     sheets = [];
     known = new Map();
     let size = SHEET;
@@ -547,5 +561,5 @@
     side.open = true;
     for (const sheet of sheets) { fill(sheet); sheet.near = true; }
   });
-  matchMedia("print").addEventListener("change", redraw);
+  paper.addEventListener("change", redraw);
 })();
