@@ -273,14 +273,16 @@ def main() -> None:
     print(f"{len(squad.questions):,} answerable questions on {len(squad.paragraphs):,} paragraphs; ", end="")
     print(f"test fold {len(squad.fold(test=True)):,}, k = {K}, backend {pychunk.backend()['threads']} threads")
     cutters = {
-        "cosine": pychunk.Segmenter("semantic", encoder=options.encoder, max_tokens=None),
+        "cosine": pychunk.Segmenter("semantic", encoder=options.encoder, max_tokens=None, atoms=False, min_tokens=0),
         "sentence": pychunk.Segmenter("sentence"),
-        "nsp": pychunk.Segmenter("nsp", max_tokens=None),
-        "cosine, static": pychunk.Segmenter("semantic", max_tokens=None),
-        "nsp, static": pychunk.Segmenter("nsp", encoder="static", max_tokens=None),
+        "nsp": pychunk.Segmenter("nsp", max_tokens=None, atoms=False, min_tokens=0),
+        "cosine, static": pychunk.Segmenter("semantic", max_tokens=None, atoms=False, min_tokens=0),
+        "nsp, static": pychunk.Segmenter("nsp", encoder="static", max_tokens=None, atoms=False, min_tokens=0),
     }
     if options.nsp:
-        cutters[f"nsp, {options.nsp.resolve().name}"] = pychunk.Segmenter("nsp", encoder=options.nsp, max_tokens=None)
+        cutters[f"nsp, {options.nsp.resolve().name}"] = pychunk.Segmenter(
+            "nsp", encoder=options.nsp, max_tokens=None, atoms=False, min_tokens=0
+        )
     encoder = registry.vector_encoder(options.encoder)
     rows = evaluate(squad, encoder, cutters, options.limit)
     table = [row for pool in POOLS for row in means(rows, pool)]

@@ -14,7 +14,7 @@ from pychunk.chunks import ChunkBatch
 from pychunk.evaluation import intervals
 from pychunk.evaluation.contenders import Encoder
 
-WHOLE = {"max_tokens": None}
+WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}
 #: Of the methods that see no vectors, and of those that do.
 PLAIN = {
     "sentence": ("sentence", {}),

@@ -52,8 +52,8 @@ def by_question(
     """
     order = np.random.default_rng(0).permutation(len(data.questions))[:limit]
     starts = [np.array([a for a, _ in spans]) for spans in pychunk.sentences(data.documents)]
-    cutters = {"RIC": pychunk.Segmenter("pic", summary="given", max_tokens=None)}
-    cutters["PIC"] = pychunk.Segmenter("pic", max_tokens=None)
+    cutters = {"RIC": pychunk.Segmenter("pic", summary="given", max_tokens=None, atoms=False, min_tokens=0)}
+    cutters["PIC"] = pychunk.Segmenter("pic", max_tokens=None, atoms=False, min_tokens=0)
     values: dict[str, list[list[list[float]]]] = {name: [] for name in cutters}
     begun = time.monotonic()
     for first in range(0, len(order), BLOCK):

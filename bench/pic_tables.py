@@ -27,7 +27,7 @@ import pychunk
 from pychunk.evaluation import contenders, datasets, intervals, metrics, runner
 from pychunk.evaluation.contenders import Encoder
 
-WHOLE = {"max_tokens": None}
+WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}  # every cut of the method, as the paper has it
 PIC, SEMANTIC, OTHER = "PIC, extractive", "semantic, percentile 20", "summary of another document"
 #: Every way to cut, once.
 CUTS: dict[str, tuple[str, dict[str, Any]]] = {
