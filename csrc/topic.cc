@@ -49,8 +49,12 @@ void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& 
   const auto dim = static_cast<size_t>(vectors.cols), width = static_cast<size_t>(channels);
   affinities.clear();
   if (n < 2) return;
-  thread_local TopicInputs inputs;
-  thread_local std::vector<float> mean, hidden, sums, projected, of_mean;
+  struct Scratch {
+    TopicInputs inputs;
+    std::vector<float> mean, hidden, sums, projected, of_mean;
+  };
+  thread_local Scratch scratch;
+  auto& [inputs, mean, hidden, sums, projected, of_mean] = scratch;  // looked up once
   topic_text_inputs(head.words, text, inputs);
   topic_mean(vectors, mean);
   const auto seen = static_cast<size_t>(head.vectors.cols);  // channels that vectors add to: the first ones

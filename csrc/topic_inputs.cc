@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kContentBytes = 5, kStemBytes = 6;  // of the shortest word whose repetition counts; what tells it
 constexpr int32_t kNear = 2, kFar = 10, kAround = 3;  // sentences
-constexpr int64_t kHeadingBytes = 80;                 // of the longest heading
-constexpr int64_t kWidest = kTopicAround / 2;         // sentences on a side of the widest window
+constexpr int64_t kHeadingLineBytes = 80;             // of the longest heading
+constexpr int64_t kWidestWindow = kTopicAround / 2;   // sentences on a side of the widest window
 constexpr float kNoVector = 1e-8f;                    // squares below this are rounding errors of a centred vector
 
 // The place of a key in a table of 2^(64 - shift) places, by Fibonacci hashing.
@@ -157,15 +157,19 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
   const size_t n = text.starts.size();
   out.rows.assign(n * kTopicInputs, 0.0f);
   out.words.assign(n * 2, 0);
-  thread_local LastMet met;
-  thread_local std::vector<int32_t> links, content;  // words that come back: begun at a gap less ended; of a sentence
-  thread_local std::vector<uint64_t> in_words, word_starts, long_words;  // a bit a byte
+  struct Scratch {
+    LastMet met;
+    std::vector<int32_t> links, content;  // words that come back: begun at a gap less ended; words of a sentence
+    std::vector<uint64_t> in_words, word_starts, long_words;  // a bit a byte
+  };
+  thread_local Scratch scratch;
+  auto& [met, links, content, in_words, word_starts, long_words] = scratch;  // looked up once
   const auto size = static_cast<int64_t>(text.text.size());
   in_words.resize(static_cast<size_t>(size + 63) / 64);
   kernels().mark_words(as_bytes(text.text), text.text.size(), in_words.data());
   met.begin(word_starts_of(in_words, word_starts, long_words));
   links.assign(n + 1, 0), content.assign(n + 1, 0);
-  int32_t* const linked = links.data();  // thread_local ones are looked up at each use
+  int32_t* const linked = links.data();
   const uint64_t* const in_word = in_words.data();
   LastMet& met_before = met;
   const auto words_at = [=](int64_t at) { return (in_word[at >> 6] >> (at & 63) & 1) != 0; };
@@ -214,7 +218,7 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
     row[12] = begins;
     row[13] = (text.flags[s] & kBlankLineBefore) != 0;
     row[14] = alone;
-    row[15] = own.starts_with('#') || (alone && s + 1 < n && inside.end - inside.begin <= kHeadingBytes);
+    row[15] = own.starts_with('#') || (alone && s + 1 < n && inside.end - inside.begin <= kHeadingLineBytes);
     row[16] = begins_item(own);
   }
   int32_t across = 0, around = 0;  // links across the gap; words of the kAround sentences on either side
@@ -270,9 +274,9 @@ void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_
     if (gap >= begin && gap < end && gap > 0)
       rows[(gap - begin) * kTopicInputs + static_cast<int64_t>(column)] = product * left * right;
   };
-  // Up to kWidest - 1 rows after the last sentence are seen, and as many before the rows of the first one's left side;
-  // rows outside the document are zero.
-  for (int64_t s = std::max<int64_t>(begin - kTopicAround, 0); s < end + kWidest - 1; ++s) {
+  // Up to kWidestWindow - 1 rows after the last sentence are seen, and as many before the rows of the first one's left
+  // side; rows outside the document are zero.
+  for (int64_t s = std::max<int64_t>(begin - kTopicAround, 0); s < end + kWidestWindow - 1; ++s) {
     checkpoint_each(s, 64);
     const float* row = s < vectors.rows ? vectors.get(s, s + 1).data : nullptr;
     if (row != nullptr && s >= begin && s < end)  // rows are of unit length, or zero

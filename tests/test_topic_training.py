@@ -17,7 +17,8 @@ from pychunk.training import topic, topic_articles, topic_card, topic_eval, topi
 from pychunk.training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE
 
 ARTICLE = (
-    "Ada was a mathematician. She lived in London.\nLife.\nYouth.\nAda was born in 1815. She read very much as a child.\n"
+    "Ada was a mathematician. She lived in London.\nLife.\nYouth.\n"
+    "Ada was born in 1815. She read very much as a child.\n"
     "Her mother taught her because she feared that poetry would harm her.\n"
     "Work.\nShe wrote about the engine. It was never built."
 )
