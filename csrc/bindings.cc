@@ -5,6 +5,7 @@
 
 #include "abbreviations.h"
 #include "dispatch.h"
+#include "graphemes.h"
 #include "hash.h"
 #include "parallel.h"
 #include "recursive.h"
@@ -32,6 +33,7 @@ void bind_text(py::module_& m) {
   m.def("unicode_tables", [] {
     py::dict tables;
     for (auto& [name, cells] : unicode_tables()) tables[py::str(name)] = py::cast(cells);
+    tables["extending"] = py::cast(cluster_extending());
     return tables;
   });
   m.def("word_lists", [] {
@@ -141,16 +143,13 @@ std::span<const int64_t> rising(const Array<int64_t>& starts, const char* name) 
 }
 
 py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offsets, int64_t size, int64_t overlap,
-                          const std::optional<std::vector<std::string>>& separators, const std::string& unit,
-                          const Optional<int64_t>& sentence_starts, const Optional<int64_t>& token_starts) {
+                          const std::vector<std::string>& separators, const std::string& unit,
+                          const Optional<int64_t>& token_starts) {
   check_offsets(view(offsets), text.size(), "offsets");
-  PYCHUNK_CHECK(!separators || !separators->empty(), "separators must be None or hold 1 or more");
-  RecursiveOptions options{.size = size, .overlap = overlap, .unit = unit_from(unit), .separators = {}};
-  if (separators) options.separators = *separators;
+  const RecursiveOptions options{.size = size, .overlap = overlap, .unit = unit_from(unit), .separators = separators};
   PYCHUNK_CHECK(options.unit != Unit::kTokens || token_starts, "unit 'tokens' needs token_starts");
   RecursiveInput input{
       .buffer = {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, .begin = 0, .end = 0};
-  if (sentence_starts) input.sentence_starts = rising(*sentence_starts, "sentence_starts");
   if (token_starts) input.token_starts = rising(*token_starts, "token_starts");
   RecursiveSplitter splitter(options);
   std::vector<Piece> pieces;
@@ -173,14 +172,13 @@ py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offs
 
 void bind_recursive(py::module_& m) {
   m.def("split_recursive", &split_recursive, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
-        py::arg("size"), py::arg("overlap") = 0, py::arg("separators") = py::none(), py::arg("unit") = "characters",
-        py::arg("sentence_starts").noconvert() = py::none(), py::arg("token_starts").noconvert() = py::none(),
+        py::arg("size"), py::arg("overlap"), py::arg("separators"), py::arg("unit") = "characters",
+        py::arg("token_starts").noconvert() = py::none(),
         R"(Splits k documents of valid UTF-8 at the strongest separators that keep pieces within `size`.
 
 text uint8[bytes], offsets int64[k + 1] (document i is text[offsets[i]:offsets[i + 1]]), size and overlap in `unit`
-(characters, words, tokens), separators None (blank line, line, sentence, word, character) or literal strings,
-strongest first, as in LangChain's RecursiveCharacterTextSplitter. sentence_starts and token_starts (needed for
-tokens): rising int64 byte offsets into text. Returns (spans int64[n, 2] of bytes in text, piece_offsets
+(characters, words, tokens), separators: literal strings, strongest first, as in LangChain's
+RecursiveCharacterTextSplitter. token_starts (needed for tokens): rising int64 byte offsets into text. Returns (spans int64[n, 2] of bytes in text, piece_offsets
 int64[k + 1], sizes int64[n] in the unit). ValueError for anything out of range.)");
 }
 

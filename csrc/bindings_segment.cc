@@ -57,6 +57,9 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   plan.max_tokens = from.attr("max_tokens").cast<int64_t>();
   plan.min_tokens = from.attr("min_tokens").cast<int64_t>();
   plan.overlap = from.attr("overlap").cast<int64_t>();
+  plan.atoms = from.attr("atoms").cast<bool>();
+  plan.min_characters = from.attr("min_characters").cast<int64_t>();
+  plan.balance = from.attr("balance").cast<bool>();
   plan.chunk_vectors = from.attr("chunk_vectors").cast<bool>();
   plan.sentence_vectors = from.attr("sentence_vectors").cast<bool>();
   return plan;
@@ -324,10 +327,11 @@ py::dict traits() {
     if (method.summaries) needs.add("summaries");
     if (method.cuts) needs.add("cuts");
     const char* const scores[] = {"", "sentences", "pairs"};
-    const char* const reasons[] = {"end", "score", "sentence", "paragraph", "page", "size", "budget", "given"};
+    const char* const reasons[] = {"end",  "score",  "sentence", "paragraph", "page",
+                                   "size", "budget", "given",    "heading"};
     out[py::str(std::string(method.name))] =
         py::make_tuple(py::frozenset(needs), scores[static_cast<int>(method.scores)],
-                       reasons[static_cast<int>(method.reason)], method.sized, method.cuts_text(), method.pages);
+                       reasons[static_cast<int>(method.reason)], method.sized, method.pages);
   }
   return out;
 }

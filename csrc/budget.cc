@@ -33,8 +33,8 @@ class BorderTree {
     root_ = spine.front();
   }
   // Appends the parts of [first, last) that are left when groups are cut at their lowest border until they
-  // fit.
-  void cut(int64_t last, const Limit& limit, std::vector<Group>& out) const {
+  // fit; of parts whose borders are all tied, as many as fit.
+  void cut(int64_t last, const Limit& limit, const Filling& filling, std::vector<Group>& out) const {
     struct Part {
       int64_t first, last, border;
     };
@@ -47,6 +47,10 @@ class BorderTree {
         continue;
       }
       const int64_t middle = first_ + part.border + 1;
+      if (filling.knows_borders() && is_closed(filling.borders->ties[static_cast<size_t>(middle)])) {
+        fill_groups(part.first, part.last, limit, 0, filling, out);
+        continue;
+      }
       stack.push_back({middle, part.last, right_[part.border]});
       stack.push_back({part.first, middle, left_[part.border]});
     }
@@ -57,28 +61,151 @@ class BorderTree {
   std::vector<int64_t> left_, right_;
 };
 
+// Fills runs, section by section.
+class Filler {
+ public:
+  Filler(int64_t end, const Limit& size, int64_t overlap, const Filling& filling, std::vector<Group>& groups)
+      : end_(end), size_(size), overlap_(overlap), filling_(filling), groups_(groups) {}
+
+  void run(int64_t first) {
+    while (first < end_) {
+      int64_t stop = first + 1;
+      if (filling_.knows_borders()) {
+        while (stop < end_ && filling_.borders->ties[static_cast<size_t>(stop)] != Tie::kSection) ++stop;
+      } else {
+        stop = end_;
+      }
+      fill(first, stop, size_, &groups_);
+      first = stop;
+    }
+  }
+
+ private:
+  void fill(int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) {
+    if (!filling_.even || size.limit <= 0) {
+      filled(first, stop, size, out);
+      return;
+    }
+    const Filled plain = filled(first, stop, size, nullptr);
+    Limit even = size;
+    even.limit = even_limit(first, stop, size, plain.groups);
+    // By structure a lower limit may choose a stronger border that makes a longer group.
+    const bool shorter = filled(first, stop, even, nullptr).longest <= plain.longest;
+    filled(first, stop, shorter ? even : size, out);
+  }
+  // The least limit that makes no more groups.
+  int64_t even_limit(int64_t first, int64_t stop, Limit size, int64_t groups) const {
+    int64_t high = size.limit, low = std::min(high, ((*size.lengths)(first, stop) + groups - 1) / groups);
+    while (low < high) {
+      size.limit = low + (high - low) / 2;
+      if (filled(first, stop, size, nullptr).groups <= groups) {
+        high = size.limit;
+      } else {
+        low = size.limit + 1;
+      }
+    }
+    return high;
+  }
+
+  // What a section makes: how many groups, and what the longest measures without what it repeats.
+  struct Filled {
+    int64_t groups = 0, longest = 0;
+  };
+  Filled filled(int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) const {
+    Filled made;
+    for (int64_t at = first, previous = first; at < stop; ++made.groups) {  // previous: where the group before begins
+      int64_t start = at;
+      if (overlap_ > 0 && size.allows(at, at + 1))
+        while (start > previous && (*size.lengths)(start - 1, at) <= overlap_ && size.allows(start - 1, at + 1))
+          --start;
+      int64_t last = at + 1;
+      while (last < stop && size.allows(start, last + 1)) ++last;
+      if (last < stop && filling_.knows_borders()) last = chosen(start, at, last, stop, size);
+      if (out != nullptr) out->push_back(group(at, last));
+      if (filling_.even) made.longest = std::max(made.longest, (*size.lengths)(at, last));
+      previous = start, at = last;
+    }
+    return made;
+  }
+
+  // Where a group that begins at `at`, and reaches at most `reach`, ends.
+  int64_t chosen(int64_t start, int64_t at, int64_t reach, int64_t stop, const Limit& size) const {
+    const int64_t best = best_border(start, at, reach, size);
+    if (best == 0) return reach;
+    if (!filling_.is_scrap || !filling_.is_scrap(best, stop)) return best;
+    int64_t before = best - 1;  // the last one that leaves no scrap
+    while (before > at && filling_.is_scrap(before, stop)) --before;
+    const int64_t other = before > at ? best_border(start, at, before, size) : 0;
+    // Worth it where that ends it: no scrap here, either, and all of the rest in one.
+    return other > 0 && size.allows(other, stop) && !filling_.is_scrap(at, other) ? other : best;
+  }
+
+  // Of the borders behind `at` up to `reach` that are not tied: the last, or by structure the strongest one that leaves
+  // the group half full; 0: none.
+  int64_t best_border(int64_t start, int64_t at, int64_t reach, const Limit& size) const {
+    const Borders& borders = *filling_.borders;
+    int64_t found = 0;
+    for (int64_t b = reach; b > at; --b) {
+      const auto border = static_cast<size_t>(b);
+      if (is_closed(borders.ties[border])) continue;
+      if (!filling_.by_structure) return b;
+      if (found > 0 && (*size.lengths)(start, b) < size.limit - size.limit / 2) break;
+      if (found == 0 || borders.breaks[border] > borders.breaks[static_cast<size_t>(found)]) found = b;
+    }
+    return found;
+  }
+
+  int64_t end_;
+  const Limit& size_;
+  int64_t overlap_;
+  const Filling& filling_;
+  std::vector<Group>& groups_;
+};
+
 }  // namespace
 
-void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::vector<Group>& groups) {
-  groups.clear();
-  int64_t previous = 0;  // where the group before begins
-  for (int64_t first = 0; first < sentences;) {
-    int64_t start = first;
-    if (overlap > 0 && size.allows(first, first + 1)) {
-      while (start > previous && (*size.lengths)(start - 1, first) <= overlap && size.allows(start - 1, first + 1))
-        --start;
-    }
-    int64_t last = first + 1;
-    while (last < sentences && size.allows(start, last + 1)) ++last;
-    groups.push_back(group(first, last));
-    previous = start, first = last;
-  }
+void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap, const Filling& filling,
+                 std::vector<Group>& groups) {
+  Filler(last, size, overlap, filling, groups).run(first);
 }
 
-void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
+void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReason>& cuts) {
+  CutReason carried = CutReason::kEnd;
+  const auto pass = [&](size_t s, Tie direction) {
+    const Tie tie = borders.ties[s];
+    if (is_closed(tie)) {
+      if (cuts[s] == CutReason::kEnd || tie != direction) return;
+      carried = cuts[s], cuts[s] = CutReason::kEnd;
+    } else if (carried != CutReason::kEnd) {
+      if (cuts[s] == CutReason::kEnd) cuts[s] = carried;
+      carried = CutReason::kEnd;
+    }
+  };
+  for (size_t s = cuts.size(); s-- > 1;) pass(s, Tie::kLead);
+  carried = CutReason::kEnd;
+  for (size_t s = 1; s < cuts.size(); ++s) pass(s, Tie::kTrail);
+  for (size_t s = 1; sections && s < cuts.size(); ++s)
+    if (borders.ties[s] == Tie::kSection && (cuts[s] == CutReason::kEnd || cuts[s] == CutReason::kSize))
+      cuts[s] = CutReason::kHeading;
+}
+
+void join_short(std::vector<Group>& groups, const Joining& joining, std::span<const Limit> limits,
                 const Affinities& affinities) {
   std::vector<Group> done;  // a stack: no group in it can be joined any further
-  const auto is_short = [&](const Group& g) { return tokens(g.first, g.last) < min_tokens; };
+  const auto is_short = [&](const Group& g) { return joining.is_short(g.first, g.last); };
+  const bool knows = joining.knows_borders();
+  const auto is_section = [&](int32_t s) {
+    return knows && joining.borders->ties[static_cast<size_t>(s)] == Tie::kSection;
+  };
+  const auto may_cross = [&](int32_t s) { return joining.across_sections || !is_section(s); };
+  // Whether the border before the group, rather than the one behind it.
+  const auto before_is_better = [&](const Group& g) {
+    if (is_section(g.first) != is_section(g.last)) return !is_section(g.first);
+    const std::span<const float> a = affinities();
+    if (!a.empty()) return a[g.first - 1] >= a[g.last - 1];
+    return !knows || joining.borders->breaks[static_cast<size_t>(g.first)] <=
+                         joining.borders->breaks[static_cast<size_t>(g.last)];
+  };
   size_t next = 0;
   while (next < groups.size()) {
     Group current = groups[next++];
@@ -86,16 +213,12 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
       // The one before is short only where nothing fitted beside it. A group that has grown since may fit all the same:
       // a word that lies across a border can have fewer tokens than its parts.
       const bool short_here = is_short(current), short_before = !done.empty() && is_short(done.back());
-      const bool before =
-          !done.empty() && (short_here || short_before) && all_allow(limits, done.back().first, current.last);
-      const bool after = short_here && next < groups.size() && all_allow(limits, current.first, groups[next].last);
+      const bool before = !done.empty() && (short_here || short_before) && may_cross(current.first) &&
+                          all_allow(limits, done.back().first, current.last);
+      const bool after = short_here && next < groups.size() && may_cross(current.last) &&
+                         all_allow(limits, current.first, groups[next].last);
       if (!before && !after) break;
-      bool take_before = before;
-      if (before && after) {
-        const std::span<const float> a = affinities();
-        take_before = a.empty() || a[current.first - 1] >= a[current.last - 1];
-      }
-      if (take_before) {
+      if (before && (!after || before_is_better(current))) {
         current = group(done.back().first, current.last);
         done.pop_back();
       } else {
@@ -107,7 +230,7 @@ void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_t
   groups = std::move(done);
 }
 
-void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities) {
+void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities, const Filling& filling) {
   const auto too_long = [&](const Group& g) { return g.last - g.first > 1 && !limit.allows(g.first, g.last); };
   if (std::none_of(groups.begin(), groups.end(), too_long)) return;
   const std::span<const float> a = affinities();
@@ -116,29 +239,27 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& 
     if (!too_long(g)) {
       parts.push_back(g);
     } else if (!a.empty()) {
-      BorderTree(g.first, g.last, a).cut(g.last, limit, parts);
+      BorderTree(g.first, g.last, a).cut(g.last, limit, filling, parts);
     } else {
-      for (int64_t first = g.first; first < g.last;) {
-        int64_t last = first + 1;
-        while (last < g.last && limit.allows(first, last + 1)) ++last;
-        parts.push_back(group(first, last));
-        first = last;
-      }
+      fill_groups(g.first, g.last, limit, 0, filling, parts);
     }
   }
   groups = std::move(parts);
 }
 
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
-                 std::span<const uint8_t> pieces) {
+                 std::span<const uint8_t> pieces, const Borders* borders) {
+  const auto is_section = [&](int64_t s) {
+    return borders != nullptr && borders->known() && borders->ties[static_cast<size_t>(s)] == Tie::kSection;
+  };
   const auto is_piece = [&](int64_t s) { return !pieces.empty() && pieces[static_cast<size_t>(s)] != 0; };
   for (size_t g = 1; g < groups.size(); ++g) {
     Group& current = groups[g];
     const Group& before = groups[g - 1];
     if (is_piece(current.first) || !all_allow(limits, current.first, current.last)) continue;
     int32_t start = current.first;
-    while (start > before.overlap_first && !is_piece(start - 1) && lengths(start - 1, current.first) <= overlap &&
-           all_allow(limits, start - 1, current.last))
+    while (start > before.overlap_first && !is_section(start) && !is_piece(start - 1) &&
+           lengths(start - 1, current.first) <= overlap && all_allow(limits, start - 1, current.last))
       --start;
     current.overlap_first = start;
   }

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "atoms.h"
+#include "columns.h"
 #include "shared_words.h"
 
 namespace pychunk {
@@ -49,25 +51,51 @@ struct Group {
 // vectors; called only where a choice hangs on it.
 using Affinities = std::function<std::span<const float>()>;
 
-// Greedy runs of whole sentences up to `size`, each begun with as many whole sentences from the end of the
-// run before as fit into `overlap` and leave room for the next one. A sentence that is too long stands alone.
-void greedy_groups(int64_t sentences, const Limit& size, int64_t overlap, std::vector<Group>& groups);
+// Whether parts [i, j) are too short to be a chunk.
+using IsShort = std::function<bool(int64_t, int64_t)>;
 
-// While a group holds under min_tokens it joins, from the left, across the border with the higher adjacent
-// cosine (without vectors, or on a tie: the group before it), unless the two together break a limit; then the
-// other side. Afterwards no group is too short beside one that it fits together with.
-void join_short(std::vector<Group>& groups, const Lengths& tokens, int64_t min_tokens, std::span<const Limit> limits,
+// How a run of parts is filled up to a size.
+struct Filling {
+  const Borders* borders = nullptr;  // null, or unknown ones: all alike
+  bool by_structure = false;         // the strongest border of the second half of what fits, in place of the last
+  bool even = false;                 // as many groups, of which the longest is as short as can be
+  IsShort is_scrap = nullptr;        // for what would be left over: no scrap, if it can be
+  bool knows_borders() const { return borders != nullptr && borders->known(); }
+};
+
+// Greedy runs of the parts [first, last) up to `size`, each begun with as many whole ones from the end of the run
+// before as fit into `overlap` and leave room for the next one. A part that is too long stands alone. Of known borders
+// those that are tied stay whole, unless nothing else fits, and a section begins a run.
+void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap, const Filling& filling,
+                 std::vector<Group>& groups);
+
+// Moves the cuts before sentences (kEnd: none) off borders that are tied, to the nearest one on the side that the tie
+// says, and with `sections` adds one before each of them.
+void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReason>& cuts);
+
+// Which groups join_short() joins.
+struct Joining {
+  IsShort is_short;
+  const Borders* borders = nullptr;  // null, or unknown ones: all alike
+  bool across_sections = false;      // where nothing else is left
+  bool knows_borders() const { return borders != nullptr && borders->known(); }
+};
+
+// While a group is short it joins, from the left, across the border with the higher adjacent cosine
+// (without vectors: the weaker one; on a tie: to the group before it), unless the two together break a limit; then the
+// other side. Afterwards no group is too short beside one that it may join.
+void join_short(std::vector<Group>& groups, const Joining& joining, std::span<const Limit> limits,
                 const Affinities& affinities);
 
-// Cuts groups that break `limit` at the sentence border with the lowest adjacent cosine, the earliest on a
-// tie, until every part fits or is one sentence; without vectors: at the last border that fits, from the
-// left.
-void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities);
+// Cuts groups that break `limit` at the border with the lowest adjacent cosine, the earliest on a tie, until every part
+// fits or is one sentence; without vectors, or where all that is left is tied, as fill_groups() does.
+void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities, const Filling& filling);
 
 // overlap_first of every group but the first: as many whole sentences from the end of the group before as
 // measure at most `overlap` and keep the group within the limits.
-// pieces[s] != 0: s is no sentence but a piece of one that is too long; nothing is repeated before or after it, either.
+// pieces[s] != 0: s is no sentence but a piece of one that is too long; nothing is repeated before or after it, either,
+// nor, of known borders, what is before a section.
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
-                 std::span<const uint8_t> pieces = {});
+                 std::span<const uint8_t> pieces = {}, const Borders* borders = nullptr);
 
 }  // namespace pychunk

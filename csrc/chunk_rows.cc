@@ -71,7 +71,7 @@ class RowWriter {
   CutReason reason_of(const Span& span) const {
     const Method& method = *plan_.method;
     if (is_blank_after(span.end)) return CutReason::kEnd;
-    if (method.cuts_text() && !inputs_.cuts.given()) return method.reason;
+    if (plan_.cuts_text() && !inputs_.cuts.given()) return method.reason;
     const bool whole = span.last < document_.sentences() && span.end == document_.begin(span.last);
     const CutReason begins = whole ? chunking_.begins[static_cast<size_t>(span.last)] : CutReason::kEnd;
     if (begins != CutReason::kEnd) return begins;
@@ -102,7 +102,8 @@ class RowWriter {
     return static_cast<float>(moments.mean());
   }
 
-  // The label of the run; of joined runs, the one that holds more tokens (a tie: relevant).
+  // The label of the run; of joined runs, the one that holds more tokens, or bytes where those are not counted (a tie:
+  // relevant).
   ChunkKind kind_of(const Span& span, const Trimmed& inside) {
     if (chunking_.grouping.labels.empty()) return kNoKind;
     const auto first = chunking_.grouping.labels.begin() + span.own_first,
@@ -112,9 +113,9 @@ class RowWriter {
     for (int64_t s = span.own_first; s < span.last; ++s) {
       bool whole = false;
       const Trimmed part = part_of(s, inside, whole);
-      const int64_t tokens = tokens_of(s, part, whole);
+      const int64_t weight = inputs_.counts_tokens() ? tokens_of(s, part, whole) : part.end - part.begin;
       const int8_t label = chunking_.grouping.labels[static_cast<size_t>(s)];
-      balance += label > 0 ? tokens : label == 0 ? -tokens : 0;
+      balance += label > 0 ? weight : label == 0 ? -weight : 0;
     }
     return balance >= 0 ? kRelevant : kIrrelevant;
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "buffer.h"
+#include "graphemes.h"
 #include "interrupt.h"
 #include "recursive.h"
 
@@ -16,7 +17,7 @@ class Chunker {
       : inputs_(inputs), plan_(*inputs.plan), document_(document), out_(out) {}
 
   void run() {
-    if (plan_.method->cuts_text() && !inputs_.cuts.given()) {
+    if (plan_.cuts_text() && !inputs_.cuts.given()) {
       split_by_separators();
     } else {
       group();
@@ -30,7 +31,7 @@ class Chunker {
   }
   bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
   // Whether the method's own size is a limit of its groups of sentences.
-  bool bounds_groups() const { return plan_.method->sized && !plan_.method->cuts_text(); }
+  bool bounds_groups() const { return plan_.method->sized && !plan_.cuts_text(); }
   void split_by_separators();
 
   void group() {
@@ -42,22 +43,30 @@ class Chunker {
           reasons.empty() ? plan_.method->reason : reasons[g];
     }
     std::vector<Group>& groups = out_.grouping.groups;
+    if (plan_.atoms) {
+      settle_on_atoms(document_.borders(), plan_.min_characters > 0, out_.begins);
+      groups_of_begins();
+    }
     out_.parts.of_sentences(document_);
+    has_affinities_ = false, out_.borders.clear();
+    const Affinities affinities = [this] { return affinities_of_parts(); };
     const auto fit = [&](bool join_only) {
       const std::vector<Limit> limits = limits_of_parts();
-      const Affinities affinities = [this] { return affinities_of_parts(); };
-      if (plan_.min_tokens > 0) join_short(groups, lengths(Unit::kTokens), plan_.min_tokens, limits, affinities);
+      if (plan_.min_tokens > 0) join_short(groups, {short_of_tokens(), borders()}, limits, affinities);
       const size_t joined = groups.size();
       if (!join_only)
-        for (const Limit& limit : limits) cut_long(groups, limit, affinities);
+        for (const Limit& limit : limits)
+          cut_long(groups, limit, affinities, {.borders = borders(), .by_structure = true});
       return groups.size() > joined;
     };
     const bool cut = fit(false);
     const bool split = split_long_sentences();
     if (plan_.min_tokens > 0 && (cut || split)) fit(true);  // what cutting left short
+    if (plan_.min_characters > 0 && groups.size() > 1)
+      join_short(groups, {short_of_characters(), borders(), true}, limits_of_parts(), affinities);
     if (plan_.overlap > 0) {
       const Unit unit = bounds_groups() ? plan_.unit : Unit::kTokens;
-      add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces);
+      add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders());
     }
     const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change what is in a chunk
     for (const Group& g : groups)
@@ -65,6 +74,41 @@ class Chunker {
                             out_.parts.sentence(g.overlap_first), out_.parts.sentence(g.last - 1) + 1,
                             out_.parts.sentence(g.first),
                             counted ? lengths(Unit::kTokens)(g.overlap_first, g.last) : 0});
+  }
+
+  // The groups that begin where out_.begins says.
+  void groups_of_begins() {
+    std::vector<Group>& groups = out_.grouping.groups;
+    groups.clear();
+    for (int32_t s = 0; s < static_cast<int32_t>(out_.begins.size()); ++s) {
+      if (s == 0 || out_.begins[static_cast<size_t>(s)] != CutReason::kEnd) groups.push_back({s, s, s});
+      groups.back().last = s + 1;
+    }
+  }
+
+  IsShort short_of_tokens() {
+    return [least = plan_.min_tokens, &of = lengths(Unit::kTokens)](int64_t i, int64_t j) { return of(i, j) < least; };
+  }
+  IsShort short_of_characters() {
+    return [this](int64_t i, int64_t j) {
+      return document_.is_shorter(out_.parts.begin(i), out_.parts.begin(j), plan_.min_characters);
+    };
+  }
+
+  // The borders of the parts, where the plan heeds them.
+  const Borders* borders() {
+    if (!plan_.atoms) return nullptr;
+    const Borders& own = document_.borders();
+    if (out_.parts.starts.empty()) return &own;
+    if (out_.borders.known()) return &out_.borders;
+    int64_t before = -1;
+    for (const int32_t s : out_.parts.sentences) {
+      const bool inside = s == before;
+      out_.borders.ties.push_back(inside ? Tie::kOpen : own.ties[static_cast<size_t>(s)]);
+      out_.borders.breaks.push_back(inside ? Break::kPiece : own.breaks[static_cast<size_t>(s)]);
+      before = s;
+    }
+    return &out_.borders;
   }
 
   const Lengths& lengths(Unit unit) {
@@ -92,15 +136,20 @@ class Chunker {
     return found;
   }
 
-  // Pieces of one sentence belong together more than any two sentences do.
+  // Pieces of one sentence, and sentences that are tied, belong together more than any two others do.
   std::span<const float> affinities_of_parts() {
     const std::span<const float> own = document_.affinities();
-    if (out_.parts.starts.empty() || own.empty()) return own;
+    if ((out_.parts.starts.empty() && !plan_.atoms) || own.empty()) return own;
+    if (has_affinities_) return out_.affinities;
+    has_affinities_ = true;
     out_.affinities.clear();
-    for (size_t p = 1; p < out_.parts.starts.size(); ++p) {
-      const bool inside = out_.parts.sentences[p] == out_.parts.sentences[p - 1];
-      out_.affinities.push_back(inside ? std::numeric_limits<float>::infinity()
-                                       : own[static_cast<size_t>(out_.parts.sentences[p - 1])]);
+    const Borders* known = borders();
+    const auto parts = static_cast<int64_t>(out_.parts.starts.empty() ? own.size() + 1 : out_.parts.starts.size());
+    for (int64_t p = 1; p < parts; ++p) {
+      const int64_t before = out_.parts.sentence(p - 1);
+      const bool tied =
+          out_.parts.sentence(p) == before || (known != nullptr && is_closed(known->ties[static_cast<size_t>(p)]));
+      out_.affinities.push_back(tied ? std::numeric_limits<float>::infinity() : own[static_cast<size_t>(before)]);
     }
     return out_.affinities;
   }
@@ -127,7 +176,17 @@ class Chunker {
         finer.push_back({first, last, first});
         continue;
       }
-      for (const int64_t start : pieces_of(g.first)) {
+      std::vector<int64_t> starts = pieces_of(document_.begin(g.first), document_.end(g.first));
+      if (const int64_t lead = lead_of(g.first, finer, parts); lead < g.first) {
+        // What leads the sentence stays with its first piece, which is shorter by so much.
+        std::vector<int64_t> led = pieces_of(document_.begin(lead), document_.end(g.first));
+        if (led.size() > 1 && led[1] > document_.begin(g.first)) {
+          parts.add(document_.begin(g.first), g.first, true);
+          ++finer.back().last;
+          starts.assign(led.begin() + 1, led.end());
+        }
+      }
+      for (const int64_t start : starts) {
         const auto at = static_cast<int32_t>(parts.starts.size());
         parts.add(start, g.first, true);
         finer.push_back({at, at + 1, at});
@@ -135,13 +194,25 @@ class Chunker {
     }
     groups = std::move(finer);
     out_.parts = std::move(parts);
+    has_affinities_ = false, out_.borders.clear();
     return true;
   }
 
-  // Where the pieces of a sentence begin that alone breaks a limit.
-  std::vector<int64_t> pieces_of(int64_t s) {
-    std::vector<int64_t> starts{document_.begin(s)};
-    const int64_t stop = document_.end(s);
+  // The first sentence of the last group, if that is all whole sentences which lead sentence s; else s.
+  int64_t lead_of(int64_t s, const std::vector<Group>& groups, const Parts& parts) {
+    if (!plan_.atoms || groups.empty()) return s;
+    const std::vector<Tie>& ties = document_.borders().ties;
+    const auto first = static_cast<size_t>(groups.back().first);
+    if (parts.pieces[first] != 0) return s;
+    const int64_t lead = parts.sentences[first];
+    for (int64_t border = lead + 1; border <= s; ++border)
+      if (ties[static_cast<size_t>(border)] != Tie::kLead) return s;
+    return lead;
+  }
+
+  // Where the pieces begin of text that breaks a limit.
+  std::vector<int64_t> pieces_of(int64_t begin, int64_t stop) {
+    std::vector<int64_t> starts{begin};
     const auto refine = [&](Unit unit, int64_t limit) {
       std::vector<int64_t> finer;
       for (size_t p = 0; p < starts.size(); ++p) {
@@ -236,7 +307,8 @@ class Chunker {
     bool after_space = false;
     for (int64_t at = begin; at < end; at = next_character(at)) {
       const bool space = space_length(text, at) > 0;
-      if (at > begin && !space && (rung == 2 || after_space)) found.push_back(at);
+      if (at > begin && !space && (rung == 2 ? cluster_border(text, begin, at) == at : after_space))
+        found.push_back(at);
       after_space = space;
     }
     return found;
@@ -246,11 +318,12 @@ class Chunker {
   const Plan& plan_;
   Document& document_;
   Chunking& out_;
+  bool has_affinities_ = false;  // those of the parts
 };
 
 void Chunker::split_by_separators() {
   RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
-  RecursiveInput input{document_.text(), 0, static_cast<int64_t>(document_.text().size()), document_.starts(), {}};
+  RecursiveInput input{document_.text(), 0, static_cast<int64_t>(document_.text().size()), {}};
   thread_local std::vector<int64_t> tokens;
   if (plan_.unit == Unit::kTokens) {
     token_starts(*inputs_.tokenizer, document_.text(), tokens);
@@ -262,8 +335,8 @@ void Chunker::split_by_separators() {
 
   // A word that had to be cut has other tokens than its pieces, so what goes into the table is counted by itself.
   int64_t limit = plan_.max_tokens;
-  const bool to_characters = plan_.separators.empty() || std::find(plan_.separators.begin(), plan_.separators.end(),
-                                                                   std::string()) != plan_.separators.end();
+  const bool to_characters =
+      std::find(plan_.separators.begin(), plan_.separators.end(), std::string()) != plan_.separators.end();
   if (plan_.unit == Unit::kTokens && to_characters) limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
   if (is_foreign()) limit = 0;  // refit() cuts by its tokens
   const bool counted = inputs_.counts_tokens() && !is_foreign();

@@ -54,6 +54,7 @@ struct Chunking {
   SharedWords shared_words;
   std::vector<int64_t> counts;
   std::vector<float> affinities;
+  Borders borders;
 };
 
 // Chunks of a document that is open and has a sentence.

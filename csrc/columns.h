@@ -5,7 +5,7 @@
 namespace pychunk {
 
 // Why a chunk ends; pychunk.data.columns names them in this order.
-enum class CutReason : int8_t { kEnd, kScore, kSentence, kParagraph, kPage, kSize, kBudget, kGiven };
+enum class CutReason : int8_t { kEnd, kScore, kSentence, kParagraph, kPage, kSize, kBudget, kGiven, kHeading };
 
 // X(name, whether the table has it, value). In scope are `in`, the Inputs, and for the value `row`, the RowWriter at
 // its chunk (chunk_rows.cc).

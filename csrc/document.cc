@@ -14,7 +14,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
   has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
-  ids_.clear();
+  ids_.clear(), borders_.clear();
   if (inputs.sentences.size() > 0) {
     take_sentences();
   } else {
@@ -50,7 +50,8 @@ void Document::check_given() const {
 
 void Document::close() {
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
-  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_);
+  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_,
+                 borders_.ties, borders_.breaks);
 }
 
 void Document::take_sentences() {
@@ -96,6 +97,32 @@ const std::vector<int64_t>& Document::page_starts() {
   return page_starts_;
 }
 
+const Borders& Document::borders() {
+  if (borders_.known()) return borders_;
+  const bool given_pages = inputs_->page_starts.size() > 0;
+  int64_t page = 0;
+  borders_.breaks.resize(starts().size());
+  for (int64_t s = 0; s < sentences(); ++s) {
+    const uint8_t flag = flags(s);
+    Break found = (flag & kPageStart) != 0         ? Break::kPage
+                  : (flag & kBlankLineBefore) != 0 ? Break::kBlankLine
+                  : (flag & kParagraphStart) != 0  ? Break::kLine
+                                                   : Break::kSentence;
+    if (given_pages) {
+      const int64_t here = page_at(begin(s));
+      if (here != page) found = Break::kPage;
+      page = here;
+    }
+    borders_.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
+  }
+  if (inputs_->plan->atoms) {
+    find_ties(text_, starts(), borders_);
+  } else {
+    borders_.ties.assign(borders_.breaks.size(), Tie::kOpen);
+  }
+  return borders_;
+}
+
 int64_t Document::page_at(int64_t byte) {
   const auto& starts = page_starts();
   return std::upper_bound(starts.begin(), starts.end(), byte) - starts.begin();
@@ -134,6 +161,13 @@ int64_t Document::characters_before(int64_t byte) {
   }
   counted_byte_ = byte;
   return counted_characters_;
+}
+
+bool Document::is_shorter(int64_t begin, int64_t end, int64_t characters) const {
+  const Trimmed inside = trim(text_, begin, end);
+  const int64_t bytes = inside.end - inside.begin;
+  if (bytes < characters || bytes >= 4 * characters) return bytes < characters;
+  return count_characters(slice(text_, inside.begin, inside.end)) < characters;
 }
 
 int64_t Document::line_at(int64_t at) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "atoms.h"
 #include "budget.h"
 #include "encode_static.h"
 #include "inputs.h"
@@ -30,6 +31,8 @@ class Document : private RowMaker {
   uint8_t flags(int64_t s) const { return sentences_.flags[static_cast<size_t>(s)]; }
   std::span<const int64_t> starts() const { return sentences_.starts; }
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
+  // The border before each sentence; without the plan's atoms none is tied.
+  const Borders& borders();
   // Sentence that holds byte `at`.
   int64_t sentence_at(int64_t at) const;
 
@@ -42,6 +45,8 @@ class Document : private RowMaker {
   // Characters before a byte, counted on from the byte that was asked for last: bytes that come nearly in order, as
   // those of chunks do, take time linear in the text however long its sentences are.
   int64_t characters_before(int64_t byte);
+  // Whether text [begin, end), without white space at its edges, has less than so many characters.
+  bool is_shorter(int64_t begin, int64_t end, int64_t characters) const;
 
   std::span<const int64_t> token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
@@ -92,6 +97,7 @@ class Document : private RowMaker {
   SharedWords shared_words_;
   RowWindow vectors_;
   std::vector<float> affinities_, summary_;
+  Borders borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false;
   bool has_lengths_[3] = {};

@@ -35,10 +35,6 @@ struct Kernels {
   // Matches of a separator (length >= 1) inside [begin, end), from the left, none overlapping the one before.
   size_t (*find_separator)(const uint8_t* text, size_t begin, size_t end, const uint8_t* separator, size_t length,
                            int64_t* out, size_t room);
-  // Characters in [begin, end) that are no white space and follow white space inside [begin, end).
-  size_t (*find_word_starts)(const uint8_t* text, size_t begin, size_t end, int64_t* out, size_t room);
-  // Offset of the first newline (utf8.h), or size.
-  size_t (*find_newline)(const uint8_t* text, size_t size);
   // out[k] = base + characters in [begin, at[k]) for n >= 1 rising offsets.
   void (*count_characters_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
                               int64_t* out);

@@ -26,8 +26,6 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .mark_words = mark_words,
       .scan_words = scan_words,
       .find_separator = find_separator,
-      .find_word_starts = find_word_starts,
-      .find_newline = find_newline,
       .count_characters_at = count_characters_at,
       .count_words_at = count_words_at,
       .embedding_bag = embedding_bag,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "budget.h"
+#include "graphemes.h"
 
 namespace pychunk {
 namespace {
@@ -37,14 +38,19 @@ void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, in
   const int64_t guess = unit == Unit::kTokens ? std::max(kLongWord, limit * kCharactersPerToken) : limit;
   while (begin < end) {
     starts.push_back(begin);
-    int64_t length = guess, stop = advance(text, begin, end, length);
+    // To the end of a cluster, unless one alone is too long.
+    const auto reach = [&](int64_t count) {
+      const int64_t at = advance(text, begin, end, count);
+      return at < end ? cluster_border(text, begin, at) : at;
+    };
+    int64_t length = guess, stop = reach(length);
     if (unit == Unit::kTokens) {
       for (;;) {
         const std::string_view piece = slice(text, begin, stop);
         const int64_t tokens = measure(piece, unit, tokenizer);
         if (tokens <= limit || length <= 1) break;
         length = std::max<int64_t>(1, std::min(length - 1, count_characters(piece) * limit / tokens));
-        stop = advance(text, begin, end, length);
+        stop = reach(length);
       }
     }
     begin = stop;
@@ -90,7 +96,7 @@ void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector
 
 int64_t count_words(std::string_view text) {
   int64_t words = 0;
-  for_each_word(text, [&](size_t, size_t) { ++words; });
+  for_each_word(text, [&](size_t begin, size_t end) { words += words_of_run(text.substr(begin, end - begin)); });
   return words;
 }
 
@@ -133,9 +139,10 @@ void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit
       break;
     }
     case Unit::kWords:
-      for (size_t j = 0; j < n; ++j) {
-        lengths.low.push_back(static_cast<int64_t>(j));
-        lengths.high.push_back(static_cast<int64_t>(j) + 1);
+      for (size_t j = 0, words = 0; j < n; ++j) {
+        lengths.low.push_back(static_cast<int64_t>(words));
+        words += static_cast<size_t>(words_of_run(slice(sentence, from[j], to[j])));
+        lengths.high.push_back(static_cast<int64_t>(words));
       }
       break;
     case Unit::kCharacters: {

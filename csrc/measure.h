@@ -11,9 +11,7 @@
 
 namespace pychunk {
 
-// A word of more than kLongWord characters counts as one token per kCharactersPerToken characters: BERT turns it into a
-// single [UNK], which would let 10 MB pass.
-constexpr int64_t kCharactersPerToken = 4;
+// What a LongWord counts.
 inline int64_t tokens_of_long_word(int64_t characters) {
   return (characters + kCharactersPerToken - 1) / kCharactersPerToken;
 }
@@ -27,7 +25,7 @@ void encode_and_count(const WordPiece& tokenizer, std::string_view text, const i
 // Where the tokens of text begin; a long word has one for each token that it counts as, spread evenly.
 void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector<int64_t>& starts);
 
-// Runs of characters that are not white space.
+// Runs of characters that are not white space; in some of them several (graphemes.h).
 int64_t count_words(std::string_view text);
 
 // Length of text by itself. The tokenizer may be null unless the unit is tokens.

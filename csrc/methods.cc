@@ -5,6 +5,7 @@
 #include "similarity.h"
 #include "threshold.h"
 #include "topic_cut.h"
+#include "utf8_text.h"
 
 namespace pychunk {
 namespace {
@@ -35,9 +36,23 @@ void page(const Plan&, Document& document, Grouping& out) {
       out.groups);
 }
 
-void fixed(const Plan& plan, Document& document, Grouping& out) {
-  greedy_groups(document.sentences(), {&document.lengths(plan.unit), plan.size}, plan.overlap, out.groups);
+// Of known borders where atoms stay whole, or structure counts.
+void filled(const Plan& plan, Document& document, bool by_structure, Grouping& out) {
+  Filling filling{.by_structure = by_structure, .even = plan.balance};
+  if (plan.atoms || by_structure) filling.borders = &document.borders();
+  // Every group of a section asks for what would be left of it: the white space at its end is looked through once.
+  int64_t last = -1, end = 0;
+  if (plan.min_characters > 0)
+    filling.is_scrap = [&](int64_t i, int64_t j) {
+      if (j != last) last = j, end = trim_end(document.text(), document.begin(j - 1), document.end(j - 1));
+      return document.is_shorter(document.begin(i), end, plan.min_characters);
+    };
+  fill_groups(0, document.sentences(), {&document.lengths(plan.unit), plan.size}, plan.overlap, filling, out.groups);
 }
+
+void fixed(const Plan& plan, Document& document, Grouping& out) { filled(plan, document, false, out); }
+
+void recursive(const Plan& plan, Document& document, Grouping& out) { filled(plan, document, true, out); }
 
 // Maximal runs of equal label.
 void pic(const Plan& plan, Document& document, Grouping& out) {
@@ -113,7 +128,7 @@ constexpr Method kMethods[] = {
     {.name = "paragraph", .group = paragraph, .reason = CutReason::kParagraph},
     {.name = "page", .group = page, .reason = CutReason::kPage, .pages = true},
     {.name = "fixed", .group = fixed, .reason = CutReason::kSize, .sized = true},
-    {.name = "recursive", .reason = CutReason::kSize, .sized = true},
+    {.name = "recursive", .group = recursive, .reason = CutReason::kSize, .sized = true},
     {.name = "semantic", .group = semantic, .vectors = true, .scores = Scores::kPairs},
     {.name = "cluster", .group = cluster, .tokens = true, .vectors = true},
     {.name = "pic", .group = pic, .vectors = true, .summaries = true, .scores = Scores::kSentences},

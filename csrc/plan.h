@@ -26,7 +26,7 @@ enum class Scores : uint8_t { kNone, kSentences, kPairs };
 // A method and what the stages around it ask of it, in place of its name; pychunk/methods/ says the same of each.
 struct Method {
   std::string_view name;
-  // Groups of the document's sentences; null: its pieces need not be sentences (recursive.h).
+  // Groups of the document's sentences.
   void (*group)(const Plan& plan, Document& document, Grouping& out) = nullptr;
   // What it groups by.
   bool tokens = false, vectors = false, pairs = false, topics = false, summaries = false, cuts = false;
@@ -34,8 +34,6 @@ struct Method {
   CutReason reason = CutReason::kScore;  // why it cuts
   bool sized = false;                    // has a size in a unit of its own, which bounds chunks
   bool pages = false;                    // the table says which pages a chunk lies on
-
-  bool cuts_text() const { return group == nullptr; }
 };
 
 struct Plan {
@@ -45,7 +43,9 @@ struct Plan {
   // fixed, recursive
   Unit unit = Unit::kTokens;
   int64_t size = 0;
-  std::vector<std::string> separators;  // recursive; empty: blank line, line, sentence, word, character
+  bool balance = false;                 // as many chunks, and the longest of them as short as can be
+  std::vector<std::string> separators;  // recursive: LangChain's, in place of the structure; its pieces are any text
+  bool cuts_text() const { return !separators.empty(); }
 
   // semantic, nsp
   ThresholdKind threshold = ThresholdKind::kPercentile;
@@ -61,6 +61,11 @@ struct Plan {
   int64_t max_tokens = 0;
   int64_t min_tokens = 0;
   int64_t overlap = 0;
+
+  // Whether headings, scraps and marks stay with what they belong to (atoms.h), and characters below which a chunk
+  // joins another one, of another section too; 0: none does, and no heading makes a cut (page, sentence).
+  bool atoms = false;
+  int64_t min_characters = 0;
 
   bool chunk_vectors = false;
   bool sentence_vectors = false;

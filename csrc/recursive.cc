@@ -22,15 +22,12 @@ int64_t count_trimmed(std::string_view text, int64_t begin, int64_t end) {
 
 }  // namespace
 
-RecursiveSplitter::RecursiveSplitter(const RecursiveOptions& options)
-    : options_(options), own_ladder_(options.separators.empty()) {
+RecursiveSplitter::RecursiveSplitter(const RecursiveOptions& options) : options_(options) {
   if (options.size < 1) throw std::invalid_argument("size must be >= 1, got " + std::to_string(options.size));
   if (options.overlap < 0 || options.overlap > options.size)
     throw std::invalid_argument("overlap must be between 0 and size (" + std::to_string(options.size) + "), got " +
                                 std::to_string(options.overlap));
-  if (own_ladder_)
-    for (const Kind kind : {Kind::kBlankLine, Kind::kLine, Kind::kSentence, Kind::kWord, Kind::kCharacter})
-      ladder_.push_back({.kind = kind, .separator = {}, .border = {}, .units = {}});
+  if (options.separators.empty()) throw std::invalid_argument("separators must hold at least one string");
   for (const std::string& separator : options.separators) {
     ladder_.push_back({.kind = separator.empty() ? Kind::kCharacter : Kind::kSeparator,
                        .separator = separator,
@@ -43,8 +40,7 @@ RecursiveSplitter::RecursiveSplitter(const RecursiveOptions& options)
 void RecursiveSplitter::split(const RecursiveInput& input, std::vector<Piece>& out) {
   input_ = input;
   out_ = &out;
-  const auto [begin, end] = own_ladder_ ? trim(input.buffer, input.begin, input.end) : Trimmed{input.begin, input.end};
-  last_end_ = begin;
+  const int64_t begin = input.begin, end = input.end;
   if (begin == end) return;
   int64_t units = 0;
   if (options_.unit == Unit::kCharacters)
@@ -63,23 +59,17 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
 
   Level& level = ladder_[rung];
   const int64_t size = options_.size, overlap = options_.overlap;
-  // LangChain descends into a split of exactly `size` too; our ladder keeps it whole.
-  const int64_t too_long = own_ladder_ && size < std::numeric_limits<int64_t>::max() ? size + 1 : size;
-  const bool trims = own_ladder_ && options_.unit == Unit::kCharacters;
-  const std::string_view text = input_.buffer;
   size_t first = 0, next = 0;  // the chunk being built holds the splits first .. next - 1
   while (true) {
     const size_t known = level.count;
     const int64_t* border = level.border.data();
     const int64_t* sum = units_of(level);
     for (; next + 1 < known; ++next) {
-      int64_t after = sum[next + 1];
-      if (after - sum[first] <= size && after - sum[next] < too_long) continue;
-      // White space at the end of a piece is trimmed away. LangChain counts it all the same.
-      if (trims) after -= count_trimmed(text, trim_end(text, border[next], border[next + 1]), border[next + 1]);
-      if (after - sum[first] <= size && after - sum[next] < too_long) continue;
+      // LangChain descends into a split of exactly `size`, too, and counts white space at the end of a piece.
+      const int64_t after = sum[next + 1];
+      if (after - sum[first] <= size && after - sum[next] < size) continue;
       if (next > first) emit(border[first], border[next], sum[next] - sum[first]);
-      if (after - sum[next] >= too_long) {
+      if (after - sum[next] >= size) {
         split_section(rung + 1, border[next], border[next + 1], sum[next + 1] - sum[next]);
         first = next + 1;
         continue;
@@ -153,38 +143,12 @@ size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) 
       n = kernels().find_separator(text, begin, end, as_bytes(level.separator), level.separator.size(), out, room);
       if (n > 0) level.cursor = out[n - 1] + static_cast<int64_t>(level.separator.size());
       break;
-    case Kind::kWord:
-      n = kernels().find_word_starts(text, begin, end, out, room);
-      if (n > 0) level.cursor = out[n - 1];
-      break;
     case Kind::kCharacter: {
       int64_t i = level.cursor;
       while (n < room) {
         i = next_border(input_.buffer, i + 1, level.end);
         if (i >= level.end) break;
         out[n++] = i;
-      }
-      level.cursor = i;
-      break;
-    }
-    case Kind::kSentence: {
-      const auto all = input_.sentence_starts;
-      auto it = std::upper_bound(all.begin(), all.end(), level.cursor);
-      for (; n < room && it != all.end() && *it < level.end; ++it)
-        if (n == 0 || *it > out[n - 1]) out[n++] = *it;
-      if (n > 0) level.cursor = out[n - 1];
-      break;
-    }
-    case Kind::kBlankLine:
-    case Kind::kLine: {
-      const int needed = level.kind == Kind::kBlankLine ? 2 : 1;
-      int64_t i = level.cursor;
-      while (n < room) {
-        i += kernels().find_newline(text + i, static_cast<size_t>(level.end - i));
-        const int64_t from = i;
-        i = trim_begin(input_.buffer, from, level.end);
-        if (i >= level.end) break;
-        if (count_breaks(text + from, text + i, is_newline) >= needed) out[n++] = i;
       }
       level.cursor = i;
       break;
@@ -220,9 +184,6 @@ void RecursiveSplitter::emit(int64_t start, int64_t end, int64_t units) {
   const std::string_view text = input_.buffer;
   const auto [from, to] = trim(text, start, end);
   if (from == to) return;
-  // Overlap followed by white space alone: LangChain repeats it as a piece of its own, our ladder does not.
-  if (own_ladder_ && to <= last_end_) return;
-  last_end_ = to;
   switch (options_.unit) {
     case Unit::kCharacters:
       units -= count_trimmed(text, start, from) + count_trimmed(text, to, end);

@@ -1,7 +1,7 @@
 // Recursive splitting: cut at the strongest separator, descend only into what is still too long, merge what
-// is short. With given separators it yields the chunks of LangChain's RecursiveCharacterTextSplitter
-// (separator kept at the start, chunks stripped), except that no chunk is white space alone, and that a split
-// which measures 0 never begins an overlap: LangChain would repeat it even where no overlap is asked for.
+// is short. It yields the chunks of LangChain's RecursiveCharacterTextSplitter (separator kept at the start, chunks
+// stripped), except that no chunk is white space alone, and that a split which measures 0 never begins an overlap:
+// LangChain would repeat it even where no overlap is asked for.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,14 +17,9 @@ struct RecursiveOptions {
   int64_t size;         // of a piece at most, in `unit`; >= 1
   int64_t overlap = 0;  // at most this much of the piece before is repeated, in whole splits; 0 .. size
   Unit unit = Unit::kCharacters;
-  // Literal separators in UTF-8, strongest first; each stays at the head of the split that follows it, and ""
-  // cuts between any two characters. Empty: our own ladder, where white space belongs to the split before it
-  // and does not count in characters where a piece ends:
-  //   - blank line: white space that holds two newlines (utf8.h) or more
-  //   - line: white space that holds one
-  //   - sentence: the borders that the caller gives
-  //   - word: white space
-  //   - character
+  // At least one: literal separators in UTF-8, strongest first; each stays at the head of the split that follows it,
+  // and
+  // "" cuts between any two characters.
   std::vector<std::string> separators;
 };
 
@@ -39,7 +34,6 @@ struct Piece {
 struct RecursiveInput {
   std::string_view buffer;
   int64_t begin, end;
-  std::span<const int64_t> sentence_starts = {};  // rising; only our own ladder reads them
   // Rising (equal ones count apart): a span holds as many tokens as start in it. Where a long run without
   // white space has to count as more tokens than it has, the caller adds starts inside the run.
   std::span<const int64_t> token_starts = {};  // only Unit::kTokens reads them
@@ -60,7 +54,7 @@ class RecursiveSplitter {
   void split(const RecursiveInput& input, std::vector<Piece>& out);
 
  private:
-  enum class Kind : uint8_t { kSeparator, kBlankLine, kLine, kSentence, kWord, kCharacter };
+  enum class Kind : uint8_t { kSeparator, kCharacter };
 
   // A rung of the ladder, and the section that is being split at it. Borders are found a window at a time, so
   // that a long section needs no memory of its own length.
@@ -86,10 +80,8 @@ class RecursiveSplitter {
 
   RecursiveOptions options_;
   std::vector<Level> ladder_;
-  bool own_ladder_;
   bool unit_is_byte_ = false;  // characters of a document that is all ASCII
   RecursiveInput input_{};
-  int64_t last_end_ = 0;
   std::vector<Piece>* out_ = nullptr;
 };
 

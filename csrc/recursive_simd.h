@@ -83,33 +83,6 @@ size_t find_separator(const uint8_t* text, size_t begin, size_t end, const uint8
   return n;
 }
 
-size_t find_word_starts(const uint8_t* text, size_t begin, size_t end, int64_t* out, size_t room) {
-  SpaceMask spaces;
-  uint64_t after_space = 0;
-  size_t n = 0;
-  for (size_t i = begin; i < end && n < room; i += 64) {
-    const uint64_t space = spaces.next(load_padded(text + i, end - i), text + i);
-    uint64_t starts = ~space & (space << 1 | after_space);
-    if (end - i < 64) starts &= (uint64_t{1} << (end - i)) - 1;
-    after_space = space >> 63;
-    n += write_bits(starts, static_cast<int64_t>(i), out + n, room - n);
-  }
-  return n;
-}
-
-size_t find_newline(const uint8_t* text, size_t size) {
-  for (size_t i = 0; i < size; i += 64) {
-    const Block block = load_padded(text + i, size - i);
-    uint64_t mask = block.range(0x0A, 0x0D);
-    if (block.high() != 0) mask |= block.eq(0xC2) | block.eq(0xE2);
-    for (; mask != 0; mask &= mask - 1) {
-      const size_t at = i + __builtin_ctzll(mask);
-      if (is_newline(decode_utf8(text + at).code_point)) return at;
-    }
-  }
-  return size;
-}
-
 // Counts set bits up to each of n offsets. mask(block, p) gives a block's bits; force(bits, bit) may
 // set the bit of an offset once the count up to it is taken.
 template <typename Mask, typename Force>

@@ -75,7 +75,7 @@ struct Output {
     ++count;
   }
   void add_unknown(int32_t id, size_t begin, size_t end, size_t characters) {
-    if (long_words != nullptr && characters > static_cast<size_t>(kLongWord))
+    if (long_words != nullptr && characters > static_cast<size_t>(kCharactersPerToken))
       long_words->push_back({before + count, static_cast<int64_t>(characters)});
     add(id, begin, end);
   }
@@ -95,7 +95,9 @@ void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begi
     const Vocabulary::Match match = rules.words.longest(word + at, size - at, at > 0);
     if (match.id < 0) {
       out.count = before;
-      out.add(rules.unknown, begin(0), end(size - 1));
+      size_t characters = 0;
+      for (size_t i = 0; i < size; ++i) characters += !continues_character(word[i]);
+      out.add_unknown(rules.unknown, begin(0), end(size - 1), characters);
       return;
     }
     out.add(match.id, begin(at), end(at + match.length - 1));

@@ -25,8 +25,11 @@ struct WordPieceOptions {
 using ForeignEncode = std::function<void(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
                                          std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans)>;
 
-// A word of more than kLongWord characters (normalised ones) that has become one unknown token.
+// A word of more than kLongWord characters (normalised ones) is one unknown token.
 constexpr int64_t kLongWord = 100;
+// An unknown token that stands for more than kCharactersPerToken characters: a long word, or one of a script that the
+// vocabulary has no pieces of. It counts in budgets as one token for so many characters, or 10,700 Thai ones are 301.
+constexpr int64_t kCharactersPerToken = 4;
 struct LongWord {
   size_t token;  // its number among the ids of the call
   int64_t characters;
@@ -62,7 +65,7 @@ class WordPiece {
   // Characters that text becomes part of words as, once normalised; `plain` turns false where others are among them.
   int64_t letters(std::string_view text, bool& plain) const;
 
-  // A word of more characters than this is one unknown token, and a LongWord.
+  // A word of more characters than this is one unknown token.
   int64_t long_word() const;
 
   int32_t vocabulary_size() const;

@@ -40,8 +40,9 @@ def segment(
     encoder: str | Path | None = None,
     vector_encoder: str | Path | None = None,
     max_tokens: int | str | None = "auto",
-    min_tokens: int = 0,
+    min_tokens: int | str = "auto",
     overlap: int = 0,
+    atoms: bool | str = "auto",
     vectors: str | None = None,
     wrap: str | bool = "auto",
     device: str = "auto",
@@ -74,7 +75,8 @@ def segment(
             name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
         max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 512 for methods that cut by meaning
             (``topic``: 1,024), else none.
-        min_tokens: a shorter chunk joins its more similar neighbour.
+        min_tokens: a shorter chunk joins its more similar neighbour; ``"auto"``: 64 for methods that cut by meaning.
+        atoms: whether headings, introductions, scraps and marks stay with what they belong to; see :class:`Segmenter`.
         overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences.
         vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
         wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width.
@@ -102,6 +104,7 @@ def segment(
         "vector_encoder": vector_encoder,
         "max_tokens": max_tokens,
         "min_tokens": min_tokens,
+        "atoms": atoms,
         "overlap": overlap,
         "vectors": vectors,
         "wrap": wrap,

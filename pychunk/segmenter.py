@@ -29,8 +29,8 @@ from .given.given import Given, split_all
 from .given.kept import kept_columns, with_kept
 from .given.missing import left_out
 from .methods import Method, make_method
-from .methods.base import check_whole
-from .options import check_backend, check_budget, check_max_tokens, check_wrap
+from .methods.base import check_flag, check_whole
+from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
 from .origin import Origin
 from .plumbing.lazy import by_name
 from .plumbing.progress import Progress, reporter, share_of
@@ -51,6 +51,8 @@ POOL_BYTES = 8 << 20
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
 
+#: Characters of a chunk that is a scrap: with ``atoms`` it joins another one.
+SCRAP_CHARACTERS = 50
 #: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
 
@@ -74,9 +76,14 @@ class Segmenter:
             fp32 for sentences that decide a cut by less than fp16's errors. ``"auto"``: mixed on a GPU, else fp32.
         max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
             by meaning and none for the others.
-        min_tokens: a shorter chunk joins its more similar neighbour, as far as ``max_tokens`` allows.
+        min_tokens: a shorter chunk joins its more similar neighbour in its section, as far as ``max_tokens`` allows;
+            ``"auto"``: 64 for methods that cut by meaning (half of a ``max_tokens`` below 128), 0 for the others.
         overlap: tokens (for ``fixed`` and ``recursive``: in their unit) repeated from the chunk before, in whole
             sentences.
+        atoms: whether a heading begins a chunk and stays with what follows it, a list keeps the line that introduces
+            it, and a line without a letter, a bare number or mark-up never stands alone; a chunk of under 50 characters
+            joins another one. ``atoms=False, min_tokens=0`` keeps every cut of the method. ``"auto"``:
+            for all but ``given``, and ``recursive`` with ``separators``.
         vectors: ``None``, ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
         wrap: ``"auto"``: in documents whose lines are filled to a common width a single line break is a space;
             ``False``: every line break ends a sentence and a paragraph.
@@ -104,8 +111,9 @@ class Segmenter:
         runtime: str = "auto",
         precision: str = "auto",
         max_tokens: int | str | None = "auto",
-        min_tokens: int = 0,
+        min_tokens: int | str = "auto",
         overlap: int = 0,
+        atoms: bool | str = "auto",
         vectors: str | None = None,
         wrap: str | bool = "auto",
         device: str = "auto",
@@ -122,6 +130,7 @@ class Segmenter:
             "max_tokens": max_tokens,
             "min_tokens": min_tokens,
             "overlap": overlap,
+            "atoms": atoms,
             "vectors": vectors,
             "wrap": wrap,
             "device": device,
@@ -130,13 +139,17 @@ class Segmenter:
             **options,
         }
         self.method = make_method(method, options, common=tuple(COMMON))
+        longest = check_max_tokens(max_tokens, self.method.auto_max_tokens)
+        whole = self.method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)
         self.plan = self.method.plan(
             Plan(
                 self.method.name,
                 wrap=check_wrap(wrap),
-                max_tokens=check_max_tokens(max_tokens, self.method.auto_max_tokens),
-                min_tokens=check_whole("min_tokens", min_tokens, least=0),
+                max_tokens=longest,
+                min_tokens=check_min_tokens(min_tokens, self.method.auto_min_tokens, longest),
                 overlap=check_whole("overlap", overlap, least=0),
+                atoms=whole,
+                min_characters=SCRAP_CHARACTERS if whole and not self.method.keeps_short else 0,
                 chunk_vectors=vectors == "chunk",
                 sentence_vectors=vectors == "sentence",
             )

@@ -109,7 +109,7 @@ def test_another_summary_is_that_of_another_article(data: Path) -> None:
     texts, own = list(ARTICLES.values()), squad.summaries()
     order = pic_tables.derangement(3)
     made = pychunk.segment(
-        texts, "pic", summary="given", summaries=own[order], sentence_vectors=squad.sentences, max_tokens=None
+        texts, "pic", summary="given", summaries=own[order], sentence_vectors=squad.sentences, **pic_tables.WHOLE
     )
     assert squad.cut(pic_tables.OTHER).table["text"].to_pylist() == made.texts
     assert squad.cut(pic_tables.PIC).table["text"].to_pylist() != made.texts

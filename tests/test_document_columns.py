@@ -173,7 +173,7 @@ def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pyt
     values = [[1, 2], [], [2]]
     expected = ["Cats purr.", "The sun burns. Dogs bark.", "One. Two."]
     table = pa.table({"text": TEXTS, "lengths": values})
-    assert Segmenter(Runs())(TEXTS, lengths=values).texts == expected
-    assert pychunk.segment(table, Runs(), column="text", lengths="lengths").texts == expected
-    made = BlockSegmenter.of(Runs(), column="text", ids=None, keep=[], lengths="lengths")
+    assert Segmenter(Runs(), atoms=False)(TEXTS, lengths=values).texts == expected
+    assert pychunk.segment(table, Runs(), column="text", lengths="lengths", atoms=False).texts == expected
+    made = BlockSegmenter.of(Runs(), column="text", ids=None, keep=[], lengths="lengths", atoms=False)
     assert pa.concat_tables(list(made(table)))["text"].to_pylist() == expected

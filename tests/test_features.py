@@ -38,6 +38,8 @@ PLANS: list[dict[str, Any]] = [
     {"method": "nsp", "encoder": "static", "max_tokens": 18},
     {"method": "topic", "size": 12, "max_tokens": 18, "min_tokens": 4},
 ]
+#: What every cut of a method is asked for with.
+OWN_CUTS: dict[str, Any] = {"atoms": False, "min_tokens": 0}
 IDS = ["-".join(map(str, plan.values())) for plan in PLANS]
 
 
@@ -115,11 +117,12 @@ def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
     pages = {"page_starts": [[0, len(text) // 2] if len(text) > 1 else [0] for text in texts]}
     beside = pages if "page_starts" in plan else {}
     options = {key: value for key, value in plan.items() if key != "page_starts"}
-    segmenter = pychunk.Segmenter(**options)
+    segmenter = pychunk.Segmenter(**OWN_CUTS | options)
     budget = {key: options.get(key, default) for key, default in (("min_tokens", 0), ("overlap", 0), ("vectors", None))}
     budget["max_tokens"] = segmenter.plan.max_tokens or None
     spans = [
-        [(each.start, each.end) for each in own] for own in pychunk.segment(texts, "sentence", **beside).by_document()
+        [(each.start, each.end) for each in own]
+        for own in pychunk.segment(texts, "sentence", atoms=False, **beside).by_document()
     ]
     expected = segmenter(texts, **beside).table
     cuts = segmenter.cuts(texts, **beside)
@@ -129,7 +132,7 @@ def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
             assert found[name].equals(expected[name]), name
     lists = [cuts.part(row).tolist() for row in range(cuts.documents)]
     plain = pychunk.segment(texts, "given", cuts=lists, sentence_spans=spans, max_tokens=None, **beside)
-    whole = pychunk.Segmenter(**{**options, "max_tokens": None, "min_tokens": 0, "overlap": 0})
+    whole = pychunk.Segmenter(**{**options, **OWN_CUTS, "max_tokens": None, "overlap": 0})
     if plan["method"] not in ("cluster", "topic"):  # whose cuts hang on the limits
         assert plain.texts == whole(texts, **beside).texts
 
@@ -146,7 +149,7 @@ def test_what_is_given_is_dealt_out_with_its_texts(method: str, monkeypatch: pyt
     assert segmenter(texts, sentence_vectors=vectors).table.equals(whole)
     in_parts = segmenter.cuts(texts, sentence_vectors=vectors)
     assert in_parts.first.tolist() == cuts.first.tolist()
-    budget = {"max_tokens": 30, "min_tokens": 4}
+    budget = {"max_tokens": 30, "min_tokens": 4, "atoms": True}
     for made in (cuts, in_parts):
         found = pychunk.segment(texts, "given", cuts=made, sentence_vectors=vectors, **budget).table
         for name in found.column_names:
@@ -234,7 +237,7 @@ def test_cuts_are_for_given_alone() -> None:
     with pytest.raises(ValueError, match="cuts= is for method 'given'; got Pic"):
         pychunk.segment("One.", cuts=[[0]])
     with pytest.raises(ValueError, match="cuts text"):
-        pychunk.Segmenter("recursive").cuts("One.")
+        pychunk.Segmenter("recursive", separators=[" "]).cuts("One.")
     assert pychunk.segment("One. Two. Three.", "given", cuts=[0, 2]).texts == ["One. Two.", "Three."]
     assert pychunk.segment(["", "A."], "given", cuts=[[], [0]]).texts == ["A."]
 
@@ -258,7 +261,7 @@ def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -
     assert (split, round(tokenised, 2)) == (1, 1)
     vectors = np.ones((sum(map(len, pychunk.sentences(texts))), 4), np.float32)
     assert work(pychunk.Segmenter("pic"), sentence_vectors=vectors) == (1, 1)
-    assert work(pychunk.Segmenter("pic", max_tokens=None), sentence_vectors=vectors) == (1, 0)
+    assert work(pychunk.Segmenter("pic", max_tokens=None, min_tokens=0), sentence_vectors=vectors) == (1, 0)
     for need in ("vectors", "tokens", "pairs"):
 
         class Twos(Method):

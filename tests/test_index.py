@@ -239,6 +239,18 @@ def test_encoding_again_changes_nothing_and_replaces_what_is_there(article_chunk
         encode_chunks(table, vectors="word")
 
 
+def test_a_chunk_with_headings_in_it_is_encoded_whole() -> None:
+    text = "# Cats\n\nCats purr when they are content.\n\n# Stars\n\nStars burn hydrogen for billions of years."
+    chunks = pychunk.segment(["One.", text], "given", cuts=[[0], [0]]).table
+    found = encode_chunks(chunks, vectors="both")
+    spans = [[(each["start"], each["end"]) for each in own] for own in found["sentences"].to_pylist()]
+    assert [[text[a:b].strip() for a, b in own] for own in spans][1] == [
+        "# Cats", "Cats purr when they are content.", "# Stars", "Stars burn hydrogen for billions of years."
+    ]  # fmt: skip
+    given = pychunk.segment(["One.", text], "given", cuts=[[0], [0]], vectors="chunk").table
+    assert found["vector"].equals(given["vector"])
+
+
 def test_a_table_that_went_through_parquet_can_be_added(
     article_chunks: pa.Table, questions: list[str], tmp_path: Path
 ) -> None:

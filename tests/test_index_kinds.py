@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 @pytest.fixture(scope="module")
 def many(articles: list[str]) -> Iterator[tuple[Path, pa.Table, list[str]]]:
     """A flat index of a few thousand sentences of real articles, its chunks, and held-out queries."""
-    table = chunks_of([text[:4000] for text in articles[:100]], ids=[f"a{i}" for i in range(100)]).table
+    table = chunks_of([text[:4000] for text in articles[:100]], ids=[f"a{i}" for i in range(100)], atoms=False).table
     queries = [text[a:b].strip() for text in articles[200:300] for a, b in pychunk.sentences(text)[0][2:3]]
     folder = Path(tempfile.mkdtemp())
     with Index.create(folder / "flat", terms=None, kind="flat") as index:

@@ -393,13 +393,13 @@ def test_columns_are_kept_and_titles_come_from_one(tmp_path: Path) -> None:
         pa.table({"text": ["Cats purr. Stars burn."], "title": ["Stars"], "year": pa.array([1999], pa.int16())}),
         tmp_path / "in.parquet",
     )
-    out = tmp_path / "out"
-    ingest(tmp_path / "in.parquet", out, column="text", keep=["year"], titles="title", summary="title")
+    out, own_cuts = tmp_path / "out", {"atoms": False, "min_tokens": 0}
+    ingest(tmp_path / "in.parquet", out, column="text", keep=["year"], titles="title", summary="title", **own_cuts)
     (table,) = map(pq.read_table, out.glob("*.parquet"))
     assert (table.schema.field("year").type, set(table["year"].to_pylist())) == (pa.int16(), {1999})
     assert next(row for row in table.to_pylist() if "Stars" in row["text"])["kind"] == "relevant"
     with pytest.raises(ValueError, match=r"holds a run of something else: options\.columns\.keep"):
-        ingest(tmp_path / "in.parquet", out, column="text", titles="title", summary="title")
+        ingest(tmp_path / "in.parquet", out, column="text", titles="title", summary="title", **own_cuts)
     with pytest.raises(TypeError, match="titles must be the name of a column of the source; got list"):
         ingest(tmp_path / "in.parquet", tmp_path / "b", column="text", titles=["Stars"], summary="title")
 

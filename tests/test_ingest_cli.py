@@ -53,7 +53,10 @@ def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
         )
     )
     (tmp_path / "dump.xml").write_text(f"<mediawiki>{pages}</mediawiki>")
-    dump, by_title = str(tmp_path / "dump.xml"), ["--method", "pic", "--summary", "title"]
+    dump, by_title = (
+        str(tmp_path / "dump.xml"),
+        ["--method", "pic", "--summary", "title", "--no-atoms", "--min-tokens", "0"],
+    )
     done = invoke(["ingest", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks")])
     assert done.exit_code == 0, done.output
     found = pq.read_table(tmp_path / "chunks")

@@ -122,13 +122,20 @@ def test_what_a_document_brings_along_is_the_name_of_a_column() -> None:
         }
     )
     blocks = blocks_of(table, [1, 1])
+    own: dict[str, Any] = {"atoms": False, "min_tokens": 0}
     for name in ("vectors", "fixed"):
         given_vectors = [np.array(rows, np.float32).reshape(-1, 4) for rows in vectors]
         made = run(
-            blocks, "semantic", sentence_spans="spans", sentence_vectors=name, page_starts="pages", threshold=0.5
+            blocks, "semantic", sentence_spans="spans", sentence_vectors=name, page_starts="pages", threshold=0.5, **own
         )
         same = pychunk.segment(
-            texts, "semantic", sentence_spans=spans, sentence_vectors=given_vectors, page_starts=pages, threshold=0.5
+            texts,
+            "semantic",
+            sentence_spans=spans,
+            sentence_vectors=given_vectors,
+            page_starts=pages,
+            threshold=0.5,
+            **own,
         ).table
         assert made.drop_columns(["document"]).to_pylist() == same.drop_columns(["document"]).to_pylist()
         assert made["page_end"].to_pylist() == [1, 2, 2, 1, 2]

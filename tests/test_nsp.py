@@ -14,6 +14,8 @@ pytest.importorskip("onnx")
 
 from pychunk.encoders.pairs import PairScorer
 
+#: Every cut of the method.
+OWN_CUTS = {"atoms": False, "min_tokens": 0}
 TEXTS = [
     "Cats purr when they are content. Dogs bark at night. The sun is a star. Stars burn hydrogen. They shine.",
     "One sentence.",
@@ -57,7 +59,7 @@ def test_cuts_are_where_the_probability_is_below_the_threshold(tiny_pairs: Path,
     for text in TEXTS:
         p = probabilities(scorer, text)
         threshold = float(np.percentile(p, percent)) + 1e-4 if p else 0.5
-        out = pychunk.segment(text, "nsp", encoder=tiny_pairs, threshold=threshold, max_tokens=None)
+        out = pychunk.segment(text, "nsp", encoder=tiny_pairs, threshold=threshold, max_tokens=None, **OWN_CUTS)
         assert [chunk.text for chunk in out] == expected_chunks(scorer, text, threshold)
         by_percentile = pychunk.segment(text, "nsp", encoder=tiny_pairs, threshold=("percentile", percent))
         assert len(by_percentile) >= bool(text)
@@ -68,7 +70,8 @@ def test_the_score_of_a_chunk_is_the_mean_inside(tiny_pairs: Path) -> None:
     assert len(out) == 1
     mean = np.mean(probabilities(PairScorer(tiny_pairs), TEXTS[0]))
     assert next(iter(out)).score == pytest.approx(mean, abs=1e-6)
-    assert [c.score for c in pychunk.segment(TEXTS[0], "nsp", encoder=tiny_pairs, threshold=1.0)] == [None] * 5
+    alone = pychunk.segment(TEXTS[0], "nsp", encoder=tiny_pairs, threshold=1.0, **OWN_CUTS)
+    assert [chunk.score for chunk in alone] == [None] * 5
 
 
 def test_fit_is_the_mean_over_a_sample_and_travels_with_the_segmenter(tiny_pairs: Path) -> None:
@@ -109,7 +112,7 @@ def test_the_shipped_model_needs_no_options() -> None:
         out = segmenter(text)
         assert "".join("".join(chunk.text for chunk in out).split()) == "".join(text.split())
         assert out.metadata["encoder"].startswith("pychunk-nsp")
-    by_chess = [chunk for chunk in pychunk.segment(text, "nsp") if "Chess" in chunk.text]
+    by_chess = [chunk for chunk in pychunk.segment(text, "nsp", min_tokens=0) if "Chess" in chunk.text]
     assert len(by_chess) == 1
     assert "river" not in by_chess[0].text
 

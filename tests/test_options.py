@@ -21,6 +21,7 @@ from pychunk.methods import METHODS
         "Segmenter('semantic', encoder='static', threshold=('std', 1.0))",
         "Segmenter('nsp', encoder='static', vector_encoder='static')",
         "Segmenter('recursive', separators=['\\n', ' '])",
+        "Segmenter('recursive', min_tokens=0, atoms=False, balance=True)",
     ],
 )
 def test_a_segmenter_shows_every_option_that_is_not_its_default(shown: str) -> None:
@@ -65,7 +66,7 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
         ("fixed", "sise", "did you mean 'size'?"),
         ("pic", "size", "it is one of 'fixed', 'recursive' and 'topic'"),
         ("sentence", "tresholds", "did you mean 'threshold', which is one of 'semantic' and 'nsp'?"),
-        ("pic", "zzz", "precision, max_tokens, min_tokens, overlap, vectors, wrap, device, threads, on_error"),
+        ("pic", "zzz", "precision, max_tokens, min_tokens, overlap, atoms, vectors, wrap, device, threads, on_error"),
     ],
 )
 def test_a_wrong_option_names_all_options_and_the_nearest(method: str, option: str, said: str) -> None:
@@ -92,12 +93,18 @@ def test_segment_keeps_one_segmenter_for_equal_options(monkeypatch: pytest.Monke
     text = "Cats purr. Dogs bark. The sun is a star."
     for _ in range(2):
         plain = pychunk.segment(text)
-        assert pychunk.segment(text, max_tokens="auto", encoder=None, min_tokens=0).table == plain.table
+        assert (
+            pychunk.segment(text, max_tokens="auto", encoder=None, min_tokens="auto", atoms="auto").table == plain.table
+        )
         pychunk.segment(text, "fixed", size=5, vectors="chunk", threads=1)
     assert made == [{"method": "pic"}, {"method": "fixed", "size": 5, "vectors": "chunk", "threads": 1}]
+    pychunk.segment(text, min_tokens=0)
     for wrong in (False, 0.0):  # equal to 0, and no whole number
         with pytest.raises(ValueError, match="min_tokens must be a whole number"):
             pychunk.segment(text, min_tokens=wrong)
+    pychunk.segment(text, atoms=True)
+    with pytest.raises(ValueError, match="atoms must be True or False; got 1"):
+        pychunk.segment(text, atoms=1)
     pychunk.segment(text, overlap=1)
     with pytest.raises(ValueError, match="overlap must be a whole number"):
         pychunk.segment(text, overlap=True)

@@ -40,16 +40,18 @@ LENGTHS = {
 DATA = Path(os.environ.get("PYCHUNK_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 
 
-def native(text, *, sentence_starts=(), token_starts=(), **options):
+def native(text, *, size, overlap=0, separators=USUAL, unit="characters", token_starts=()):
     """Spans and sizes of one document, in characters; fails where a span cuts a character."""
     borders = np.cumsum([0, *(len(c.encode()) for c in text)])
     raw = np.frombuffer(text.encode(), np.uint8)
     spans, piece_offsets, sizes = _core.split_recursive(
         raw,
         np.array([0, raw.size]),
-        sentence_starts=borders[np.asarray(sentence_starts, np.int64)],
+        size,
+        overlap,
+        separators,
+        unit,
         token_starts=borders[np.asarray(token_starts, np.int64)],
-        **options,
     )
     assert piece_offsets.tolist() == [0, len(spans)]
     index = np.searchsorted(borders, spans)
@@ -68,37 +70,9 @@ def solid(text):
 # ---- literal cases ----
 
 
-def test_own_ladder_takes_the_strongest_border_that_fits():
-    text = "One two.\nThree four.\n \nFive six seven. Eight."
-    assert pieces(text, size=100) == [text]
-    assert pieces(text, size=24) == ["One two.\nThree four.", "Five six seven. Eight."]
-    assert pieces(text, size=16, sentence_starts=[0, 9, 23, 39]) == [
-        "One two.",
-        "Three four.",
-        "Five six seven.",
-        "Eight.",
-    ]
-    assert pieces(text, size=3, unit="words") == ["One two.", "Three four.", "Five six seven.", "Eight."]
-    assert pieces("  \n \t", size=3) == pieces("", size=3) == []
-
-
-def test_own_ladder_counts_no_white_space_at_the_end():
-    assert pieces("abc de fgh", size=3) == ["abc", "de", "fgh"]
-    assert pieces("abcd ef", size=3) == ["abc", "d", "ef"]
-
-
-def test_line_breaks_of_every_kind():
-    for line in ("\n", "\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029"):
-        assert pieces(f"a b{line}c d", size=3) == ["a b", "c d"]
-        # One break (CR LF is one) does not outrank the other line border, two do.
-        assert pieces(f"a{line}b{line}{line}c\nd", size=7) == [f"a{line}b", "c\nd"]
-    for separator in "\x1c\x1d\x1e":  # which end sentences, but no lines
-        assert pieces(f"a b{separator}{separator}c d\ne f", size=9) == [f"a b{separator}{separator}c d", "e f"]
-
-
 def test_overlap_repeats_whole_splits():
     text = "aa bb cc dd ee"
-    assert pieces(text, size=8, overlap=4) == ["aa bb cc", "cc dd ee"]
+    assert pieces(text, size=9, overlap=4) == ["aa bb cc", "cc dd ee"]
     assert pieces(text, size=3, overlap=1, unit="words") == ["aa bb cc", "cc dd ee"]
 
 
@@ -122,7 +96,7 @@ def test_many_documents_equal_one_by_one():
     raw = [text.encode() for text in texts]
     offsets = np.cumsum([0, *map(len, raw)])
     data = np.frombuffer(b"".join(raw), np.uint8)
-    spans, piece_offsets, sizes = _core.split_recursive(data, offsets, size=10, overlap=4, separators=USUAL)
+    spans, piece_offsets, sizes = _core.split_recursive(data, offsets, 10, 4, USUAL)
     for i, one in enumerate(raw):
         alone = _core.split_recursive(np.frombuffer(one, np.uint8), np.array([0, len(one)]), 10, 4, USUAL)
         part = slice(piece_offsets[i], piece_offsets[i + 1])
@@ -136,21 +110,23 @@ def test_many_documents_equal_one_by_one():
         ({"size": 0}, "size must be >= 1, got 0"),
         ({"size": 5, "overlap": 6}, "overlap must be between 0 and size .5., got 6"),
         ({"size": 5, "overlap": -1}, "overlap must be between"),
-        ({"size": 5, "separators": []}, "separators must be None or hold"),
+        ({"size": 5, "separators": []}, "separators must hold at least one"),
         ({"size": 5, "unit": "bytes"}, "unit must be characters, words or tokens; got 'bytes'"),
         ({"size": 5, "unit": "tokens"}, "needs token_starts"),
-        ({"size": 5, "sentence_starts": np.array([3, 1])}, "sentence_starts must not fall"),
+        ({"size": 5, "token_starts": np.array([3, 1])}, "token_starts must not fall"),
     ],
 )
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
-        _core.split_recursive(np.frombuffer(b"abc", np.uint8), np.array([0, 3]), **options)
+        _core.split_recursive(
+            np.frombuffer(b"abc", np.uint8), np.array([0, 3]), **{"overlap": 0, "separators": USUAL, **options}
+        )
 
 
 def test_wrong_offsets():
     for offsets in ([], [0, 4], [-1, 3], [2, 1]):
         with pytest.raises(ValueError, match="offsets must"):
-            _core.split_recursive(np.frombuffer(b"abc", np.uint8), np.array(offsets, np.int64), 5)
+            _core.split_recursive(np.frombuffer(b"abc", np.uint8), np.array(offsets, np.int64), 5, 0, USUAL)
 
 
 # ---- properties and the reference ----
@@ -188,8 +164,7 @@ def cases(draw):
         "size": size,
         "overlap": draw(st.just(0) | st.integers(0, size)),
         "unit": draw(st.sampled_from(list(LENGTHS))),
-        "separators": draw(st.none() | st.sampled_from(SEPARATORS)),
-        "sentence_starts": draw(where),
+        "separators": draw(st.sampled_from(SEPARATORS)),
         "token_starts": draw(where | st.just(solid(text))),
     }
 
@@ -207,10 +182,9 @@ def test_guarantees(case):
     assert (times >= 1).all()
     if options["overlap"] == 0:
         assert (times == 1).all()
-    own = options["separators"] is None
     for before, after in pairwise(spans):
         assert before[0] <= after[0]
-        assert before[1] < after[1] if own else before[1] <= after[1]
+        assert before[1] <= after[1]
 
     starts = np.asarray(options["token_starts"], np.int64)
     for (start, end), size in zip(spans, sizes, strict=True):
@@ -218,7 +192,7 @@ def test_guarantees(case):
             assert size == ((starts >= start) & (starts < end)).sum()
         else:
             assert size == LENGTHS[options["unit"]](text[start:end])
-        if own or options["separators"][-1] == "":
+        if options["separators"][-1] == "":
             assert size <= options["size"] or end - start == 1
 
 
@@ -229,13 +203,12 @@ def test_equals_the_reference(case):
     assert native(text, **options)[0] == reference(text, **options)
 
 
-@pytest.mark.parametrize("separators", [None, USUAL])
 @pytest.mark.parametrize("unit", ["characters", "words"])
 @pytest.mark.parametrize("letter", ["x", "é", " ", "\n", "x "])
-def test_a_long_line_is_split_in_linear_time(letter, unit, separators):
+def test_a_long_line_is_split_in_linear_time(letter, unit):
     # 4 MB; anything quadratic would run for hours.
     text = np.frombuffer((letter * (4_000_000 // len(letter.encode()))).encode(), np.uint8)
-    spans, _, sizes = _core.split_recursive(text, np.array([0, text.size]), 1000, 100, separators, unit)
+    spans, _, sizes = _core.split_recursive(text, np.array([0, text.size]), 1000, 100, USUAL, unit)
     assert (len(spans) == 0) == letter.isspace()
     assert (sizes <= 1000).all()
 
@@ -249,7 +222,7 @@ def test_same_result_on_every_instruction_set():
         text = np.frombuffer(text, np.uint8)
         digest = hashlib.sha256()
         for unit in ("characters", "words"):
-            for separators in (None, ["\\n\\n", "\\n", " ", ""], ["--", "aa", " "]):
+            for separators in (["\\n\\n", "\\n", " ", ""], ["--", "aa", " "]):
                 for result in _core.split_recursive(text, np.array([0, text.size]), 50, 10, separators, unit):
                     digest.update(result.tobytes())
         print(_core.isa(), digest.hexdigest())

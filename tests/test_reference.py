@@ -11,6 +11,7 @@ import pychunk
 from pychunk import _native
 from pychunk._reference import engine, hashing, vectors, wordpiece
 from pychunk._reference.document import token_ids
+from pychunk.data.columns import CUT_REASONS
 from pychunk.data.cuts import Cuts
 from pychunk.data.features import Features
 from pychunk.data.plan import Plan
@@ -23,6 +24,8 @@ WORDS = st.sampled_from(
     [
         *("Cats", "purr", "loudly", "Dr.", "the", "sun", "burns", "hydrogen", "café", "naïve", "中国", "3.14", "U.S."),
         *(".", ".", "!", "?", "\n", "\n\n", "\f", "—", "👍", "x" * 130, "é" * 40, "Ukraine's", "(so", "said)", "[6]"),
+        *("\n\n", "\n", "History", "# Early life", "== Works ==", "- item", "Such as:", "***", "12", "<br>", "“", "”"),
+        *("👩‍👩‍👧‍👦" * 3, "🇺🇦🇬🇧🇫🇷", "e\u0301" * 60, "नमस्ते" * 30, "ภาษาไทย" * 20, "中文没有空格。" * 9, "각각" * 40),
     ]
 )
 GAPS = st.sampled_from([" "] * 12 + ["\v", "\f", "\x1f", "\x85", ""])  # some of which BERT drops, so that words fuse
@@ -32,9 +35,10 @@ OPTIONS = st.one_of(
     st.fixed_dictionaries({"method": st.sampled_from(["sentence", "paragraph", "page", "cluster"])}),
     st.fixed_dictionaries(
         {
-            "method": st.just("fixed"),
+            "method": st.sampled_from(["fixed", "recursive"]),
             "size": st.integers(2, 40),
             "unit": st.sampled_from(["tokens", "words", "characters"]),
+            "balance": st.booleans(),
         }
     ),
     st.fixed_dictionaries(
@@ -64,7 +68,8 @@ OPTIONS = st.one_of(
 BUDGETS = st.fixed_dictionaries(
     {
         "max_tokens": st.sampled_from([None, 8, 30]),
-        "min_tokens": st.sampled_from([0, 5]),
+        "min_tokens": st.sampled_from([0, 5, "auto"]),
+        "atoms": st.booleans(),
         "overlap": st.sampled_from([0, 0, 1, 6]),
         "vectors": st.sampled_from([None, "chunk", "sentence"]),
         "wrap": st.sampled_from(["auto", False]),
@@ -77,7 +82,7 @@ def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: 
     beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), given_values)
     for bare, _ in segmenter._requests(batch, beside, 0):
         request = segmenter.models.complete(bare, _native)
-        if not segmenter.method.cuts_text:
+        if not segmenter.plan.cuts_text:
             check_cuts(_native.cuts(request), engine.cuts(request))
             check_cuts(_native.cuts(request, held=True), engine.cuts(request, held=True))
         native, reference = _native.segment(request), engine.segment(request)
@@ -106,7 +111,7 @@ def check_cuts(native: Cuts, reference: Cuts) -> None:
 @settings(max_examples=150, deadline=None)
 @given(texts=TEXTS, options=OPTIONS, budget=BUDGETS)
 def test_every_method_equals_the_reference(texts: list[str], options: dict, budget: dict) -> None:
-    if options["method"] == "fixed" and budget["overlap"] >= options["size"]:
+    if "size" in options and budget["overlap"] >= options["size"]:
         budget = {**budget, "overlap": 0}
     check_equal(pychunk.Segmenter(**options, **budget), texts)
 
@@ -119,11 +124,19 @@ def test_every_method_equals_the_reference(texts: list[str], options: dict, budg
     overlap=st.integers(0, 2),
     max_tokens=st.sampled_from([None, 8]),
     vectors=st.sampled_from([None, "chunk", "sentence"]),
+    separators=st.sampled_from([["\n\n", "\n", " ", ""], [". ", " "], ["\n"]]),
 )
-def test_recursive_equals_the_reference(
-    texts: list[str], size: int, unit: str, overlap: int, max_tokens: int | None, vectors: str | None
+def test_separators_equal_the_reference(
+    texts: list[str],
+    size: int,
+    unit: str,
+    overlap: int,
+    max_tokens: int | None,
+    vectors: str | None,
+    separators: list[str],
 ) -> None:
     options = {"size": size, "unit": unit, "overlap": overlap, "max_tokens": max_tokens, "vectors": vectors}
+    options["separators"] = separators
     check_equal(pychunk.Segmenter("recursive", **options), texts)
 
 
@@ -137,7 +150,7 @@ def test_vectors_from_elsewhere_equal_the_reference(
     random = np.random.default_rng(seed)
     matrices = [random.normal(size=(len(row), dim)) for row in spans]
     budget = data.draw(BUDGETS)
-    if options["method"] == "fixed":
+    if "size" in options:
         budget["overlap"] = 0
     given_values: dict[str, object] = {"sentence_vectors": matrices, "sentence_spans": spans}
     if options["method"] == "pic":
@@ -322,3 +335,18 @@ def test_sentences_with_pages_and_given_spans_equal_the_reference() -> None:
         beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), given_values)
         for request, _ in segmenter._requests(batch, beside, 0):
             check_split(request.only_sentences())
+
+
+def test_a_cut_that_moves_takes_its_reason_along() -> None:
+    """Of two that move to one border the nearer gives it, from either side; one that is there keeps its own."""
+    rain = "Rain fell all day long on the hills and the rivers rose."
+    sun = "The sun is a star that burns hydrogen in its core."
+    lead = f"{rain}\n# A\n## B\n### C\n{sun} It burns."
+    trail = f"{rain}\n\nIt rains. \n\n***\n\n<br>\n\n{sun}"
+    for text, firsts, expected in ((lead, [0, 2, 3], "score"), (lead, [0, 1, 2], "score"), (trail, [0, 2, 3], "page")):
+        assert len(pychunk.sentences(text)[0]) > max(firsts)
+        reasons = np.array([CUT_REASONS.index(name) for name in ("sentence", "score", "page")], np.int8)
+        made = Cuts(np.array(firsts, np.int32), np.array([0, 3]), reason=reasons)
+        segmenter = pychunk.Segmenter("given", atoms=True)
+        check_equal(segmenter, [text], cuts=made)
+        assert next(iter(segmenter([text], cuts=made))).cut == expected

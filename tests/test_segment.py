@@ -39,7 +39,7 @@ DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE), max_size=6)
 
 
 def tokens_in(text: str) -> int:
-    """Tokens of a text as budgets count them: an unknown word of over 100 characters counts a fourth of them."""
+    """Tokens of a text as budgets count them: an unknown word counts a fourth of its characters."""
     encoder = static.load()
     return wordpiece.count(text, token_ids(encoder), encoder.tokenizer_options)
 
@@ -102,7 +102,7 @@ def test_instruction_sets_give_the_same_bits(articles: list[str]) -> None:
     code = (
         "import sys, pyarrow as pa, pyarrow.parquet as pq, hashlib, pychunk\n"
         "texts = sys.stdin.read().split('\\0')\n"
-        "for method in ('pic', 'semantic', 'cluster', 'fixed', 'recursive', 'nsp'):\n"
+        "for method in ('pic', 'semantic', 'cluster', 'fixed', 'recursive', 'nsp', 'topic'):\n"
         "    out = pychunk.segment(texts, method, encoder='static', vectors='chunk', max_tokens=100)\n"
         "    table = out.table.combine_chunks()\n"
         "    sink = pa.BufferOutputStream()\n"
@@ -333,15 +333,22 @@ def test_merged_chunks_take_the_kind_that_holds_more_tokens() -> None:
 
 def test_starts_and_overlaps_of_pieces_that_are_cut(articles: list[str]) -> None:
     text = "One two three four five six. " * 3
-    out = pychunk.segment(text, "recursive", size=60, overlap=30, unit="characters", max_tokens=5)
+    ladder = ["\n\n", "\n", " ", ""]
+    out = pychunk.segment(text, "recursive", separators=ladder, size=60, overlap=30, unit="characters", max_tokens=5)
     spans = [(chunk.start, chunk.end, chunk.overlap) for chunk in out]
     assert spans == [(0, 23, 0), (24, 42, 0), (43, 57, 0), (43, 61, 14), (62, 81, 0), (82, 86, 0)]
-    out = pychunk.segment(articles, "recursive", size=1000, overlap=200, unit="characters", max_tokens=128)
-    for chunks in out.by_document():
-        for before, after in itertools.pairwise(chunks):
-            assert before.start <= after.start
-            assert before.end < after.end
-            assert after.overlap == max(0, before.end - after.start) <= 200
+    of_sentences = pychunk.segment(text, "recursive", size=60, overlap=30, unit="characters", max_tokens=5)
+    pieces = [(chunk.start, chunk.end) for chunk in of_sentences]  # of a sentence: nothing is repeated
+    assert pieces == [(0, 23), (24, 28), (29, 52), (53, 57), (58, 81), (82, 86)]
+    for separators in (None, ladder):
+        out = pychunk.segment(
+            articles, "recursive", separators=separators, size=1000, overlap=200, unit="characters", max_tokens=128
+        )
+        for chunks in out.by_document():
+            for before, after in itertools.pairwise(chunks):
+                assert before.start <= after.start
+                assert before.end < after.end or (before.end == after.end and separators)  # as LangChain has it
+                assert after.overlap == max(0, before.end - after.start) <= 200
 
 
 @pytest.mark.parametrize(
@@ -388,6 +395,8 @@ def test_pic_case_study() -> None:
         summaries=np.array([[1.0, 0.0]]),
         sentence_vectors=vectors,
         max_tokens=None,
+        atoms=False,
+        min_tokens=0,
     )
     assert [chunk.text for chunk in out] == ["Ants ate. Bees buzz.", "Cats purr. Dogs bark. Eels swim."]
     assert [chunk.kind for chunk in out] == ["irrelevant", "relevant"]

@@ -43,6 +43,8 @@ def ours(text: str, vectors: npt.NDArray[np.float32], threshold: tuple[str, floa
         method="semantic",
         threshold=threshold,
         max_tokens=None,
+        atoms=False,
+        min_tokens=0,
         sentence_vectors=[vectors],
         sentence_spans=[spans],
     )

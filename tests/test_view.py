@@ -148,7 +148,7 @@ def test_a_method_in_python_has_its_own_curve_and_threshold() -> None:
         def held(self, scores: pychunk.Ragged, plan: Any) -> tuple[pychunk.Ragged, Any]:
             return scores, np.full(scores.documents, 0.3)
 
-    data, *_ = parts(pychunk.segment(TEXT, Shift()).view().html)
+    data, *_ = parts(pychunk.segment(TEXT, Shift(), atoms=False).view().html)
     curve = data["documents"][0]["layers"][0]["curve"]
     assert curve["t"] == 0.3
     assert data["methods"][0]["pairs"]
@@ -195,7 +195,7 @@ def test_chunks_keep_neither_models_nor_large_buffers() -> None:
 
 def test_given_vectors_are_seen_and_queries_then_go_by_words() -> None:
     vectors = np.eye(5, 8, dtype=np.float32)
-    chunks = pychunk.segment([TEXT], "semantic", sentence_vectors=[vectors], threshold=0.5)
+    chunks = pychunk.segment([TEXT], "semantic", sentence_vectors=[vectors], threshold=0.5, atoms=False, min_tokens=0)
     page = chunks.view(queries=["hydrogen"])
     data, *_ = parts(page.html)
     assert data["documents"][0]["layers"][0]["curve"]["v"] == [0, 0, 0, 0, None]

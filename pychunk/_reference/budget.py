@@ -3,46 +3,152 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ..data.columns import CUT_REASONS
+from .atoms import SCRAP_CHARACTERS, Break, Tie
 
 Group = tuple[int, int]  # sentences [first, last)
 Length = Callable[[int, int], int]  # of sentences [i, j)
 Fits = Callable[[int, int], bool]
 
 
-def greedy(sentences: int, length: Length, size: int, overlap: int) -> list[Group]:
+CUT_SIZE = CUT_REASONS.index("size")
+Borders = tuple[list[Tie], list[Break]]  # of the border before each sentence
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How a run of sentences is filled up to a size."""
+
+    borders: Borders | None = None
+    by_structure: bool = False
+    even: bool = False
+    characters: Length | None = None
+
+
+def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
     """Runs of whole sentences up to `size`, each begun with the overlap that leaves room for the next sentence."""
+    ties = filling.borders[0] if filling.borders else []
+    sections = [s for s in range(first + 1, last) if ties and ties[s] == Tie.SECTION]
     groups: list[Group] = []
-    first = previous = 0
-    while first < sentences:
+    for begin, end in pairwise([first, *sections, last]):
+        if begin == end:
+            continue
+        found = _filled(begin, end, length, size, overlap, filling)
+        low, high = min(size, -(-length(begin, end) // len(found))), size
+        while filling.even and low < high:
+            middle = (low + high) // 2
+            if len(_filled(begin, end, length, middle, overlap, filling)) <= len(found):
+                high = middle
+            else:
+                low = middle + 1
+        even = _filled(begin, end, length, high, overlap, filling) if filling.even else found
+        # By structure a lower limit may choose a stronger border that makes a longer group.
+        shorter = max(length(*group) for group in even) <= max(length(*group) for group in found)
+        groups += even if shorter else found
+    return groups
+
+
+def _filled(begin: int, end: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
+    groups: list[Group] = []
+    first = previous = begin
+    while first < end:
         start = first
         if overlap and length(first, first + 1) <= size:
             while start > previous and length(start - 1, first) <= overlap and length(start - 1, first + 1) <= size:
                 start -= 1
         last = first + 1
-        while last < sentences and length(start, last + 1) <= size:
+        while last < end and length(start, last + 1) <= size:
             last += 1
+        if last < end and filling.borders:
+            last = _chosen(start, first, last, end, length, size, filling)
         groups.append((first, last))
         previous, first = start, last
     return groups
 
 
+def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: int, filling: Filling) -> int:
+    """Where a group ends that begins at `first` and reaches at most `reach`."""
+    best = _best_border(start, first, reach, length, size, filling)
+    if best is None:
+        return reach
+    if filling.characters is None or filling.characters(best, end) >= SCRAP_CHARACTERS:
+        return best
+    enough = [b for b in range(first + 1, best) if filling.characters(b, end) >= SCRAP_CHARACTERS]
+    other = _best_border(start, first, enough[-1], length, size, filling) if enough else None
+    if other is None or length(other, end) > size or filling.characters(first, other) < SCRAP_CHARACTERS:
+        return best
+    return other
+
+
+def _best_border(start: int, first: int, reach: int, length: Length, size: int, filling: Filling) -> int | None:
+    """The last one up to `reach` that is not tied; by structure the strongest that leaves the group half full."""
+    assert filling.borders is not None
+    ties, breaks = filling.borders
+    opened = [b for b in range(first + 1, reach + 1) if not ties[b].is_closed]
+    if not opened or not filling.by_structure:
+        return opened[-1] if opened else None
+    half = [b for b in opened if length(start, b) >= size - size // 2]
+    return max(half, key=lambda b: (breaks[b], b)) if half else opened[-1]
+
+
+def settle_on_atoms(ties: Sequence[Tie], sections: bool, cuts: dict[int, int]) -> dict[int, int]:
+    """Cuts, with their reasons, moved off tied borders to the nearest one that the tie says; and before sections."""
+    n = len(ties)
+    settled = {s: why for s, why in cuts.items() if not ties[s].is_closed or s == 0}
+    for direction, step in ((Tie.LEAD, -1), (Tie.TRAIL, 1)):
+        moving = [s for s in cuts if s > 0 and ties[s] == direction]
+        for s in sorted(moving, reverse=direction == Tie.TRAIL):  # the nearest one gives the reason
+            to = s
+            while 0 < to < n and ties[to].is_closed:
+                to += step
+            if 0 < to < n:
+                settled.setdefault(to, cuts[s])
+    for s in range(1, n):
+        if sections and ties[s] == Tie.SECTION and settled.get(s, CUT_SIZE) == CUT_SIZE:
+            settled[s] = CUT_REASONS.index("heading")
+    return settled
+
+
 def join_short(
-    groups: list[Group], tokens: Length, min_tokens: int, fits: Fits, affinities: Sequence[float] | None
+    groups: list[Group],
+    length: Length,
+    least: int,
+    fits: Fits,
+    affinities: Sequence[float] | None,
+    borders: Borders | None = None,
+    *,
+    across: bool = False,
 ) -> list[Group]:
     """While a group is short it joins across the border with the higher cosine, if the two fit together.
 
-    A group that is long enough joins a short one before it, too, where joining others has made it fit.
+    A group that is long enough joins a short one before it, too, where joining others has made it fit. Without cosines
+    it is the weaker border. The border of a section is crossed where ``across``, and nothing else is left.
     """
     groups = list(groups)
+    ties, breaks = borders or ([], [])
+
+    def is_section(s: int) -> bool:
+        return bool(ties) and ties[s] == Tie.SECTION
+
     at = 0
     while at < len(groups):
         first, last = groups[at]
-        short = tokens(first, last) < min_tokens
-        short_before = at > 0 and tokens(*groups[at - 1]) < min_tokens
+        short = length(first, last) < least
+        short_before = at > 0 and length(*groups[at - 1]) < least
         before = at > 0 and (short or short_before) and fits(groups[at - 1][0], last)
+        before = before and (across or not is_section(first))
         after = short and at + 1 < len(groups) and fits(first, groups[at + 1][1])
-        if before and after and affinities is not None:
-            before = affinities[first - 1] >= affinities[last - 1]
+        after = after and (across or not is_section(last))
+        if before and after:
+            if is_section(first) != is_section(last):
+                before = not is_section(first)
+            elif affinities is not None:
+                before = affinities[first - 1] >= affinities[last - 1]
+            elif breaks:
+                before = breaks[first] <= breaks[last]
         if before:
             groups[at - 1 : at + 1] = [(groups[at - 1][0], last)]
             at -= 1
@@ -53,8 +159,15 @@ def join_short(
     return groups
 
 
-def cut_long(groups: list[Group], fits: Fits, affinities: Sequence[float] | None) -> list[Group]:
-    """Groups that do not fit are cut at their lowest border, or without vectors at the last border that fits."""
+def cut_long(
+    groups: list[Group],
+    fits: Fits,
+    affinities: Sequence[float] | None,
+    length: Length,
+    size: int,
+    filling: Filling,
+) -> list[Group]:
+    """Groups that do not fit are cut at their lowest border; without vectors, or where all are tied, filled."""
     parts: list[Group] = []
     for first, last in groups:
         stack = [(first, last)]
@@ -62,27 +175,34 @@ def cut_long(groups: list[Group], fits: Fits, affinities: Sequence[float] | None
             i, j = stack.pop()
             if j - i == 1 or fits(i, j):
                 parts.append((i, j))
-            elif affinities is not None:
+                continue
+            middle = None
+            if affinities is not None:
                 middle = min(range(i + 1, j), key=lambda border: (affinities[border - 1], border))
-                stack += [(middle, j), (i, middle)]
+            if middle is None or (filling.borders and filling.borders[0][middle].is_closed):
+                parts += fill(i, j, length, size, 0, filling)
             else:
-                middle = i + 1
-                while fits(i, middle + 1):
-                    middle += 1
                 stack += [(middle, j), (i, middle)]
     return parts
 
 
 def overlap_starts(
-    groups: list[Group], length: Length, overlap: int, fits: Fits, is_piece: Sequence[bool]
+    groups: list[Group],
+    length: Length,
+    overlap: int,
+    fits: Fits,
+    is_piece: Sequence[bool],
+    borders: Borders | None = None,
 ) -> list[int]:
     """First sentence of each group with what it repeats from the group before; pieces of sentences repeat nothing."""
+    ties = borders[0] if borders else []
     starts: list[int] = []
     for first, last in groups:
         start = first
         if starts and overlap and fits(first, last) and not is_piece[first]:
             while start > starts[-1] and not is_piece[start - 1]:
-                if length(start - 1, first) > overlap or not fits(start - 1, last):
+                section = bool(ties) and ties[start] == Tie.SECTION
+                if section or length(start - 1, first) > overlap or not fits(start - 1, last):
                     break
                 start -= 1
         starts.append(start)

@@ -11,10 +11,13 @@ from itertools import pairwise
 import numpy as np
 
 from .. import _native
+from ..data.columns import CUT_REASONS
 from . import budget, scoring, wordpiece
 from . import vectors as linear
+from .atoms import Break, Tie
 from .cluster import optimal_partition
 from .document import Document, Trimmed, trim
+from .graphemes import cluster_border
 from .recursive import split_recursive
 from .topic import cut_within
 from .vectors import F32
@@ -63,8 +66,20 @@ def _page(d: Document) -> Decision:
     return Decision(_runs([i > 0 and pages[i] != pages[i - 1] for i in range(d.n)]))
 
 
+def _filled(d: Document, by_structure: bool) -> Decision:
+    plan = d.plan
+    characters = d.length("characters") if plan.min_characters else None
+    borders = d.borders if plan.atoms or by_structure else None
+    filling = budget.Filling(borders, by_structure, plan.balance, characters)
+    return Decision(budget.fill(0, d.n, d.length(plan.unit), plan.size, plan.overlap, filling))
+
+
 def _fixed(d: Document) -> Decision:
-    return Decision(budget.greedy(d.n, d.length(d.plan.unit), d.plan.size, d.plan.overlap))
+    return _filled(d, False)
+
+
+def _recursive(d: Document) -> Decision:
+    return _filled(d, True)
 
 
 def _cluster(d: Document) -> Decision:
@@ -98,6 +113,7 @@ METHODS = {
     "paragraph": _paragraph,
     "page": _page,
     "fixed": _fixed,
+    "recursive": _recursive,
     "cluster": _cluster,
     "semantic": _semantic,
     "nsp": _semantic,
@@ -136,12 +152,28 @@ class Parts:
         lengths = [(self.length(unit), limit) for unit, limit in limits]
         return lambda i, j: all(length(i, j) <= limit for length, limit in lengths)
 
+    @property
+    def borders(self) -> budget.Borders | None:
+        """The border before each part, where the plan heeds them."""
+        if not self.document.plan.atoms:
+            return None
+        ties, breaks = self.document.borders
+        inside = [False, *(before == after for before, after in pairwise(self.sentences))]
+        return (
+            [Tie.OPEN if piece else ties[s] for s, piece in zip(self.sentences, inside, strict=True)],
+            [Break.PIECE if piece else breaks[s] for s, piece in zip(self.sentences, inside, strict=True)],
+        )
+
     def affinities(self, of_sentences: list[float] | None) -> list[float] | None:
-        """Between neighbours; pieces of one sentence belong together more than any two sentences do."""
+        """Between neighbours; pieces of one sentence, and tied sentences, belong together more than any two others."""
         if of_sentences is None:
             return None
+        ties = self.borders[0] if self.borders else [Tie.OPEN] * len(self.sentences)
         pairs = pairwise(self.sentences)
-        return [math.inf if before == after else of_sentences[before] for before, after in pairs]
+        return [
+            math.inf if before == after or tie.is_closed else of_sentences[before]
+            for (before, after), tie in zip(pairs, ties[1:], strict=True)
+        ]
 
 
 class Cut:
@@ -150,41 +182,66 @@ class Cut:
     def __init__(self, document: Document) -> None:
         self.document, self.plan = document, document.plan
         self.decision = Decision([])
+        #: Why a group begins with a sentence, by its number.
+        self.begins: dict[int, int] = {}
         #: (begin, end, first sentence, last sentence, first that is not repeated)
         self.spans: list[tuple[int, int, int, int, int]] = []
         if document.n:
-            if self.plan.traits.cuts_text and document.request.cuts is None:
-                self._recursive()
+            if self.plan.cuts_text and document.request.cuts is None:
+                self._by_separators()
             else:
                 self.decision = decide(document)
                 self._grouped(self.decision.groups)
 
     def _grouped(self, groups: list[budget.Group]) -> None:
         d, plan = self.document, self.plan
+        reasons = self.decision.reasons or [CUT_REASONS.index(plan.traits.reason)] * len(groups)
+        self.begins = {first: why for (first, _), why in zip(groups, reasons, strict=True)}
+        if plan.atoms:
+            self.begins = budget.settle_on_atoms(d.borders[0], plan.min_characters > 0, self.begins)
+            groups = _runs([s in self.begins for s in range(d.n)])
         parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
         cuts = d.request.cuts
         scored = cuts is not None and cuts.pairs and cuts.score is not None
         given = (d.features.pair_scores, d.features.vectors, d.request.table)
         has_vectors = scored or any(part is not None for part in given)
-        affinities = d.affinities if has_vectors and (plan.min_tokens or plan.max_tokens or plan.size) else None
+        budgets = plan.min_tokens or plan.max_tokens or plan.size or plan.min_characters
+        affinities = d.affinities if has_vectors and budgets else None
         limits = self._limits()
-        if plan.min_tokens:
-            fits = parts.fits(limits)
-            groups = budget.join_short(groups, parts.length("tokens"), plan.min_tokens, fits, affinities)
+        groups = self._joined(groups, parts, "tokens", plan.min_tokens, affinities)
         for limit in limits:
-            groups = budget.cut_long(groups, parts.fits([limit]), affinities)
+            fits, filling = parts.fits([limit]), budget.Filling(parts.borders, by_structure=True)
+            length = parts.length(limit[0])
+            groups = budget.cut_long(groups, fits, parts.affinities(affinities), length, limit[1], filling)
         groups, parts = self._split_long_sentences(groups, parts)
-        fits = parts.fits(limits)
-        if plan.min_tokens:  # what cutting left short
-            within = parts.affinities(affinities)
-            groups = budget.join_short(groups, parts.length("tokens"), plan.min_tokens, fits, within)
+        groups = self._joined(groups, parts, "tokens", plan.min_tokens, affinities)  # what cutting left short
+        groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
         unit = plan.unit if plan.traits.sized else "tokens"
         starts = [first for first, _ in groups]
         if plan.overlap:
-            starts = budget.overlap_starts(groups, parts.length(unit), plan.overlap, fits, parts.is_piece)
+            fits = parts.fits(limits)
+            length = parts.length(unit)
+            starts = budget.overlap_starts(groups, length, plan.overlap, fits, parts.is_piece, parts.borders)
         for (first, last), start in zip(groups, starts, strict=True):
             sentences = parts.sentences[start], parts.sentences[last - 1] + 1, parts.sentences[first]
             self.spans.append((parts.starts[start], parts.ends[last - 1], *sentences))
+
+    def _joined(
+        self,
+        groups: list[budget.Group],
+        parts: Parts,
+        unit: str,
+        least: int,
+        affinities: list[float] | None,
+        *,
+        across: bool = False,
+    ) -> list[budget.Group]:
+        """Groups of under ``least`` joined with others; 0: none is."""
+        if not least:
+            return groups
+        fits = parts.fits(self._limits())
+        within = parts.affinities(affinities)
+        return budget.join_short(groups, parts.length(unit), least, fits, within, parts.borders, across=across)
 
     def _limits(self) -> list[tuple[str, int]]:
         """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
@@ -193,8 +250,8 @@ class Cut:
 
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
         """Groups of one sentence that break a limit as groups of one piece each."""
-        limits, d = self._limits(), self.document
-        fits = parts.fits(limits)
+        d, plan = self.document, self.plan
+        fits = parts.fits(self._limits())
         finer: list[budget.Group] = []
         made: list[tuple[int, int, bool]] = []
         for first, last in groups:
@@ -202,13 +259,26 @@ class Cut:
                 finer.append((len(made), len(made) + last - first))
                 made += [(d.starts[s], s, False) for s in range(first, last)]
                 continue
-            borders = [d.starts[first]]
-            for unit, limit in limits:
-                borders = self._refined(borders, d.ends[first], unit, limit)
+            borders = self._pieces(d.starts[first], d.ends[first])
+            lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
+            if plan.atoms and lead < first and all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1]):
+                # What leads the sentence stays with its first piece, which is shorter by so much.
+                led = self._pieces(d.starts[lead], d.ends[first])
+                if len(led) > 1 and led[1] > d.starts[first]:
+                    made.append((d.starts[first], first, True))
+                    finer[-1] = finer[-1][0], len(made)
+                    borders = led[1:]
             finer += [(at, at + 1) for at in range(len(made), len(made) + len(borders))]
             made += [(border, first, True) for border in borders]
         starts, sentences, is_piece = (list(column) for column in zip(*made, strict=True))
         return finer, Parts(d, starts, sentences, is_piece)
+
+    def _pieces(self, begin: int, end: int) -> list[int]:
+        """Where the pieces begin of text that breaks a limit."""
+        borders = [begin]
+        for unit, limit in self._limits():
+            borders = self._refined(borders, end, unit, limit)
+        return borders
 
     def _refined(self, borders: list[int], stop: int, unit: str, limit: int) -> list[int]:
         finer: list[int] = []
@@ -252,26 +322,27 @@ class Cut:
         while begin < end:
             starts.append(begin)
             length = max(100, 4 * limit) if unit == "tokens" else limit
-            while unit == "tokens" and length > 1:
-                piece = self.document.text[begin : min(end, begin + length)]
-                tokens = self.document.count(piece)
-                if tokens <= limit:
+            while True:
+                # To the end of a cluster, unless one alone is too long.
+                stop = min(end, begin + length)
+                stop = cluster_border(self.document.text, begin, stop) if stop < end else stop
+                piece = self.document.text[begin:stop]
+                tokens = self.document.count(piece) if unit == "tokens" else 0
+                if tokens <= limit or length <= 1:
                     break
                 length = max(1, min(length - 1, len(piece) * limit // tokens))
-            begin += length
+            begin = stop
         return starts
 
-    def _recursive(self) -> None:
+    def _by_separators(self) -> None:
         d, plan = self.document, self.plan
         token_starts: list[int] = []
         if plan.unit == "tokens":
             token_starts = _token_starts(d)
-        found = split_recursive(
-            d.text, plan.size, plan.overlap, plan.separators or None, plan.unit, d.starts, token_starts
-        )
+        found = split_recursive(d.text, plan.size, plan.overlap, plan.separators, plan.unit, token_starts)
         # A word that had to be cut has other tokens than its pieces, so that what goes into the table is counted.
         limit = plan.max_tokens
-        if plan.unit == "tokens" and (not plan.separators or "" in plan.separators):
+        if plan.unit == "tokens" and "" in plan.separators:
             limit = min(limit or plan.size, plan.size)
         spans: list[Trimmed] = []
         for begin, end in found:
@@ -296,18 +367,22 @@ class Cut:
 
 
 def _token_starts(document: Document) -> list[int]:
-    """Where tokens begin, from the native tokenizer's byte spans; those of a long word are spread evenly over it."""
+    """Where tokens begin, from the native tokenizer's byte spans; those of an unknown word are spread over it."""
     encoder, data = document.request.tokenizer, document.data
     assert encoder is not None
-    _, _, spans = _native.encode_words(
+    found, _, spans = _native.encode_words(
         encoder, np.frombuffer(data, np.uint8), np.array([0, len(data)]), byte_spans=True
     )
     assert spans is not None
+    options = encoder.tokenizer_options
+    unknown = document.vocabulary[options.get("unknown", "[UNK]")]
     starts = []
-    for a, b in spans:
-        raw, options = data[a:b], encoder.tokenizer_options
+    for token, (a, b) in zip(found, spans, strict=True):
+        raw = data[a:b]
         at = len(data[:a].decode())
-        more = max(0, wordpiece.long_word_tokens(len(wordpiece.normalize(raw.decode(), options)), options) - 1)
+        more = 0
+        if token == unknown:
+            more = wordpiece.tokens_of_unknown(len(wordpiece.normalize(raw.decode(), options))) - 1
         starts.append(at)
         starts += [
             at + len(raw[: len(raw) * i // more + 1].decode(errors="ignore")) - _inside(raw, len(raw) * i // more)

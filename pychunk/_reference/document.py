@@ -12,7 +12,9 @@ import numpy as np
 from ..data.request import Request
 from . import budget, topic, wordpiece
 from . import vectors as linear
-from .sentences import PAGE, PARAGRAPH, flags_of_gap, sentence_starts
+from .atoms import Break, Tie, find_ties
+from .graphemes import count_words
+from .sentences import BLANK_LINE, PAGE, PARAGRAPH, flags_of_gap, sentence_starts
 from .vectors import F32
 
 Trimmed = tuple[int, int]
@@ -51,6 +53,7 @@ class Document:
         self._counts: dict[str, int] = {}  # of texts counted already
         self._vectors: F32 | None = None
         self._affinities: list[float] | None = None
+        self._borders: tuple[list[Tie], list[Break]] | None = None
 
     def _sentences(self) -> tuple[list[int], list[int]]:
         given = self.features.sentences
@@ -105,7 +108,22 @@ class Document:
         return self._counts[text]
 
     def measure(self, text: str, unit: str) -> int:
-        return {"characters": len, "words": lambda t: len(t.split()), "tokens": self.count}[unit](text)
+        return {"characters": len, "words": count_words, "tokens": self.count}[unit](text)
+
+    @property
+    def borders(self) -> tuple[list[Tie], list[Break]]:
+        """The border before each sentence; without the plan's atoms none is tied."""
+        if self._borders is None:
+            breaks = []
+            for s, flag in enumerate(self.flags):
+                found = Break.BLANK_LINE if flag & BLANK_LINE else Break.LINE if flag & PARAGRAPH else Break.SENTENCE
+                given = self.features.page_starts is not None and s > 0
+                turned = given and self.page_at(self.starts[s]) != self.page_at(self.starts[s - 1])
+                breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if flag & PAGE or turned else found)
+            spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
+            ties = find_ties(self.text, spans, breaks) if self.plan.atoms else [Tie.OPEN] * self.n
+            self._borders = ties, breaks
+        return self._borders
 
     @property
     def tokens(self) -> list[int]:
@@ -122,7 +140,7 @@ class Document:
         if unit == "characters":
             return lambda i, j: trim(text, 0, ends[j - 1])[1] - trim(text, starts[i], len(text))[0]
         if unit == "words":
-            counts = [len(text[a:b].split()) for a, b in zip(starts, ends, strict=True)]
+            counts = [count_words(text[a:b]) for a, b in zip(starts, ends, strict=True)]
             return lambda i, j: sum(counts[i:j])
         own = list(accumulate((self.count(text[a:b]) for a, b in zip(starts, ends, strict=True)), initial=0))
         open_borders = list(accumulate((text[a - 1 : a] not in (" ", "\n") for a in starts[1:]), initial=0))

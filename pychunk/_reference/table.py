@@ -19,14 +19,18 @@ from .summaries import summaries
 from .vectors import F32
 
 
-def _kind(labels: Sequence[int], parts: list[Part], own: int) -> int:
-    """The run's label; of joined runs, the one that holds more tokens (a tie: relevant)."""
+def _kind(document: Document, labels: Sequence[int], parts: list[Part], own: int, counted: bool) -> int:
+    """The run's label; of joined runs, the one that holds more tokens, or bytes, uncounted (a tie: relevant)."""
     if not len(labels):
         return -1
-    held = [(labels[part.sentence], part.tokens) for part in parts if part.sentence >= own]
+    held = [
+        (labels[part.sentence], part.tokens if counted else len(document.text[part.begin : part.end].encode()))
+        for part in parts
+        if part.sentence >= own
+    ]
     if len({label for label, _ in held}) == 1:
         return int(held[0][0])
-    return int(sum({1: tokens, 0: -tokens, -1: 0}[label] for label, tokens in held) >= 0)
+    return int(sum({1: weight, 0: -weight, -1: 0}[label] for label, weight in held) >= 0)
 
 
 def _counts_tokens(request: Request) -> bool:
@@ -38,15 +42,14 @@ def _counts_tokens(request: Request) -> bool:
 def _reason(cut: Cut, end: int, last: int) -> int:
     """Why a chunk ends at a character, before sentence ``last``."""
     document, traits = cut.document, cut.plan.traits
-    text = traits.cuts_text and document.request.cuts is None
+    text = cut.plan.cuts_text and document.request.cuts is None
     if not document.text[end:].strip():
         return CUT_REASONS.index("end")
     if text:
         return CUT_REASONS.index(traits.reason)
     whole = last < document.n and trim(document.text, end, document.starts[last])[0] == document.starts[last]
-    firsts = [first for first, _ in cut.decision.groups]
-    if whole and last in firsts:
-        return cut.decision.reasons[firsts.index(last)] if cut.decision.reasons else CUT_REASONS.index(traits.reason)
+    if whole and last in cut.begins:
+        return cut.begins[last]
     return CUT_REASONS.index("size" if traits.sized and not whole else "budget")
 
 
@@ -95,7 +98,7 @@ def _row(
         "start_byte": len(document.text[:begin].encode()),
         "end_byte": len(document.text[:end].encode()),
         "overlap": max(0, min(previous, end) - begin),
-        "kind": _kind(cut.decision.labels, parts, own),
+        "kind": _kind(document, cut.decision.labels, parts, own, counted),
         "score": scoring.mean(scores) if len(scores) else np.nan,
         "tokens": document.count(text) if counted else 0,
         "cut": _reason(cut, end, last),

@@ -126,13 +126,14 @@ def encode(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> lis
 
 
 def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
-    """Tokens as budgets count them: a word of more than 100 characters that is unknown has one for every four."""
-    total = 0
+    """Tokens as budgets count them: an unknown word has one for every four characters."""
+    unknown, total = ids[options.get("unknown", "[UNK]")], 0
     for word in words(normalize(text, options)):
-        total += max(len(pieces(word, ids, options)), long_word_tokens(len(word), options))
+        found = pieces(word, ids, options)
+        total += tokens_of_unknown(len(word)) if found == [unknown] else len(found)
     return total
 
 
-def long_word_tokens(characters: int, options: Mapping[str, Any]) -> int:
-    """What a word counts at least: nothing unless it is long."""
-    return -(-characters // 4) if characters > max(100, options.get("max_word_characters", 100)) else 0
+def tokens_of_unknown(characters: int) -> int:
+    """What an unknown word counts in budgets."""
+    return -(-characters // 4)

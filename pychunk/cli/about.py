@@ -23,7 +23,7 @@ def methods() -> None:
         paragraphs = _plain(inspect.cleandoc(method.__doc__ or "")).split("\n\n")
         console.print(Text("\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)))
         console.print()
-    console.print("All methods take --max-tokens, --min-tokens, --overlap and --vectors.")
+    console.print("All methods take --max-tokens, --min-tokens, --overlap, --atoms and --vectors.")
 
 
 def _plain(text: str) -> str:

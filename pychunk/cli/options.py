@@ -54,8 +54,11 @@ class Cutting:
     ] = "pic"
     short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
     max_tokens: Annotated[str | None, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = None
-    min_tokens: Annotated[int | None, typer.Option(help="Shorter chunks join a neighbour.")] = None
+    min_tokens: Annotated[str | None, typer.Option(help="Shorter chunks join a neighbour: a number or auto.")] = None
     overlap: Annotated[int | None, typer.Option(help="Tokens repeated from the chunk before.")] = None
+    atoms: Annotated[
+        bool | None, typer.Option(help="Keep headings, introductions, scraps and marks with what they belong to.")
+    ] = None
     wrap: Annotated[bool, typer.Option(help="Treat line breaks in hard-wrapped text as spaces.")] = True
     runtime: Annotated[
         str | None, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
@@ -85,10 +88,13 @@ class Cutting:
         if name == "given":
             raise ValueError("method given takes its cuts from Python: pychunk.segment(texts, 'given', cuts=...)")
         flags |= {key: value_of(value, f"--{key}") for key, value in self.short.items()}
-        flags |= {key: getattr(self, key) for key in ("min_tokens", "overlap", "runtime", "device", "precision")}
+        flags |= {key: getattr(self, key) for key in ("overlap", "runtime", "device", "precision")}
         flags = {key: value for key, value in flags.items() if value is not None}
-        if self.max_tokens is not None:
-            flags["max_tokens"] = _tokens(self.max_tokens)
+        for key in ("max_tokens", "min_tokens"):
+            if (value := getattr(self, key)) is not None:
+                flags[key] = _tokens(key, value)
+        if self.atoms is not None:
+            flags["atoms"] = self.atoms
         if not self.wrap:
             flags["wrap"] = False
         twice = [key for key in flags if key in options]
@@ -183,12 +189,13 @@ class Reading:
             raise ValueError(f"--namespace must be a number or all; got {', '.join(self.namespace)}") from None
 
 
-def _tokens(value: str) -> int | str | None:
+def _tokens(key: str, value: str) -> int | str | None:
     if value == "auto":
         return value
-    if value.lower() == "none":
+    if value.lower() == "none" and key == "max_tokens":
         return None
     try:
         return int(value)
     except ValueError:
-        raise ValueError(f"--max-tokens must be a number, none or auto; got {value!r}") from None
+        choices = "a number, none or auto" if key == "max_tokens" else "a number or auto"
+        raise ValueError(f"--{key.replace('_', '-')} must be {choices}; got {value!r}") from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 #: Why a chunk ends (CutReason in csrc/columns.h, in this order).
-CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given")
+CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading")
 KINDS = ("irrelevant", "relevant")
 
 

@@ -17,7 +17,6 @@ class Traits:
         scores: what a chunk's score is the mean of: ``"sentences"``, ``"pairs"`` or nothing.
         reason: why it cuts, one of ``columns.CUT_REASONS``.
         sized: whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
-        cuts_text: whether its pieces need not be runs of sentences.
         pages: whether the table says which pages a chunk lies on.
     """
 
@@ -25,7 +24,6 @@ class Traits:
     scores: str = ""
     reason: str = "given"
     sized: bool = False
-    cuts_text: bool = False
     pages: bool = False
 
 
@@ -38,6 +36,7 @@ class Plan:
     wrap: bool = True
     unit: str = "tokens"
     size: int = 0
+    balance: bool = False
     separators: tuple[str, ...] = ()
     threshold: str = "percentile"
     threshold_value: float = 0.0
@@ -48,8 +47,15 @@ class Plan:
     max_tokens: int = 0
     min_tokens: int = 0
     overlap: int = 0
+    atoms: bool = False
+    min_characters: int = 0
     chunk_vectors: bool = False
     sentence_vectors: bool = False
+
+    @property
+    def cuts_text(self) -> bool:
+        """Whether pieces need not be runs of sentences."""
+        return bool(self.separators)
 
     @property
     def needs_vectors(self) -> bool:

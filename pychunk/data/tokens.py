@@ -15,7 +15,7 @@ class Tokens(NamedTuple):
     Attributes:
         ids: int32[t].
         offsets: int64[n + 1]; sentence i has ``ids[offsets[i] : offsets[i + 1]]``.
-        counts: int64[n], what budgets count: a word of over 100 characters, which is one id, for every 4 of them.
+        counts: int64[n], what budgets count: an unknown word, which is one id, for every 4 characters.
     """
 
     ids: npt.NDArray[np.int32]

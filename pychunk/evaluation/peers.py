@@ -241,6 +241,11 @@ def _semchunk(words: float, _: Encode) -> Callable[[str], list[Piece]]:
     return split
 
 
+def _semantic_text_splitter(words: float, _: Encode) -> Callable[[str], list[Piece]]:
+    made = import_module("semantic_text_splitter").TextSplitter(_limit(words, CHARACTERS_PER_WORD))
+    return lambda text: [(chunk, start) for start, chunk in made.chunk_indices(text)]
+
+
 def _chroma_cluster(words: float, encode: Encode) -> Callable[[str], list[Piece]]:
     size = _limit(words, TOKENS_PER_WORD)
     # Its pieces have 50 tokens in chunks of 200 and 400; it cuts nowhere where fewer than two pieces fit in a chunk.
@@ -272,6 +277,13 @@ PEERS = (
     Peer("chonkie recursive", "chonkie", "pip install chonkie", False, _chonkie_recursive),
     Peer("chonkie semantic", "chonkie", 'pip install "chonkie[semantic]"', True, _chonkie_semantic),
     Peer("semchunk", "semchunk", "pip install semchunk", False, _semchunk),
+    Peer(
+        "semantic-text-splitter",
+        "semantic-text-splitter",
+        "pip install semantic-text-splitter",
+        False,
+        _semantic_text_splitter,
+    ),
     Peer(
         "Chroma cluster",
         "chunking_evaluation",

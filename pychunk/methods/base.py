@@ -33,7 +33,7 @@ class Method:
         ...     def cuts(self, features: Features) -> Cuts:
         ...         counts = features.given("sentences").counts
         ...         return Cuts.of([list(range(0, count, 2)) for count in counts])
-        >>> segment("One. Two. Three.", Pairs()).texts
+        >>> segment("One. Two. Three.", Pairs(), atoms=False).texts  # which keeps cuts at headings and scraps, too
         ['One. Two.', 'Three.']
     """
 
@@ -50,15 +50,19 @@ class Method:
     reason: ClassVar[str] = "given"
     #: Whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
     sized: ClassVar[bool] = False
-    #: Whether its pieces need not be runs of sentences.
-    cuts_text: ClassVar[bool] = False
+    #: What ``min_tokens="auto"`` means.
+    auto_min_tokens: ClassVar[int] = 0
+    #: What ``atoms="auto"`` means.
+    auto_atoms: ClassVar[bool] = True
+    #: Whether its chunks are as long as they are: atoms stay whole, and a short chunk joins no other.
+    keeps_short: ClassVar[bool] = False
     #: Whether the table says which pages a chunk lies on.
     pages: ClassVar[bool] = False
 
     @property
     def traits(self) -> Traits:
         """What the stages around it ask of it."""
-        return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.cuts_text, self.pages)
+        return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages)
 
     @property
     def is_native(self) -> bool:
@@ -111,6 +115,12 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
     return str(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
+    return value
 
 
 def check_whole(name: str, value: Any, *, least: int, most: int = MOST) -> int:

@@ -14,3 +14,4 @@ class Cluster(Method):
     reason = "score"
     needs = frozenset({"tokens", "vectors"})
     auto_max_tokens = 512
+    auto_min_tokens = 64

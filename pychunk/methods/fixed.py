@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .base import UNITS, Method, check_choice, check_whole
+from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
     from ..data.plan import Plan
@@ -14,16 +14,18 @@ class Fixed(Method):
     """Greedy runs of whole sentences up to ``size`` in ``unit``; PIC's baseline is ``size=100, unit="words"``.
 
     ``overlap`` counts in the same unit: each run begins with as many whole sentences of the one before as fit. A
-    sentence longer than ``size`` is cut at word, then character borders.
+    sentence longer than ``size`` is cut at word, then character borders. ``balance=True`` makes the chunks of a section
+    as even as can be, and no more of them.
     """
 
     name = "fixed"
     reason = "size"
     sized = True
 
-    def __init__(self, *, size: int = 200, unit: str = "tokens") -> None:
+    def __init__(self, *, size: int = 200, unit: str = "tokens", balance: bool = False) -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
+        self.balance = check_flag("balance", balance)
 
     def plan(self, shared: Plan) -> Plan:
-        return super().plan(shared).with_(size=self.size, unit=self.unit)
+        return super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)

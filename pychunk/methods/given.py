@@ -7,10 +7,12 @@ class Given(Method):
     """Chunks begin at the sentences that ``cuts=`` lists for each document: what was decided outside pychunk.
 
     Sentences are those of :func:`pychunk.sentences`, or of ``sentence_spans=``. A budget, overlap and the table come
-    after, as with any method; without ``max_tokens`` there is no limit.
+    after, as with any method; without ``max_tokens`` there is no limit. ``atoms=`` is off
+    unless it is asked for: no cut is moved.
     """
 
     name = "given"
+    auto_atoms = False
     needs = frozenset({"cuts"})
 
     @property

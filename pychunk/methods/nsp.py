@@ -33,6 +33,7 @@ class Nsp(Method):
     needs = frozenset({"pairs"})
     scores = "pairs"
     auto_max_tokens = 512
+    auto_min_tokens = 64
     fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float | None = None) -> None:

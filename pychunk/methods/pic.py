@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _native
-from .base import Method, check_choice, check_number
+from .base import Method, check_choice, check_flag, check_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,13 +38,12 @@ class Pic(Method):
     needs = frozenset({"vectors", "summaries"})
     scores = "sentences"
     auto_max_tokens = 512
+    auto_min_tokens = 64
 
     def __init__(self, *, summary: str = "extractive", k: float = 0.0, summaries_out: bool = False) -> None:
         self.summary = check_choice("summary", summary, SOURCES)
         self.k = check_number("k", k)
-        if not isinstance(summaries_out, bool):
-            raise ValueError(f"summaries_out must be True or False; got {summaries_out!r}")
-        self.summaries_out = summaries_out
+        self.summaries_out = check_flag("summaries_out", summaries_out)
 
     @property
     def score_name(self) -> str:

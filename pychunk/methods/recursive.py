@@ -1,29 +1,32 @@
-"""Cut at the strongest separator that makes the pieces small enough."""
+"""Fill chunks up to a size, and end them where the text itself pauses longest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .base import UNITS, Method, check_choice, check_whole
+from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
     from ..data.plan import Plan
 
 
 class Recursive(Method):
-    """Blank line, line, sentence, word, character: descend the ladder only where a piece is too long.
+    """Chunks up to ``size`` that end at the strongest border of their second half: blank line, line, else sentence.
 
-    With ``separators`` (literal strings, strongest first) the chunks are those of LangChain's
-    RecursiveCharacterTextSplitter with ``keep_separator=True``. ``size`` and ``overlap`` count in ``unit``.
+    A sentence longer than ``size`` is cut at word, then character borders. ``size`` and ``overlap`` count in ``unit``;
+    ``balance=True`` makes the chunks of a section as even as can be, and no more of them. With ``separators`` (literal
+    strings, strongest first) the chunks are those of LangChain's RecursiveCharacterTextSplitter with
+    ``keep_separator=True``.
     """
 
     name = "recursive"
     reason = "size"
     sized = True
-    cuts_text = True
 
-    def __init__(self, *, size: int = 200, unit: str = "tokens", separators: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, *, size: int = 200, unit: str = "tokens", balance: bool = False, separators: Sequence[str] | None = None
+    ) -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
         if isinstance(separators, (str, dict, set)) or not all(isinstance(s, str) for s in separators or ()):
@@ -33,7 +36,17 @@ class Recursive(Method):
         for separator in separators or ():
             if any("\ud800" <= c <= "\udfff" for c in separator):
                 raise ValueError(f"separators must be UTF-8; {separator!r} has a lone surrogate")
+        self.balance = check_flag("balance", balance)
+        if self.balance and separators is not None:
+            raise ValueError("balance= is for chunks by structure; got separators=, which merge as LangChain does")
         self.separators = None if separators is None else tuple(separators)
 
+    @property
+    def auto_atoms(self) -> bool:  # type: ignore[override] # pieces of text have no atoms
+        return self.separators is None
+
     def plan(self, shared: Plan) -> Plan:
-        return super().plan(shared).with_(size=self.size, unit=self.unit, separators=self.separators or ())
+        plan = super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)
+        if self.separators is None:
+            return plan
+        return plan.with_(separators=self.separators, min_characters=0)

@@ -34,6 +34,7 @@ class Semantic(Method):
     needs = frozenset({"vectors"})
     scores = "pairs"
     auto_max_tokens = 512
+    auto_min_tokens = 64
     fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float = ("percentile", 20), window: int = 1) -> None:

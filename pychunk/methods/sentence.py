@@ -7,4 +7,5 @@ class Sentence(Method):
     """One chunk a sentence: the finest baseline of PIC's table 1."""
 
     name = "sentence"
+    keeps_short = True
     reason = "sentence"

@@ -170,11 +170,12 @@ def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence"
 
 
 def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any]) -> pa.Table:
-    """Each text as a document of one chunk; none where a text is blank."""
+    """Each text as a document of one chunk, also where it has headings; none where a text is blank."""
     options = dict(options)
     progress = options.pop("progress", False)
     texts = _one(table["text"].cast(pa.large_string()))
-    whole = Segmenter("fixed", size=1 << 40, unit="characters", encoder=encoder, vectors=vectors, **options)
+    size: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "atoms": False}
+    whole = Segmenter("fixed", **size, encoder=encoder, vectors=vectors, **options)
     return whole(texts, progress=progress).table
 
 

@@ -331,6 +331,11 @@ def _options(rng: random.Random) -> dict[str, Any]:
         options["unit"] = rng.choice(["tokens", "words", "characters"])
     if method == "recursive" and rng.random() < 0.4:
         options["separators"] = list(rng.choice(SEPARATORS))
+    of_text = "separators" in options  # whose pieces are no sentences
+    if method in ("fixed", "recursive") and not of_text and rng.random() < 0.3:
+        options["balance"] = True
+    if rng.random() < 0.5:
+        options["atoms"] = not of_text and rng.random() < 0.3
     if method == "semantic":
         options["threshold"] = rng.choice(
             [0.3, ("percentile", 20), ("percentile", 95), ("std", 1), ("iqr", 0.5), ("gradient", 80)]
@@ -345,7 +350,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
     if method == "cluster" and limit is None:
         options["max_tokens"] = 50
         limit = 50
-    if method != "recursive" and rng.random() < 0.4:
+    if not of_text and rng.random() < 0.4:
         options["min_tokens"] = rng.choice([n for n in (1, 2, 5, 10, 40) if not isinstance(limit, int) or n <= limit])
     bound = options["size"] if method in ("fixed", "recursive") else limit
     if rng.random() < 0.3:
@@ -500,11 +505,12 @@ def check_limits(case: Case, chunks: list[pychunk.Chunk]) -> None:
 
 
 def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
-    """No chunk under min_tokens beside one that it fits together with."""
-    options, least = case.options, case.options.get("min_tokens", 0)
-    if not least or options.get("overlap"):
+    """No chunk under min_tokens beside one that it fits together with; with atoms they may be of two sections."""
+    options, plan = case.options, pychunk.Segmenter(**case.options).plan
+    least = plan.min_tokens
+    if not least or plan.overlap or plan.atoms:
         return
-    if options["method"] == "fixed" and options["unit"] == "words":
+    if plan.traits.sized and options["unit"] == "words":
         return  # a word with a sentence's border in it counts once in each part, so that less fits than the text says
     most = options.get("max_tokens", "auto")
     if most == "auto":
@@ -515,7 +521,7 @@ def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
         if a.document == b.document and min(a.tokens or 0, b.tokens or 0) < least
     ]
     bounds = [("tokens", most)] if most else []
-    if options["method"] == "fixed":
+    if plan.traits.sized:
         bounds.append((options["unit"], options["size"]))
     joined = [text for _, _, text in pairs]
     lengths = [lengths_of(joined, unit) for unit, _ in bounds]

@@ -50,14 +50,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plan.k = static_cast<double>(input.option(9)) / 4 - 1;
   plan.chunk_vectors = input.flag();
   plan.sentence_vectors = input.flag();
-  if (plan.method->sized && !plan.method->cuts_text()) plan.overlap = input.option(plan.size);
+  const int64_t whole = input.option(16);
+  plan.atoms = whole % 2 != 0;
+  plan.balance = whole / 2 % 2 != 0;
+  if (whole / 4 % 2 != 0) plan.min_characters = kScrapCharacters;
+  if (plan.method->name == "recursive" && whole / 8 != 0) {
+    plan.separators = {"\n\n", "\n", ". ", " ", ""};
+    plan.atoms = plan.balance = false, plan.min_characters = 0;
+  }
+  if (plan.method->sized && !plan.cuts_text()) plan.overlap = input.option(plan.size);
   const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
   Inputs in = fuzz::inputs(all, plan);
   const bool given = input.flag();
   const bool by_pairs = plan.method->pairs;
   if (!given && !by_pairs) {
     const Table made = fuzz::checked_table(input, in);
-    if (!plan.method->cuts_text() && input.one_in(4)) fuzz::check_given(made, in);
+    if (!plan.cuts_text() && input.one_in(4)) fuzz::check_given(made, in);
     return 0;
   }
   const Given from(in);
@@ -70,6 +78,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     in.vectors = {{from.vectors.data(), from.vector_offsets.back(), Given::kDim}, from.vector_offsets};
   }
   const Table made = fuzz::checked_table(input, in);
-  if (!plan.method->cuts_text() && input.one_in(4)) fuzz::check_given(made, in);
+  if (!plan.cuts_text() && input.one_in(4)) fuzz::check_given(made, in);
   return 0;
 }
