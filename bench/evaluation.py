@@ -19,7 +19,14 @@ from pathlib import Path
 
 import record
 
-PEERS = ("chonkie", "langchain-text-splitters", "langchain-experimental", "llama-index-core", "semchunk")
+PEERS = (
+    "chonkie",
+    "langchain-text-splitters",
+    "langchain-experimental",
+    "llama-index-core",
+    "semchunk",
+    "semantic-text-splitter",
+)
 
 
 def main() -> None:
