@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -491,3 +492,18 @@ def test_memory_used_again_does_not_touch_earlier_results() -> None:
     second = pychunk.segment(texts, "sentence")
     pychunk.segment([text.upper() for text in texts], "sentence")
     assert second.table.to_pydict() == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=DOCUMENTS, summary=st.sampled_from(["extractive", "lead", "sentence"]))
+def test_summaries_hang_on_their_document_alone(texts: list[str], summary: str) -> None:
+    def told(batch: list[str], threads: int) -> list[dict[str, Any]]:
+        out = pychunk.segment(batch, "pic", summary=summary, summaries_out=True, threads=threads)
+        assert out.summaries is not None
+        return [{name: value for name, value in row.items() if name != "document"} for row in out.summaries.to_pylist()]
+
+    together = told(texts, 3)
+    assert together == [row for text in texts for row in told([text], 1)]
+    for text, row in zip(texts, together, strict=True):
+        for sentence in row["sentences"] or ():
+            assert text[sentence["start"] : sentence["end"]] == sentence["text"]

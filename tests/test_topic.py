@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_reference import TEXTS, check_equal
 
 import pychunk
 from pychunk import _native
@@ -18,7 +19,6 @@ from pychunk.documents import TextBatch
 from pychunk.encoders import static, topic_model
 from pychunk.given.given import Given
 from pychunk.training import topic_articles
-from tests.test_reference import TEXTS, check_equal
 
 TOPICS = "however the he in 1999 it river mountain engine album government war music species theory"
 WORDS = TOPICS.split()
