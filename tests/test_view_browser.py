@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import chromium
 import pytest
@@ -40,6 +41,9 @@ HOSTILE = {
 METHODS = ["pic", "semantic", "cluster", "fixed", "recursive", "sentence", "paragraph", "page", "nsp", "topic"]
 #: The text of the first column, as it is set, and the marks in it.
 TEXT = "[...document.querySelectorAll('.m%d .t')].map(each => each.textContent).join('')"
+
+#: Every cut of the method, and no other.
+OWN_CUTS: dict[str, Any] = {"atoms": False, "min_tokens": 0}
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +151,7 @@ def test_methods_side_by_side_hold_the_same_text(browser: chromium.Browser, tmp_
 
 def test_borders_are_shared_whatever_is_repeated(browser: chromium.Browser, tmp_path: Path) -> None:
     text = "\n\n".join(f"Cats purr {i} times. Dogs bark at night." for i in range(30))
-    chunks = [pychunk.segment(text, "semantic", threshold=1.0, overlap=overlap) for overlap in (0, 12, 40)]
+    chunks = [pychunk.segment(text, "semantic", threshold=1.0, overlap=overlap, **OWN_CUTS) for overlap in (0, 12, 40)]
     assert chunks[2].table["overlap"].to_pylist()[5] > chunks[1].table["overlap"].to_pylist()[5] > 0
     chunks[0].view(tmp_path / "page.html", against=chunks[1:])
     browser.open(tmp_path / "page.html")
@@ -168,7 +172,7 @@ def test_borders_are_shared_whatever_is_repeated(browser: chromium.Browser, tmp_
 
 def test_the_curve_crosses_its_threshold_at_each_cut(browser: chromium.Browser, tmp_path: Path) -> None:
     text = "\n\n".join("Cats purr. Dogs bark at night. The sun is a star. Stars burn hydrogen." for _ in range(9))
-    seg = pychunk.Segmenter("semantic", threshold=0.2, max_tokens=None)
+    seg = pychunk.Segmenter("semantic", threshold=0.2, max_tokens=None, **OWN_CUTS)
     chunks = seg(text)
     assert len(chunks) == sum(seg.scores(text)["cut"].to_pylist()) + 1 > 9
     chunks.view(tmp_path / "page.html")
@@ -202,7 +206,7 @@ def test_the_curve_stands_beside_its_sentences(browser: chromium.Browser, tmp_pa
 
 def test_the_curves_of_a_row_of_many_chunks(browser: chromium.Browser, tmp_path: Path) -> None:
     text = " ".join(f"Cats purr {i} times{' and then some more words follow' * (6 * (i % 3))}." for i in range(400))
-    chunks = pychunk.segment(text, "semantic", threshold=1.0)
+    chunks = pychunk.segment(text, "semantic", threshold=1.0, **OWN_CUTS)
     chunks.view(tmp_path / "page.html", against=pychunk.segment(text, "fixed", size=10**6))
     browser.open(tmp_path / "page.html")
     for at in (3000, 9000):
