@@ -39,6 +39,15 @@ template <typename... Parts>
     if (!(condition)) ::fuzz::fail(__FILE__, __LINE__, #condition, ": ", __VA_ARGS__); \
   } while (false)
 
+// In characters, or in words as LangChain's length function has them: runs without white space.
+inline int64_t length_for_langchain(std::string_view text, pychunk::Unit unit) {
+  if (unit == pychunk::Unit::kCharacters) return pychunk::count_characters(text);
+  int64_t words = 0;
+  pychunk::kernels().count_words_at(pychunk::as_bytes(text), 0, std::array{static_cast<int64_t>(text.size())}.data(), 1,
+                                    0, &words);
+  return words;
+}
+
 // The first kHead bytes of an input choose options; the rest is text.
 constexpr size_t kHead = 16;
 

@@ -11,18 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (input.flag()) options.overlap = input.option(options.size + 1);
   const char* kLadders[][4] = {
       {"\n\n", "\n", " ", ""}, {". ", " ", nullptr}, {"\u3002", "", nullptr}, {"\n", "", nullptr}, {"", nullptr}};
-  const int64_t ladder = input.option(8);
-  bool complete = true;
-  if (ladder < 5) {
-    for (const char* separator : kLadders[ladder])
-      if (separator != nullptr) options.separators.emplace_back(separator);
-    complete = options.separators.back().empty();
-  }
+  for (const char* separator : kLadders[input.option(5)])
+    if (separator != nullptr) options.separators.emplace_back(separator);
+  const bool complete = options.separators.back().empty();
   const std::string text = fuzz::valid(input.bytes());
-  RecursiveInput in{text, 0, static_cast<int64_t>(text.size()), {}, {}};
-  SentenceList sentences;
-  split_sentences(text, Wrap::kOff, sentences);
-  in.sentence_starts = sentences.starts;
+  RecursiveInput in{text, 0, static_cast<int64_t>(text.size()), {}};
   Values<int32_t> ids;
   Values<int64_t> spans;
   std::vector<int64_t> offsets, starts;
@@ -48,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (options.unit == Unit::kTokens) {
       for (const int64_t s : starts) length += s >= p.start && s < p.end;
     } else {
-      length = measure(piece, options.unit, nullptr);
+      length = fuzz::length_for_langchain(piece, options.unit);
     }
     REQUIRE(length == p.size, p.start, " to ", p.end, " holds ", length, ", says ", p.size);
     REQUIRE(!complete || length <= options.size || fuzz::characters(piece) == 1, p.start, " to ", p.end, " holds ",
