@@ -52,8 +52,6 @@ class Method:
     sized: ClassVar[bool] = False
     #: What ``min_tokens="auto"`` means.
     auto_min_tokens: ClassVar[int] = 0
-    #: What ``atoms="auto"`` means.
-    auto_atoms: ClassVar[bool] = True
     #: Whether its chunks are as long as they are: atoms stay whole, and a short chunk joins no other.
     keeps_short: ClassVar[bool] = False
     #: Whether the table says which pages a chunk lies on.
@@ -63,6 +61,11 @@ class Method:
     def traits(self) -> Traits:
         """What the stages around it ask of it."""
         return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages)
+
+    @property
+    def auto_atoms(self) -> bool:
+        """What ``atoms="auto"`` means."""
+        return True
 
     @property
     def is_native(self) -> bool:

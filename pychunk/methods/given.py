@@ -12,8 +12,11 @@ class Given(Method):
     """
 
     name = "given"
-    auto_atoms = False
     needs = frozenset({"cuts"})
+
+    @property
+    def auto_atoms(self) -> bool:
+        return False
 
     @property
     def wants(self) -> frozenset[str]:

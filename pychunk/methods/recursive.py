@@ -42,8 +42,8 @@ class Recursive(Method):
         self.separators = None if separators is None else tuple(separators)
 
     @property
-    def auto_atoms(self) -> bool:  # type: ignore[override] # pieces of text have no atoms
-        return self.separators is None
+    def auto_atoms(self) -> bool:
+        return self.separators is None  # pieces of text have no atoms
 
     def plan(self, shared: Plan) -> Plan:
         plan = super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)

@@ -14,14 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (input.flag()) plan.min_tokens = input.option(plan.max_tokens + 1);
   const int64_t room = plan.method->sized ? plan.size : plan.max_tokens;
   if (input.flag()) plan.overlap = input.option(room);
-  const int64_t whole = input.option(16);
-  plan.atoms = whole % 2 != 0;
-  plan.balance = whole / 2 % 2 != 0;
-  if (whole / 4 % 2 != 0) plan.min_characters = kScrapCharacters;
-  if (plan.method->name == "recursive" && whole / 8 != 0) {
-    plan.separators = {"\n\n", "\n", ". ", " ", ""};
-    plan.atoms = plan.balance = false, plan.min_characters = plan.min_tokens = 0;
-  }
+  fuzz::draw_atoms(input, plan);
   const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
   const Table t = fuzz::checked_table(input, fuzz::inputs(all, plan));
   for (int64_t i = 0; i < t.document.size; ++i) {

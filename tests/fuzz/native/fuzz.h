@@ -78,6 +78,17 @@ class Input {
   std::string bytes_;
 };
 
+// What keeps sentences together, and for recursive maybe separators, which know no sentences.
+inline void draw_atoms(Input& input, pychunk::Plan& plan) {
+  const int64_t drawn = input.option(16);
+  plan.atoms = drawn % 2 != 0;
+  plan.balance = drawn / 2 % 2 != 0;
+  if (drawn / 4 % 2 != 0) plan.min_characters = pychunk::kScrapCharacters;
+  if (plan.method->name != "recursive" || drawn / 8 == 0) return;
+  plan.separators = {"\n\n", "\n", ". ", " ", ""};
+  plan.atoms = plan.balance = false, plan.min_characters = plan.min_tokens = 0;
+}
+
 // Length of the valid UTF-8 character at text[i], 0 where there is none: as the standard's table 3-7 says, byte by
 // byte.
 inline size_t character_at(std::string_view text, size_t i) {

@@ -50,14 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plan.k = static_cast<double>(input.option(9)) / 4 - 1;
   plan.chunk_vectors = input.flag();
   plan.sentence_vectors = input.flag();
-  const int64_t whole = input.option(16);
-  plan.atoms = whole % 2 != 0;
-  plan.balance = whole / 2 % 2 != 0;
-  if (whole / 4 % 2 != 0) plan.min_characters = kScrapCharacters;
-  if (plan.method->name == "recursive" && whole / 8 != 0) {
-    plan.separators = {"\n\n", "\n", ". ", " ", ""};
-    plan.atoms = plan.balance = false, plan.min_characters = 0;
-  }
+  fuzz::draw_atoms(input, plan);
   if (plan.method->sized && !plan.cuts_text()) plan.overlap = input.option(plan.size);
   const fuzz::Documents all = fuzz::documents(fuzz::valid(input.bytes()));
   Inputs in = fuzz::inputs(all, plan);
