@@ -13,6 +13,7 @@ namespace {
 enum class HeadingLooks : uint8_t { kNone, kPlain, kMarked };
 
 constexpr std::u32string_view kOpening = U"\"'“‘«„([{", kClosing = U"\"'”’»)]}", kBullets = U"-*+•‣◦▪–—·";
+constexpr char kCell = '|';
 
 bool is_one_of(std::u32string_view characters, char32_t c) { return characters.find(c) != std::u32string_view::npos; }
 bool is_letter_or_digit(char32_t c) { return is_letter(c) || is_digit(c); }
@@ -87,6 +88,7 @@ HeadingLooks looks_of(std::string_view text) {
   // Speech ends with its stop inside, a title of a work with the stop behind it.
   if (is_one_of(kOpening, begins.code_point) && !(last == '.' && is_one_of(kClosing, before_last)))
     return HeadingLooks::kNone;
+  if (begins.code_point == kCell) return HeadingLooks::kNone;  // a row of a table
   if (is_one_of(kBullets, begins.code_point) && begins.length < size && space_length(text, begins.length) > 0)
     return HeadingLooks::kNone;
   const int64_t words = count_words(text);
@@ -165,6 +167,7 @@ class TieFinder {
   // Lines from the last one up, as what follows decides. Lines that are scraps are looked through.
   void find_headings() {
     int64_t run = 0, following = 0, last = sentences_;  // [s, last): the line at hand
+    bool marked = false;                                // the heading that follows
     bool prose_ends = false;                            // the line that follows ends with a stop, or introduces
     for (int64_t s = sentences_ - 1; s >= 0; --s) {
       checkpoint_each(s, 4096);
@@ -174,9 +177,10 @@ class TieFinder {
         const std::string_view ending = sentence(last - 1);
         const int64_t bytes = ending.data() + ending.size() - sentence(s).data();
         const bool found = single && border(last) < Break::kPage && run < kHeadingRun &&
-                           is_heading(s, bytes, run, following, prose_ends);
+                           is_heading(s, bytes, marked ? 0 : run, following, prose_ends);
         heading_[static_cast<size_t>(s)] = found;
         run = found ? run + 1 : 0;
+        marked = found && looks_of(sentence(s)) == HeadingLooks::kMarked;
         following = bytes, prose_ends = is_stop(last_of(ending)) || introduces(ending);
       } else if (last < sentences_ && border(last) < Break::kPage && border(last) <= border(s)) {
         // The number of a heading, on a line of its own.

@@ -422,3 +422,14 @@ def test_sections_of_wikipedia_begin_with_their_headings(method: str, wiki: list
     assert alone == 0
     assert last < 0.01 * headings
     assert sum(len(chunk.text) < 50 for chunk in chunked) < 0.01 * len(chunked)
+
+
+def test_a_row_of_a_table_and_a_line_before_a_marked_heading_are_no_headings() -> None:
+    rows = ["| what | where |", "| --- | --- |", "| Architecture | here |", "| Changes | there |"]
+    text = "\n".join([PROSE[0], "", *rows, "", "## Tests", "", PROSE[1]])
+    first, second = pychunk.segment(text, "fixed")
+    assert first.text.endswith("| Changes | there |")
+    assert second.text.startswith("## Tests")
+    text = f"{PROSE[0]}\nRead more about cats\n\n## Tests\n\n{PROSE[1]}"
+    chunks = list(pychunk.segment(text, "fixed"))
+    assert chunks[0].text.endswith("Read more about cats")

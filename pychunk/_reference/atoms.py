@@ -77,7 +77,7 @@ def _headings(
     """Lines from the last one up, as what follows decides; lines that are scraps are looked through."""
     headings = [False] * len(spans)
     run = following = 0
-    prose_ends = False
+    prose_ends = marked = False
     last = len(spans)
     for s in reversed(range(len(spans))):
         if breaks[s] <= Break.SENTENCE:
@@ -95,10 +95,15 @@ def _headings(
                 # Behind a line that introduces it a line without a stop is an item.
                 led = s > 0 and breaks[s] == Break.LINE and text[slice(*spans[s - 1])][-1:] in set(INTRODUCING)
                 item = led and line[-1:] not in _STOPS
-                plain = not short and not item and (run > 0 or prose or (apart and line[-1:] not in _STOPS))
+                plain = (
+                    not short
+                    and not item
+                    and ((run > 0 and not marked) or prose or (apart and line[-1:] not in _STOPS))
+                )
                 found = looks == "marked" or (looks == "plain" and plain)
             headings[s] = found
             run = run + 1 if found else 0
+            marked = found and looks == "marked"  # beside it a line that is not is no heading
             following, prose_ends = size, line[-1:] in {*_STOPS, *INTRODUCING}
         elif last < len(spans) and breaks[last] < Break.PAGE and breaks[last] <= breaks[s]:
             headings[s] = headings[last] and any("0" <= c <= "9" for c in line)  # its number, on a line of its own
@@ -118,6 +123,8 @@ def _looks(line: str) -> str:
         return "marked"
     if line[0] in OPENING and not (line[-1] == "." and line[-2] in CLOSING):
         return ""  # speech ends with its stop inside, a title of a work with the stop behind it
+    if line[0] == "|":  # a row of a table
+        return ""
     if line[0] in BULLETS and line[1:2].isspace():
         return ""
     words = count_words(line)
