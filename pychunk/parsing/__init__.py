@@ -1,0 +1,1 @@
+"""Parsers of documents with structure: text to blocks. No chunking here."""

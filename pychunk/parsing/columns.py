@@ -1,0 +1,161 @@
+"""Blocks as a column of an Arrow table, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..data.blocks import BLOCK_KINDS, Blocks
+from ..data.ragged import offsets_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: A row of the column ``blocks``: the blocks of one document; what a format does not know is null.
+BLOCKS_TYPE = pa.list_(
+    pa.struct(
+        [
+            ("kind", pa.string()),
+            ("level", pa.int16()),
+            ("start", pa.int64()),
+            ("end", pa.int64()),
+            ("source_start", pa.int64()),
+            ("source_end", pa.int64()),
+            ("page", pa.int32()),
+            ("box", pa.list_(pa.float32(), 4)),
+        ]
+    )
+)
+_NAMES = pa.array(BLOCK_KINDS)
+
+
+def blocks_to_arrow(blocks: Blocks) -> pa.Array:
+    """One row a document, of type :data:`BLOCKS_TYPE`.
+
+    Null is what ``blocks`` says nothing of: an attribute that is None, a source span below 0, a page below 1, a box
+    that is NaN.
+
+    Example:
+        >>> column = blocks_to_arrow(Blocks.of([[("heading", 1, 0, 7), ("paragraph", 0, 9, 14)], []]))
+        >>> len(column), column[0][1]["kind"].as_py(), column[0][1]["start"].as_py(), column[0][1]["page"].as_py()
+        (2, 'paragraph', 9, None)
+    """
+    offsets = blocks.offsets - blocks.offsets[0]
+    own = slice(int(blocks.offsets[0]), int(blocks.offsets[-1]))
+
+    def known(values: npt.NDArray[Any] | None, least: int, kind: pa.DataType) -> pa.Array:
+        if values is None:
+            return pa.nulls(int(offsets[-1]), kind)
+        part = values[own]
+        return pa.array(part, kind, mask=part < least)
+
+    fields = {
+        "kind": pa.DictionaryArray.from_arrays(pa.array(blocks.kind[own]), _NAMES).cast(pa.string()),
+        "level": pa.array(blocks.level[own]),
+        "start": pa.array(blocks.start[own]),
+        "end": pa.array(blocks.end[own]),
+        "source_start": known(blocks.source_start, 0, pa.int64()),
+        "source_end": known(blocks.source_end, 0, pa.int64()),
+        "page": known(blocks.page, 1, pa.int32()),
+        "box": _boxes(None if blocks.box is None else blocks.box[own], int(offsets[-1])),
+    }
+    rows = pa.StructArray.from_arrays(list(fields.values()), fields=list(BLOCKS_TYPE.value_type))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), rows, type=BLOCKS_TYPE)
+
+
+def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
+    """The blocks of a column's rows; a null row has none.
+
+    Takes what :func:`blocks_to_arrow` makes and what is like it: chunked or sliced, large lists, kinds in a
+    dictionary, whole numbers of other widths, fields in another order. Optional fields may be missing. Where some
+    blocks have a source span, page or box and others none, these have -1, 0 and NaN.
+
+    Raises:
+        TypeError: it is no column of blocks.
+        ValueError: an unknown kind; a block without kind, start or end.
+
+    Example:
+        >>> blocks = Blocks.of([[("heading", 1, 0, 7)], [("table", 0, 2, 30)]])
+        >>> blocks_from_arrow(blocks_to_arrow(blocks)[1:]).end.tolist()
+        [30]
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if not (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)) or not (
+        pa.types.is_struct(array.type.value_type) or not len(array.flatten())
+    ):
+        raise TypeError(
+            f"blocks must be a column of lists of structs with kind, level, start and end; got {array.type}"
+        )
+    counts = array.value_lengths().fill_null(0)
+    rows = array.flatten()
+    if not len(rows):
+        none = np.empty(0, np.int64)
+        return Blocks(offsets_of(counts), none.astype(np.int8), none.astype(np.int16), none, none)
+    if rows.null_count:
+        raise ValueError("a block must not be null")
+    names = {field.name for field in rows.type}
+    if missing := {"kind", "start", "end"} - names:
+        raise TypeError(f"blocks must have the fields kind, start and end; {', '.join(sorted(missing))} is missing")
+
+    def field(name: str, kind: pa.DataType, least: int | None = None) -> npt.NDArray[Any] | None:
+        found = rows.field(name) if name in names else None
+        if found is None or found.null_count == len(found):
+            return None
+        if found.null_count and least is not None:
+            found = found.fill_null(least)
+        return np.asarray(found.cast(kind))
+
+    def needed(name: str) -> npt.NDArray[Any]:
+        if rows.field(name).null_count:
+            raise ValueError(f"a block must have a {name}; one has null")
+        found = field(name, pa.int64())
+        assert found is not None
+        return found
+
+    level = field("level", pa.int16(), 0)
+    return Blocks(
+        offsets_of(counts),
+        _kinds(rows.field("kind")),
+        np.zeros(len(rows), np.int16) if level is None else level,
+        needed("start"),
+        needed("end"),
+        field("source_start", pa.int64(), -1),
+        field("source_end", pa.int64(), -1),
+        field("page", pa.int32(), 0),
+        _matrix(rows.field("box")) if "box" in names else None,
+    )
+
+
+def _kinds(names: pa.Array) -> npt.NDArray[np.int8]:
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(names.type):
+        names = names.dictionary_decode()
+    found = pc.index_in(names.cast(pa.string()), value_set=_NAMES)
+    if found.null_count:
+        unknown = names.filter(found.is_null())[0].as_py()
+        raise ValueError(f"unknown kind of block {unknown!r}; the kinds are {', '.join(BLOCK_KINDS)}")
+    return np.asarray(found).astype(np.int8)
+
+
+def _boxes(box: npt.NDArray[np.float32] | None, count: int) -> pa.Array:
+    kind = BLOCKS_TYPE.value_type.field("box").type
+    if box is None:
+        return pa.nulls(count, kind)
+    values = pa.array(np.ascontiguousarray(box, np.float32).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(values, type=kind, mask=pa.array(np.isnan(box).any(axis=1)))
+
+
+def _matrix(boxes: pa.Array) -> npt.NDArray[np.float32] | None:
+    if boxes.null_count == len(boxes):
+        return None
+    out = np.full((len(boxes), 4), np.nan, np.float32)
+    given = np.flatnonzero(np.asarray(boxes.is_valid()))
+    values = boxes.drop_null().flatten().to_numpy(zero_copy_only=False)
+    if len(values) != 4 * len(given):
+        raise ValueError("the box of a block must be left, top, right and bottom")
+    out[given] = values.reshape(-1, 4)
+    return out
