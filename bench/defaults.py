@@ -36,11 +36,11 @@ from defaults_texts import Corpus
 
 from pychunk.evaluation import blocks, contenders, datasets, edges, intervals, intrinsic, metrics, peers, runner
 from pychunk.evaluation.contenders import Chunked, Encoder
-from pychunk.methods import METHODS
 
-RECURSIVE, OLD, TOPIC = "recursive, 110 words", "pic, every cut", "topic, 64 to 200 tokens"
+RECURSIVE, OLD, DEFAULT = "recursive, 110 words", "pic, every cut", "the default"
 #: Every way to cut: method and options.
-CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
+CANDIDATES: dict[str, tuple[str | None, dict[str, Any]]] = {
+    DEFAULT: (None, {}),
     "pic": ("pic", {}),
     OLD: ("pic", {"atoms": False, "min_tokens": 0}),
     "semantic": ("semantic", {}),
@@ -49,15 +49,11 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     RECURSIVE: ("recursive", {"size": 110, "unit": "words"}),
     "recursive, 200 words": ("recursive", {"size": 200, "unit": "words"}),
     "fixed, 100 words": ("fixed", {"size": 100, "unit": "words"}),
+    "topic": ("topic", {}),
+    "topic, up to 200 tokens": ("topic", {"size": 150, "max_tokens": 200}),
 }
-if "topic" in METHODS:
-    CANDIDATES |= {
-        "topic": ("topic", {}),
-        "topic, up to 200 tokens": ("topic", {"size": 150, "max_tokens": 200}),
-        TOPIC: ("topic", {"size": 150, "min_tokens": 64, "max_tokens": 200}),
-    }
 #: What other packages are as long as, where nothing else is said.
-BESIDE = (TOPIC if "topic" in METHODS else "pic",)
+BESIDE = (DEFAULT,)
 #: What the documentation recommends for an index.
 INDEX = {"stemmer": "english", "k1": 0.9, "b": 0.4, "weight": 1.5}
 READ = 500  # words

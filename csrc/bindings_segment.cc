@@ -57,6 +57,7 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   plan.max_tokens = from.attr("max_tokens").cast<int64_t>();
   plan.min_tokens = from.attr("min_tokens").cast<int64_t>();
   plan.overlap = from.attr("overlap").cast<int64_t>();
+  plan.auto_limits = from.attr("auto_limits").cast<bool>();
   plan.atoms = from.attr("atoms").cast<bool>();
   plan.min_characters = from.attr("min_characters").cast<int64_t>();
   plan.balance = from.attr("balance").cast<bool>();

@@ -14,7 +14,7 @@ namespace {
 class Chunker {
  public:
   Chunker(const Inputs& inputs, Document& document, Chunking& out)
-      : inputs_(inputs), plan_(*inputs.plan), document_(document), out_(out) {}
+      : inputs_(inputs), plan_(*inputs.plan), document_(document), out_(out), limits_(document.limits()) {}
 
   void run() {
     if (plan_.cuts_text() && !inputs_.cuts.given()) {
@@ -52,7 +52,7 @@ class Chunker {
     const Affinities affinities = [this] { return affinities_of_parts(); };
     const auto fit = [&](bool join_only) {
       const std::vector<Limit> limits = limits_of_parts();
-      if (plan_.min_tokens > 0) join_short(groups, {short_of_tokens(), borders()}, limits, affinities);
+      if (limits_.least > 0) join_short(groups, {is_under_least(), borders()}, limits, affinities);
       const size_t joined = groups.size();
       if (!join_only)
         for (const Limit& limit : limits)
@@ -61,7 +61,7 @@ class Chunker {
     };
     const bool cut = fit(false);
     const bool split = split_long_sentences();
-    if (plan_.min_tokens > 0 && (cut || split)) fit(true);  // what cutting left short
+    if (limits_.least > 0 && (cut || split)) fit(true);  // what cutting left short
     if (plan_.min_characters > 0 && groups.size() > 1)
       join_short(groups, {short_of_characters(), borders(), true}, limits_of_parts(), affinities);
     if (plan_.overlap > 0) {
@@ -86,8 +86,8 @@ class Chunker {
     }
   }
 
-  IsShort short_of_tokens() {
-    return [least = plan_.min_tokens, &of = lengths(Unit::kTokens)](int64_t i, int64_t j) { return of(i, j) < least; };
+  IsShort is_under_least() {
+    return [least = limits_.least, &of = lengths(limits_.unit)](int64_t i, int64_t j) { return of(i, j) < least; };
   }
   IsShort short_of_characters() {
     return [this](int64_t i, int64_t j) {
@@ -132,7 +132,7 @@ class Chunker {
   std::vector<Limit> limits_of_parts() {
     std::vector<Limit> found;
     if (bounds_groups()) found.push_back({&lengths(plan_.unit), plan_.size});
-    if (plan_.max_tokens > 0) found.push_back({&lengths(Unit::kTokens), plan_.max_tokens});
+    if (limits_.most > 0) found.push_back({&lengths(limits_.unit), limits_.most});
     return found;
   }
 
@@ -228,13 +228,13 @@ class Chunker {
     };
     const bool foreign = is_foreign();  // refit() cuts by its tokens
     if (bounds_groups() && !(foreign && plan_.unit == Unit::kTokens)) refine(plan_.unit, plan_.size);
-    if (plan_.max_tokens > 0 && !foreign) refine(Unit::kTokens, plan_.max_tokens);
+    if (limits_.most > 0 && !(foreign && limits_.unit == Unit::kTokens)) refine(limits_.unit, limits_.most);
     return starts;
   }
 
   // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
   void refit() {
-    int64_t limit = plan_.max_tokens;
+    int64_t limit = limits_.unit == Unit::kTokens ? limits_.most : 0;
     if (plan_.method->sized && plan_.unit == Unit::kTokens)
       limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
     if (limit <= 0) return;
@@ -318,6 +318,7 @@ class Chunker {
   const Plan& plan_;
   Document& document_;
   Chunking& out_;
+  const LengthLimits limits_;
   bool has_affinities_ = false;  // those of the parts
 };
 

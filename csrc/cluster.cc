@@ -14,7 +14,7 @@ constexpr int64_t kKeptPairs = int64_t{1} << 24;  // 64 MiB of float32
 
 }  // namespace
 
-void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
+void optimal_partition(const Rows& vectors, std::span<const int64_t> before, int64_t most,
                        std::vector<int32_t>& first) {
   const Kernels& run = kernels();
   const int64_t n = vectors.rows;
@@ -26,8 +26,8 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_befo
   std::vector<int64_t> earliest(static_cast<size_t>(n));
   std::vector<int64_t> row(static_cast<size_t>(n) + 1);  // where the scores of pairs (., j) begin
   for (int64_t j = 0, i = 0; j < n; ++j) {
-    if (max_tokens > 0)
-      while (i < j && tokens_before[j + 1] - tokens_before[i] > max_tokens) ++i;
+    if (most > 0)
+      while (i < j && before[j + 1] - before[i] > most) ++i;
     earliest[j] = i;
     row[j + 1] = row[j] + (j - i);
   }

@@ -10,11 +10,10 @@
 namespace pychunk {
 
 // Partition of sentences 0..n-1 that maximises the sum over chunks of (s_ab - mu), a < b in one chunk, where
-// s_ab = e_a . e_b and mu is its mean over all pairs that fit into one chunk of at most max_tokens (0: no
-// limit). tokens_before[i] is the number of tokens before sentence i (n + 1 entries); a sentence that is too
+// s_ab = e_a . e_b and mu is its mean over all pairs that fit into one chunk of at most `most` (0: no
+// limit). before[i] is the length before sentence i, in any unit (n + 1 entries); a sentence that is too
 // long is a chunk of its own. Among equal partitions the one whose last chunk is longest wins, and so on
 // forwards. first gets the first sentence of every chunk. Scores are fixed point, so the optimum is exact.
-void optimal_partition(const Rows& vectors, std::span<const int64_t> tokens_before, int64_t max_tokens,
-                       std::vector<int32_t>& first);
+void optimal_partition(const Rows& vectors, std::span<const int64_t> before, int64_t most, std::vector<int32_t>& first);
 
 }  // namespace pychunk

@@ -1,6 +1,7 @@
 #include "document.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "buffer.h"
 #include "dispatch.h"
@@ -11,7 +12,7 @@
 namespace pychunk {
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
-  has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = false;
+  has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   ids_.clear(), borders_.clear();
@@ -216,6 +217,30 @@ const Lengths& Document::lengths(Unit unit) {
   const std::span<const int64_t> counts = unit == Unit::kTokens ? token_counts() : std::span<const int64_t>{};
   measure_parts(unit, sentences_.starts, counts, shared_words_, out);
   return out;
+}
+
+LengthLimits Document::limits() {
+  if (knows_limits_) return limits_;
+  knows_limits_ = true;
+  const Plan& plan = *inputs_->plan;
+  limits_ = {Unit::kTokens, plan.max_tokens, plan.min_tokens};
+  if (!plan.auto_limits || (plan.max_tokens == 0 && plan.min_tokens == 0) || is_ascii()) return limits_;
+  // Half of the characters are of several bytes, and a word has over three tokens.
+  const int64_t characters = count_characters(text_), bytes = static_cast<int64_t>(text_.size());
+  if (2 * bytes < 3 * characters) return limits_;
+  const std::span<const int64_t> counts = token_counts();
+  const int64_t tokens = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  if (tokens > 3 * count_words(text_))
+    limits_ = {Unit::kCharacters, kCharactersPerToken * plan.max_tokens, kCharactersPerToken * plan.min_tokens};
+  return limits_;
+}
+
+std::span<const int64_t> Document::limited_lengths() {
+  if (limits().unit == Unit::kTokens) return token_counts();
+  character_counts_.clear();
+  for (int64_t s = 0; s < sentences(); ++s)
+    character_counts_.push_back(count_characters(slice(text_, begin(s), end(s))));
+  return character_counts_;
 }
 
 void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts,

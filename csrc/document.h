@@ -50,6 +50,11 @@ class Document : private RowMaker {
 
   std::span<const int64_t> token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
+  // The plan's max_tokens and min_tokens. Where they are automatic and the tokenizer does not know the words they count
+  // characters, four for a token: a Cyrillic word falls to its letters, and 200 tokens of English would be 21 words.
+  LengthLimits limits();
+  // Of each sentence, with the white space around it, in the unit of limits().
+  std::span<const int64_t> limited_lengths();
   // The same of parts [starts[i], starts[i + 1]), the last one to the text's end, of `counts` tokens each (which only
   // tokens read); `shared` is kept where the lengths need it.
   void measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts, SharedWords& shared,
@@ -99,7 +104,9 @@ class Document : private RowMaker {
   std::vector<float> affinities_, summary_;
   Borders borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
-  bool knows_ascii_ = false, ascii_ = false;
+  bool knows_ascii_ = false, ascii_ = false, knows_limits_ = false;
+  LengthLimits limits_;
+  std::vector<int64_t> character_counts_;
   bool has_lengths_[3] = {};
 };
 

@@ -106,18 +106,19 @@ void groups_from(int64_t sentences, std::span<const int32_t> first, std::vector<
       groups);
 }
 
-void cluster(const Plan& plan, Document& document, Grouping& out) {
-  std::vector<int64_t> tokens_before{0};
-  for (const int64_t count : document.token_counts()) tokens_before.push_back(tokens_before.back() + count);
+void cluster(const Plan&, Document& document, Grouping& out) {
+  std::vector<int64_t> before{0};
+  for (const int64_t length : document.limited_lengths()) before.push_back(before.back() + length);
   std::vector<int32_t> first;
-  optimal_partition(document.vectors(), tokens_before, plan.max_tokens, first);
+  optimal_partition(document.vectors(), before, document.limits().most, first);
   groups_from(document.sentences(), first, out.groups);
 }
 
 void topic(const Plan& plan, Document& document, Grouping& out) {
   std::vector<int32_t> first;
   const std::span<const float> affinities = document.affinities();
-  cut_within(affinities, plan.threshold_value, document.token_counts(), plan.min_tokens, plan.max_tokens, first);
+  const LengthLimits limits = document.limits();
+  cut_within(affinities, plan.threshold_value, document.limited_lengths(), limits.least, limits.most, first);
   groups_from(document.sentences(), first, out.groups);
 }
 

@@ -10,6 +10,12 @@
 namespace pychunk {
 
 enum class Unit : uint8_t { kTokens, kWords, kCharacters };
+// The limits of a chunk's length in one document; 0: none.
+struct LengthLimits {
+  Unit unit = Unit::kTokens;
+  int64_t most = 0, least = 0;
+};
+
 enum class ThresholdKind : uint8_t { kValue, kPercentile, kStd, kIqr, kGradient };
 enum class SummarySource : uint8_t { kGiven, kMean, kLead, kExtractive, kRandom, kSentence };
 
@@ -61,6 +67,8 @@ struct Plan {
   int64_t max_tokens = 0;
   int64_t min_tokens = 0;
   int64_t overlap = 0;
+  // Whether nobody asked for just these: characters count, then, where the tokenizer does not know the words.
+  bool auto_limits = false;
 
   // Whether headings, scraps and marks stay with what they belong to (atoms.h), and characters below which a chunk
   // joins another one, of another section too; 0: none does, and no heading makes a cut (page, sentence).

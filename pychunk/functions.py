@@ -26,7 +26,7 @@ from .segmenter import CALL_BYTES, COMMON, Segmenter
 
 def segment(
     batch: Any,
-    method: str | Method = "pic",
+    method: str | Method | None = None,
     *,
     column: str | None = None,
     ids: Any = None,
@@ -57,7 +57,7 @@ def segment(
 
     Args:
         batch: a str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
-        method: how to cut; default ``pic``, runs of sentences near to or far from the document's summary.
+        method: how to cut; default: where a new topic begins, in chunks of 64 to 200 tokens (:class:`Segmenter`).
         column: the column that holds the text; default: the only string column, else ``text``.
         ids: one a document, or the name of a column; they make ``chunk_id`` independent of the text.
         keep: columns of the batch to repeat on every chunk, after the chunks' own.
@@ -72,10 +72,12 @@ def segment(
         cuts: with method ``given``: for each document the first sentence of each chunk, counted from 0; or what
             :meth:`Segmenter.cuts` returned.
         encoder, vector_encoder: what the method sees sentences through, and whose vectors are returned: ``"static"``, a
-            name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
-        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 512 for methods that cut by meaning
+            name from ``pychunk model list``, or a directory that ``pychunk export`` wrote. The default method cuts by
+            the static encoder; ``encoder`` is then that of the vectors.
+        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 200 by default, 512 for methods that cut by meaning
             (``topic``: 1,024), else none.
-        min_tokens: a shorter chunk joins its more similar neighbour; ``"auto"``: 64 for methods that cut by meaning.
+        min_tokens: a shorter chunk joins its more similar neighbour; ``"auto"``: 64 by default and for methods that cut
+            by meaning, but ``topic``.
         atoms: whether headings, introductions, scraps and marks stay with what they belong to; see :class:`Segmenter`.
         overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences.
         vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
@@ -138,7 +140,7 @@ def segment(
 _segmenters: dict[Any, tuple[Any, Segmenter]] = {}
 
 
-def _cached(method: str | Method, options: dict[str, Any]) -> Segmenter:
+def _cached(method: str | Method | None, options: dict[str, Any]) -> Segmenter:
     """The Segmenter of these options; made anew where they cannot be hashed, or name what is another model now."""
     models = [identity(options[name]) for name in ("encoder", "vector_encoder") if options.get(name) is not None]
     key = (backend_name(), _typed(method), *options, *map(_typed, options.values()))

@@ -28,7 +28,7 @@ from .features.sentences import with_sentences
 from .given.given import Given, split_all
 from .given.kept import kept_columns, with_kept
 from .given.missing import left_out
-from .methods import Method, make_method
+from .methods import Method, default, make_method
 from .methods.base import check_flag, check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
 from .origin import Origin
@@ -63,19 +63,22 @@ class Segmenter:
     Picklable (workers of Ray, Spark or multiprocessing load their own encoder) and safe to share between threads.
 
     Args:
-        method: ``pic`` (default), ``semantic``, ``cluster``, ``fixed``, ``recursive``, ``sentence``, ``paragraph``
-            ``page``, ``nsp``, ``topic`` or ``given``; the method's own options are keywords, too (``pychunk methods``
-            lists them). Or a :class:`Method` of your own.
+        method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``, ``sentence``,
+            ``paragraph``, ``page`` or ``given``; the method's own options are keywords, too (``pychunk methods``
+            lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``, in chunks of 64 to 200
+            tokens; or the only method that has the options given, such as ``pic`` for ``summary="lead"``.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
-            ``"minilm"``; or a directory that ``pychunk export`` wrote.
+            ``"minilm"``; or a directory that ``pychunk export`` wrote. Where no method is named it is the encoder of
+            the vectors that are returned: the default cuts by the static one.
         vector_encoder: the encoder of the vectors that are returned; ``None``: the same, for ``nsp`` the static one.
         runtime: what runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, not bit for bit),
             ``"torch"``; ``"auto"``: ONNX Runtime, on a GPU torch where it is installed.
         precision: what ``"torch"`` computes in: ``"fp32"``, ``"fp16"``, ``"bf16"``, or on a GPU ``"mixed"``: fp16, and
             fp32 for sentences that decide a cut by less than fp16's errors. ``"auto"``: mixed on a GPU, else fp32.
         max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
-            by meaning and none for the others.
+            by meaning (``topic``: 1,024) and none for the others. In a document in whose script the tokenizer knows no
+            words (Cyrillic, for the static encoder) automatic limits count characters, four for a token.
         min_tokens: a shorter chunk joins its more similar neighbour in its section, as far as ``max_tokens`` allows;
             ``"auto"``: 64 for methods that cut by meaning (half of a ``max_tokens`` below 128), 0 for the others.
         overlap: tokens (for ``fixed`` and ``recursive``: in their unit) repeated from the chunk before, in whole
@@ -104,7 +107,7 @@ class Segmenter:
 
     def __init__(
         self,
-        method: str | Method = "pic",
+        method: str | Method | None = None,
         *,
         encoder: str | Path | None = None,
         vector_encoder: str | Path | None = None,
@@ -138,16 +141,25 @@ class Segmenter:
             "on_error": on_error,
             **options,
         }
+        usual = method is None and default.method_for(options) == default.METHOD
+        if method is None:
+            method = default.method_for(options)
+        if usual:
+            options = {**default.OPTIONS, **options}
+            encoder, vector_encoder = _encoders_of_default(encoder, vector_encoder, vectors)
         self.method = make_method(method, options, common=tuple(COMMON))
-        longest = check_max_tokens(max_tokens, self.method.auto_max_tokens)
+        auto_most = default.MAX_TOKENS if usual else self.method.auto_max_tokens
+        auto_least = default.MIN_TOKENS if usual else self.method.auto_min_tokens
+        longest = check_max_tokens(max_tokens, auto_most)
         whole = self.method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)
         self.plan = self.method.plan(
             Plan(
                 self.method.name,
                 wrap=check_wrap(wrap),
                 max_tokens=longest,
-                min_tokens=check_min_tokens(min_tokens, self.method.auto_min_tokens, longest),
+                min_tokens=check_min_tokens(min_tokens, auto_least, longest),
                 overlap=check_whole("overlap", overlap, least=0),
+                auto_limits=max_tokens == "auto" and min_tokens == "auto",
                 atoms=whole,
                 min_characters=SCRAP_CHARACTERS if whole and not self.method.keeps_short else 0,
                 chunk_vectors=vectors == "chunk",
@@ -175,7 +187,8 @@ class Segmenter:
         known = {**inspect.signature(Segmenter).parameters, **inspect.signature(type(self.method)).parameters}
         options = {name: value for name, value in self._options.items() if name != "method"}
         said = [f"{name}={value!r}" for name, value in options.items() if value != known[name].default]
-        return f"Segmenter({', '.join([repr(self._options['method']), *said])})"
+        named = [] if self._options["method"] is None else [repr(self._options["method"])]
+        return f"Segmenter({', '.join([*named, *said])})"
 
     def _repr_html_(self) -> str:
         facts = json.loads(self._metadata(False)[b"pychunk"])
@@ -462,6 +475,20 @@ class Segmenter:
         return found
 
 
+def _encoders_of_default(encoder: Any, vector_encoder: Any, vectors: str | None) -> tuple[Any, Any]:
+    """What the default method is made with: it cuts by the static encoder, and another one makes the vectors."""
+    if encoder in (None, "static"):
+        return encoder, vector_encoder
+    if vectors is None:
+        raise ValueError(
+            f"the default method, {default.METHOD!r}, cuts by the static encoder, and encoder={encoder!r} "
+            "would do nothing; name a method that cuts by it, such as method='pic', or ask for its vectors by vectors="
+        )
+    if vector_encoder is not None:
+        raise ValueError(f"without method= the vectors' encoder is encoder={encoder!r}; leave out vector_encoder=")
+    return None, encoder
+
+
 #: The options that every method has, with their defaults.
 COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
 
@@ -480,7 +507,7 @@ def _warn_script(share: float) -> None:
         _warned.add("script")
         logger.warning(
             "%.0f %% of the tokens are single letters or unknown: the static encoder knows English; other scripts are "
-            "cut by little more than their letters. Pass sentence_vectors= of an encoder for this language, or use a "
-            "method without vectors (fixed, recursive, sentence, paragraph)",
+            "cut by little more than their letters. Pass sentence_vectors= of an encoder for this language to a method "
+            "that cuts by them (method='pic'), or use one without vectors (fixed, recursive, sentence, paragraph)",
             100 * share,
         )

@@ -116,6 +116,32 @@ def test_every_method_equals_the_reference(texts: list[str], options: dict, budg
     check_equal(pychunk.Segmenter(**options, **budget), texts)
 
 
+CYRILLIC = st.lists(
+    st.sampled_from(
+        ["Препарат", "знімає", "біль", "Він", "діє", "швидко.", "Побічні", "дії.", "12", "mg", "中文", "\n\n", "\n"]
+    )
+    | st.just("Застосування" * 12),
+    max_size=60,
+).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(CYRILLIC, max_size=3),
+    options=OPTIONS,
+    limits=st.sampled_from([(8, 0), (8, 4), (30, 9), (0, 9)]),
+    overlap=st.sampled_from([0, 0, 3]),
+)
+def test_automatic_limits_of_another_script_equal_the_reference(
+    texts: list[str], options: dict, limits: tuple[int, int], overlap: int
+) -> None:
+    if overlap >= options.get("size", 9):
+        overlap = 0
+    made = pychunk.Segmenter(**options, overlap=overlap)
+    made.plan = made.plan.with_(max_tokens=limits[0], min_tokens=limits[1], auto_limits=True)
+    check_equal(made, texts)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     texts=TEXTS,

@@ -83,13 +83,13 @@ def _recursive(d: Document) -> Decision:
 
 
 def _cluster(d: Document) -> Decision:
-    first = set(optimal_partition(d.vectors, d.tokens, d.plan.max_tokens))
+    first = set(optimal_partition(d.vectors, d.limited_lengths, d.limits[1]))
     return Decision(_runs([i in first for i in range(d.n)]))
 
 
 def _topic(d: Document) -> Decision:
-    plan = d.plan
-    first = set(cut_within(d.affinities, plan.threshold_value, d.tokens, plan.min_tokens, plan.max_tokens))
+    _, most, least = d.limits
+    first = set(cut_within(d.affinities, d.plan.threshold_value, d.limited_lengths, least, most))
     return Decision(_runs([i in first for i in range(d.n)]), d.affinities)
 
 
@@ -208,13 +208,14 @@ class Cut:
         budgets = plan.min_tokens or plan.max_tokens or plan.size or plan.min_characters
         affinities = d.affinities if has_vectors and budgets else None
         limits = self._limits()
-        groups = self._joined(groups, parts, "tokens", plan.min_tokens, affinities)
+        unit, _, least = d.limits
+        groups = self._joined(groups, parts, unit, least, affinities)
         for limit in limits:
             fits, filling = parts.fits([limit]), budget.Filling(parts.borders, by_structure=True)
             length = parts.length(limit[0])
             groups = budget.cut_long(groups, fits, parts.affinities(affinities), length, limit[1], filling)
         groups, parts = self._split_long_sentences(groups, parts)
-        groups = self._joined(groups, parts, "tokens", plan.min_tokens, affinities)  # what cutting left short
+        groups = self._joined(groups, parts, unit, least, affinities)  # what cutting left short
         groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
         unit = plan.unit if plan.traits.sized else "tokens"
         starts = [first for first, _ in groups]
@@ -246,7 +247,8 @@ class Cut:
     def _limits(self) -> list[tuple[str, int]]:
         """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
         own = [(self.plan.unit, self.plan.size)] if self.plan.traits.sized else []
-        return own + ([("tokens", self.plan.max_tokens)] if self.plan.max_tokens else [])
+        unit, most, _ = self.document.limits
+        return own + ([(unit, most)] if most else [])
 
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
         """Groups of one sentence that break a limit as groups of one piece each."""

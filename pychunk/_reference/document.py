@@ -126,6 +126,23 @@ class Document:
         return self._borders
 
     @property
+    def limits(self) -> tuple[str, int, int]:
+        """(unit, most, least) of a chunk, 0: none; automatic ones count characters where words fall to pieces."""
+        plan, text = self.plan, self.text
+        most, least = plan.max_tokens, plan.min_tokens
+        foreign = plan.auto_limits and 2 * len(self.data) >= 3 * len(text) and not text.isascii()
+        if foreign and (most or least) and sum(self.tokens) > 3 * count_words(text):
+            return "characters", 4 * most, 4 * least
+        return "tokens", most, least
+
+    @property
+    def limited_lengths(self) -> list[int]:
+        """Of each sentence, with the white space around it, in the unit of ``limits``."""
+        if self.limits[0] == "tokens":
+            return self.tokens
+        return [end - start for start, end in zip(self.starts, self.ends, strict=True)]
+
+    @property
     def tokens(self) -> list[int]:
         if self.features.token_counts is not None:
             return [int(count) for count in self.features.token_counts.part(self.row)]

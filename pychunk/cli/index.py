@@ -27,8 +27,6 @@ from .outputs import check_folder
 #: How this command counts, where the user does not say.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
 
-_CUTTING = Cutting(method="recursive")
-
 EPILOG = """Examples:
 
 pychunk index articles.parquet --ids id --keep title -o wiki.idx
@@ -56,7 +54,7 @@ def index(
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
     *,
-    cutting: Cutting = _CUTTING,
+    cutting: Cutting,
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
     reading: Reading,
     on_error: OnError = "raise",

@@ -49,9 +49,14 @@ class Cutting:
     """How documents are cut: the Segmenter's options."""
 
     method: Annotated[
-        str,
-        typer.Option("-m", "--method", metavar="METHOD[:OPTION=VALUE,...]", help="How to cut; see `pychunk methods`."),
-    ] = "pic"
+        str | None,
+        typer.Option(
+            "-m",
+            "--method",
+            metavar="METHOD[:OPTION=VALUE,...]",
+            help="How to cut; see `pychunk methods`. Default: topic:size=150 in chunks of 64 to 200 tokens.",
+        ),
+    ] = None
     short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
     max_tokens: Annotated[str | None, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = None
     min_tokens: Annotated[str | None, typer.Option(help="Shorter chunks join a neighbour: a number or auto.")] = None
@@ -84,7 +89,7 @@ class Cutting:
         Raises:
             ValueError: something is said twice, or means nothing, or cannot be said on a command line.
         """
-        name, options = method_of(self.method)
+        name, options = (None, {}) if self.method is None else method_of(self.method)
         if name == "given":
             raise ValueError("method given takes its cuts from Python: pychunk.segment(texts, 'given', cuts=...)")
         flags |= {key: value_of(value, f"--{key}") for key, value in self.short.items()}
@@ -100,9 +105,9 @@ class Cutting:
         twice = [key for key in flags if key in options]
         if twice:
             raise ValueError(f"{twice[0]} is said twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
-        by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name == "pic"), None)
+        by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name in (None, "pic")), None)
         summary = {"summary": by_column} if by_column else {}
-        return {"method": name, **usual.get(name, {}), **summary, **options, **flags}
+        return {"method": name, **usual.get(name or "", {}), **summary, **options, **flags}
 
 
 @dataclass(frozen=True)

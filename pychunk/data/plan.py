@@ -47,6 +47,8 @@ class Plan:
     max_tokens: int = 0
     min_tokens: int = 0
     overlap: int = 0
+    #: Whether nobody asked for just these limits: characters count, then, where the tokenizer does not know the words.
+    auto_limits: bool = False
     atoms: bool = False
     min_characters: int = 0
     chunk_vectors: bool = False

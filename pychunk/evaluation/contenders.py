@@ -103,8 +103,10 @@ class Chunked:
         return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
 
 
-def by_method(method: str, options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "") -> Chunked:
-    """Chunks of one of pychunk's methods.
+def by_method(
+    method: str | None, options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = ""
+) -> Chunked:
+    """Chunks of one of pychunk's methods; None is its default.
 
     Args:
         options: of :class:`pychunk.Segmenter`; with ``encoder`` the method cuts by that model's vectors, else by the
@@ -124,7 +126,7 @@ def by_method(method: str, options: Mapping[str, Any], data: Dataset, encoder: E
         table = _with_vectors(table, data, encoder)
     by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
     cutting = count_tokens(data.documents) * (1 + (method == "nsp")) if by_model else 0
-    shown = " ".join([method, *(f"{key}={value}" for key, value in options.items() if key != "unit")])
+    shown = " ".join([method or "default", *(f"{key}={value}" for key, value in options.items() if key != "unit")])
     return Chunked(name or shown, table, seconds, cutting, own, dict(options))
 
 

@@ -97,7 +97,7 @@ class Models:
         if own and self.topic is not None:
             raise ValueError(
                 f"method {self.method.name!r} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
-                "leave out sentence_vectors="
+                "leave out sentence_vectors=, or name a method that cuts by any vectors, such as method='pic'"
             )
         # A transformer's tokenizer has no table; and given vectors are not the table's.
         table = self.words.table if self.words.table.size and not own else None

@@ -38,7 +38,7 @@ class BlockSegmenter:
         batch_bytes: text cut at a time.
     """
 
-    method: str
+    method: str | None
     options: dict[str, Any]
     column: str | None
     ids: str | None
@@ -50,7 +50,7 @@ class BlockSegmenter:
 
     @staticmethod
     def of(
-        method: str,
+        method: str | None,
         *,
         column: str | None,
         ids: str | None,

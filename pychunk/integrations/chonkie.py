@@ -34,7 +34,7 @@ class PychunkChunker(BaseChunker):
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
+    def __init__(self, method: str | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
         more = {**(options or {}), **more}
         made = Segmenter(method, **more)
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})

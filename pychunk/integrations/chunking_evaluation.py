@@ -18,7 +18,7 @@ class PychunkChunker:
         ['One.', 'Two.']
     """
 
-    def __init__(self, method: str = "pic", **options: Any) -> None:
+    def __init__(self, method: str | None = None, **options: Any) -> None:
         self.segmenter = Segmenter(method, **options)
 
     def split_text(self, text: str) -> list[str]:

@@ -31,7 +31,7 @@ class PychunkTextSplitter(TextSplitter):
         [('One.', {'file': 'a', 'start_index': 0}), ('Two.', {'file': 'a', 'start_index': 5})]
     """
 
-    def __init__(self, method: str = "pic", *, add_start_index: bool = False, **options: Any) -> None:
+    def __init__(self, method: str | None = None, *, add_start_index: bool = False, **options: Any) -> None:
         super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # sizes are the Segmenter's matter
         self._keys = keys_of(options)
         self.segmenter = Segmenter(method, **options)

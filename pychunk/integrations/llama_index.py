@@ -35,12 +35,12 @@ class PychunkNodeParser(NodeParser):
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    method: str = Field(default="pic", description="How to cut.")
+    method: str | None = Field(default=None, description="How to cut.")
     options: dict[str, Any] = Field(default_factory=dict, description="Options of pychunk.Segmenter.")
     _segmenter: Segmenter = PrivateAttr()
     _keys: dict[str, str] = PrivateAttr()
 
-    def __init__(self, method: str = "pic", *, options: dict[str, Any] | None = None, **more: Any) -> None:
+    def __init__(self, method: str | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
         own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
         more.pop("class_name", None)  # of a parser that was stored
         super().__init__(method=method, options={**(options or {}), **more}, **own)

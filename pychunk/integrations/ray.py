@@ -19,7 +19,7 @@ GPU_ROWS = 1024
 
 def segment(
     dataset: Dataset,
-    method: str = "pic",
+    method: str | None = None,
     *,
     column: str | None = None,
     ids: str | None = None,

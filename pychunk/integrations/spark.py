@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def segment(
     df: DataFrame,
-    method: str = "pic",
+    method: str | None = None,
     *,
     column: str | None = None,
     ids: str | None = None,

@@ -22,7 +22,7 @@ def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
     kind, value = options.pop("threshold", None), options.pop("threshold_value", None)
     if made.scores == "pairs" and value is not None:
         options["threshold"] = value if kind == "value" else f"{kind}:{value:g}"
-    for name in ("chunk_vectors", "sentence_vectors"):
+    for name in ("chunk_vectors", "sentence_vectors", "auto_limits"):
         options.pop(name, None)
     if not options.get("max_tokens"):
         options.pop("max_tokens", None)

@@ -1,0 +1,104 @@
+"""What cuts where nobody names a method, and how long its chunks are."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import pychunk
+from pychunk.cli.main import app
+
+ENGLISH = "The red panda lives in the mountains. It eats bamboo. They also climb trees at night. " * 30
+#: Made of four words, which the English vocabulary has in letters alone.
+UKRAINIAN = "Препарат знімає біль. Він діє швидко. " * 60
+
+
+def spans(batch: pychunk.ChunkBatch) -> list[tuple[int, int, int]]:
+    return list(zip(*(batch.table[name].to_pylist() for name in ("document", "start", "end")), strict=True))
+
+
+def test_the_default_is_topic_within_64_to_200_tokens() -> None:
+    named = pychunk.segment(ENGLISH, "topic", size=150, min_tokens=64, max_tokens=200)
+    assert spans(pychunk.segment(ENGLISH)) == spans(named)
+    assert len(named) > 1
+    assert max(named.table["tokens"].to_pylist()) <= 200
+    assert min(named.table["tokens"].to_pylist()) >= 64
+
+
+def test_every_way_in_has_the_same_default() -> None:
+    from pychunk.integrations import chunking_evaluation, ray, spark
+
+    ways = [pychunk.segment, pychunk.Segmenter, ray.segment, spark.segment, chunking_evaluation.PychunkChunker]
+    assert [inspect.signature(way).parameters["method"].default for way in ways] == [None] * len(ways)
+
+
+@pytest.mark.parametrize("command", ["segment", "ingest", "index"])
+def test_commands_cut_as_segment_does(command: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(ENGLISH, encoding="utf-8")
+    output = tmp_path / ("out.parquet" if command == "segment" else "out")
+    done = CliRunner().invoke(app, [command, str(tmp_path / "a.txt"), "-o", str(output)])
+    assert done.exit_code == 0, done.output
+    if command == "index":
+        with pychunk.Index.open(output) as index:
+            found = index.table
+    else:
+        import pyarrow.parquet as pq
+
+        found = pq.read_table(output if command == "segment" else output / "part-000000.parquet")
+    assert sorted(found["start"].to_pylist()) == [start for _, start, _ in spans(pychunk.segment(ENGLISH))]
+
+
+def test_options_of_one_method_name_it() -> None:
+    assert pychunk.Segmenter(summary="lead").method.name == "pic"
+    assert pychunk.Segmenter(separators=["\n"]).method.name == "recursive"
+    assert pychunk.Segmenter(size=300).plan.size == 300
+    assert pychunk.Segmenter(window=2).method.name == "semantic"
+    with pytest.raises(ValueError, match=r"'topic' has no option 'threshold'.*'semantic' and 'nsp'"):
+        pychunk.Segmenter(threshold=0.5)  # of two methods
+
+
+def test_given_limits_are_kept() -> None:
+    assert pychunk.Segmenter(max_tokens=None).plan.max_tokens == 0
+    assert (pychunk.Segmenter(max_tokens=80).plan.max_tokens, pychunk.Segmenter(max_tokens=80).plan.min_tokens) == (
+        80,
+        40,
+    )
+    assert max(pychunk.segment(UKRAINIAN, max_tokens=80).table["tokens"].to_pylist()) <= 80
+
+
+@pytest.mark.parametrize("method", [None, "pic", "semantic", "cluster", "topic"])
+def test_automatic_limits_count_characters_where_words_fall_to_letters(method: str | None) -> None:
+    chunks = pychunk.segment(UKRAINIAN, method)
+    most = 4 * chunks.metadata["options"]["max_tokens"]
+    lengths = [len(text) for text in chunks.texts]
+    assert max(lengths) <= most
+    assert sum(lengths) / len(lengths) > 200  # where 200 tokens of letters would be some 230 characters
+    assert pychunk.segment(UKRAINIAN.replace("і", "i"), method).texts  # letters of two scripts
+
+
+def test_chinese_keeps_limits_in_tokens() -> None:
+    chunks = pychunk.segment("红熊猫住在山里。它们也吃竹子。" * 80)
+    assert max(chunks.table["tokens"].to_pylist()) <= 200
+
+
+def test_another_encoder_makes_the_vectors_of_the_default() -> None:
+    with pytest.raises(ValueError, match=r"method='pic'.*vectors="):
+        pychunk.Segmenter(encoder="minilm")
+    with pytest.raises(ValueError, match="leave out vector_encoder="):
+        pychunk.Segmenter(encoder="minilm", vector_encoder="static", vectors="chunk")
+    made = pychunk.segment(ENGLISH, encoder="static", vectors="chunk")
+    assert spans(made) == spans(pychunk.segment(ENGLISH))
+
+
+def test_vectors_that_are_given_want_a_method_that_cuts_by_them() -> None:
+    with pytest.raises(ValueError, match=r"method='pic'"):
+        pychunk.segment("One. Two.", sentence_vectors=[[1.0, 0.0], [0.0, 1.0]])
+
+
+def test_leaflets_are_cut_as_long_as_english(data: Path) -> None:
+    leaflets = sorted((data / "unlp2026").glob("**/*.txt"))[:10]
+    chunks = pychunk.segment([each.read_text(encoding="utf-8") for each in leaflets])
+    words = [len(text.split()) for text in chunks.texts]
+    assert 35 < sum(words) / len(words) < 130
+    assert max(map(len, chunks.texts)) <= 800
