@@ -232,6 +232,9 @@ class Chunker {
     return starts;
   }
 
+  // What a piece may end with, from the best on.
+  enum class Rung : uint8_t { kAtom, kSentence, kWord, kCharacter };
+
   // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
   void refit() {
     int64_t limit = limits_.unit == Unit::kTokens ? limits_.most : 0;
@@ -240,7 +243,13 @@ class Chunker {
     if (limit <= 0) return;
     std::vector<Span> fitting;
     int64_t least = 0;  // no chunk begins before the one before it
-    for (Span span : out_.spans) {
+    for (size_t i = 0; i < out_.spans.size(); ++i) {
+      Span span = out_.spans[i];
+      // What leads the sentence behind it, as a heading does, is cut together with it.
+      while (i + 1 < out_.spans.size() && leads(span, out_.spans[i + 1])) {
+        span.end = out_.spans[++i].end;
+        span.last = out_.spans[i].last;
+      }
       span.begin = std::max(span.begin, least);
       if (fits(span.begin, span.end, limit)) {
         fitting.push_back(span);
@@ -259,6 +268,16 @@ class Chunker {
     out_.spans = std::move(fitting);
   }
 
+  // Whether all sentences of a chunk lead those of the next one.
+  bool leads(const Span& span, const Span& next) {
+    if (!plan_.atoms || span.first < span.own_first || next.first < next.own_first) return false;
+    if (span.begin != document_.begin(span.first) || next.begin != document_.begin(next.first)) return false;
+    const std::vector<Tie>& ties = document_.borders().ties;
+    for (int64_t s = span.first + 1; s <= next.first; ++s)
+      if (ties[static_cast<size_t>(s)] != Tie::kLead) return false;
+    return true;
+  }
+
   bool fits(int64_t begin, int64_t end, int64_t limit) const {
     const Trimmed inside = trim(document_.text(), begin, end);
     return inside.empty() || document_.count_tokens(piece(inside.begin, inside.end)) <= limit ||
@@ -266,9 +285,9 @@ class Chunker {
   }
   int64_t next_character(int64_t at) const { return at + decode_utf8(document_.text(), at).length; }
 
-  // Appends where pieces of [begin, end) begin that fit: each as long as can be, to a sentence's end, else to a word's,
-  // else to a character's.
-  void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) const {
+  // Appends where pieces of [begin, end) begin that fit: each as long as can be, to a sentence's end that is not tied,
+  // else to any sentence's, a word's, or a character's.
+  void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) {
     while (begin < end) {
       starts.push_back(begin);
       int64_t reach = begin;  // not far beyond what fits, so that the time is linear in the text
@@ -278,7 +297,8 @@ class Chunker {
         if (reach == end) return;
       }
       int64_t stop = 0;
-      for (int rung = 0; rung < 3 && stop == 0; ++rung) stop = furthest(begin, limit, borders(rung, begin, reach));
+      for (const Rung rung : {Rung::kAtom, Rung::kSentence, Rung::kWord, Rung::kCharacter})
+        if (stop == 0) stop = furthest(begin, limit, borders(rung, begin, reach));
       begin = stop > 0 ? stop : next_character(begin);
     }
   }
@@ -295,19 +315,24 @@ class Chunker {
     }
     return low > 0 ? borders[low - 1] : 0;
   }
-  // Inside [begin, end): beginnings of sentences, of words, or of characters, of the latter as many as may be needed.
-  std::vector<int64_t> borders(int rung, int64_t begin, int64_t end) const {
+  // Beginnings of them inside [begin, end).
+  std::vector<int64_t> borders(Rung rung, int64_t begin, int64_t end) {
     std::vector<int64_t> found;
-    if (rung == 0) {
-      for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s)
-        found.push_back(document_.begin(s));
+    if (rung <= Rung::kSentence) {
+      bool leads =
+          plan_.atoms;  // whether all that is before leads the sentence, as a heading does: it alone is no piece
+      for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s) {
+        const Tie tie = plan_.atoms ? document_.borders().ties[static_cast<size_t>(s)] : Tie::kOpen;
+        leads = leads && tie == Tie::kLead;
+        if (!leads && (rung == Rung::kSentence || !is_closed(tie))) found.push_back(document_.begin(s));
+      }
       return found;
     }
     const std::string_view text = document_.text();
     bool after_space = false;
     for (int64_t at = begin; at < end; at = next_character(at)) {
       const bool space = space_length(text, at) > 0;
-      if (at > begin && !space && (rung == 2 ? cluster_border(text, begin, at) == at : after_space))
+      if (at > begin && !space && (rung == Rung::kCharacter ? cluster_border(text, begin, at) == at : after_space))
         found.push_back(at);
       after_space = space;
     }

@@ -72,8 +72,8 @@ def segment(
         cuts: with method ``given``: for each document the first sentence of each chunk, counted from 0; or what
             :meth:`Segmenter.cuts` returned.
         encoder, vector_encoder: what the method sees sentences through, and whose vectors are returned: ``"static"``, a
-            name from ``pychunk model list``, or a directory that ``pychunk export`` wrote. The default method cuts by
-            the static encoder; ``encoder`` is then that of the vectors.
+            name from ``pychunk model list``, or a directory that ``pychunk export`` wrote. Without ``method`` an
+            ``encoder`` other than the static one means ``pic``.
         max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 200 by default, 512 for methods that cut by meaning
             (``topic``: 1,024), else none.
         min_tokens: a shorter chunk joins its more similar neighbour; ``"auto"``: 64 by default and for methods that cut

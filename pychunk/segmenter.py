@@ -66,11 +66,11 @@ class Segmenter:
         method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``, ``sentence``,
             ``paragraph``, ``page`` or ``given``; the method's own options are keywords, too (``pychunk methods``
             lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``, in chunks of 64 to 200
-            tokens; or the only method that has the options given, such as ``pic`` for ``summary="lead"``.
+            tokens; or the only method that has the options given, such as ``pic`` for ``summary="lead"``; or ``pic``
+            for an ``encoder`` other than the static one, on whose vectors ``topic`` was learned.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
-            ``"minilm"``; or a directory that ``pychunk export`` wrote. Where no method is named it is the encoder of
-            the vectors that are returned: the default cuts by the static one.
+            ``"minilm"``; or a directory that ``pychunk export`` wrote.
         vector_encoder: the encoder of the vectors that are returned; ``None``: the same, for ``nsp`` the static one.
         runtime: what runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, not bit for bit),
             ``"torch"``; ``"auto"``: ONNX Runtime, on a GPU torch where it is installed.
@@ -141,12 +141,11 @@ class Segmenter:
             "on_error": on_error,
             **options,
         }
-        usual = method is None and default.method_for(options) == default.METHOD
+        usual = method is None and default.method_for(options, encoder) == default.METHOD
         if method is None:
-            method = default.method_for(options)
+            method = default.method_for(options, encoder)
         if usual:
             options = {**default.OPTIONS, **options}
-            encoder, vector_encoder = _encoders_of_default(encoder, vector_encoder, vectors)
         self.method = make_method(method, options, common=tuple(COMMON))
         auto_most = default.MAX_TOKENS if usual else self.method.auto_max_tokens
         auto_least = default.MIN_TOKENS if usual else self.method.auto_min_tokens
@@ -473,20 +472,6 @@ class Segmenter:
             }
             found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
         return found
-
-
-def _encoders_of_default(encoder: Any, vector_encoder: Any, vectors: str | None) -> tuple[Any, Any]:
-    """What the default method is made with: it cuts by the static encoder, and another one makes the vectors."""
-    if encoder in (None, "static"):
-        return encoder, vector_encoder
-    if vectors is None:
-        raise ValueError(
-            f"the default method, {default.METHOD!r}, cuts by the static encoder, and encoder={encoder!r} "
-            "would do nothing; name a method that cuts by it, such as method='pic', or ask for its vectors by vectors="
-        )
-    if vector_encoder is not None:
-        raise ValueError(f"without method= the vectors' encoder is encoder={encoder!r}; leave out vector_encoder=")
-    return None, encoder
 
 
 #: The options that every method has, with their defaults.

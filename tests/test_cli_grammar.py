@@ -76,9 +76,9 @@ def test_flags_are_short_for_options_and_said_once() -> None:
         Cutting("given").options()
     usual = {"recursive": {"size": 110, "unit": "words"}}
     assert Cutting("recursive:size=20").options(usual=usual) == {"method": "recursive", "size": 20, "unit": "words"}
-    assert Cutting().options({"titles": "t"}) == {"method": "pic", "summary": "title"}
+    assert Cutting().options({"titles": "t"}) == {"method": None, "summary": "title"}  # which means pic
     assert Cutting("pic:summary=lead").options({"titles": "t"})["summary"] == "lead"
-    assert Cutting().options() == {"method": "pic"}
+    assert Cutting().options() == {"method": None}
     assert set(SHORT_FORMS) <= {option for method in METHODS for option in option_names(method)}
 
 

@@ -82,13 +82,15 @@ def test_chinese_keeps_limits_in_tokens() -> None:
     assert max(chunks.table["tokens"].to_pylist()) <= 200
 
 
-def test_another_encoder_makes_the_vectors_of_the_default() -> None:
-    with pytest.raises(ValueError, match=r"method='pic'.*vectors="):
-        pychunk.Segmenter(encoder="minilm")
-    with pytest.raises(ValueError, match="leave out vector_encoder="):
-        pychunk.Segmenter(encoder="minilm", vector_encoder="static", vectors="chunk")
-    made = pychunk.segment(ENGLISH, encoder="static", vectors="chunk")
-    assert spans(made) == spans(pychunk.segment(ENGLISH))
+def test_another_encoder_cuts_by_pic(tiny_encoder: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    named = pychunk.segment(ENGLISH, "pic", encoder=tiny_encoder)
+    assert spans(pychunk.segment(ENGLISH, encoder=tiny_encoder)) == spans(named)
+    with pytest.raises(ValueError, match="topic model"):
+        pychunk.Segmenter(encoder=tiny_encoder, size=100)  # an option of topic
+    beside = pychunk.segment(ENGLISH, vector_encoder=tiny_encoder, vectors="chunk")
+    assert spans(beside) == spans(pychunk.segment(ENGLISH, encoder="static"))
+    assert beside.metadata["vector_encoder"].startswith("random-bert")
 
 
 def test_vectors_that_are_given_want_a_method_that_cuts_by_them() -> None:

@@ -234,7 +234,7 @@ def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:
 
 
 def test_cuts_are_for_given_alone() -> None:
-    with pytest.raises(ValueError, match="cuts= is for method 'given'; got Pic"):
+    with pytest.raises(ValueError, match="cuts= is for method 'given'; got Topic"):
         pychunk.segment("One.", cuts=[[0]])
     with pytest.raises(ValueError, match="cuts text"):
         pychunk.Segmenter("recursive", separators=[" "]).cuts("One.")

@@ -174,7 +174,8 @@ def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:
 
 
 def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "--id-column", "id", "--size", "6", "-o", tmp_path / "it.idx")
+    call = ["index", documents, "--column", "text", "--id-column", "id", "-m", "recursive:size=6"]
+    run(*call, "-o", tmp_path / "it.idx")
     hits = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--where", "id=cats", "--expand", "1", "--json"))[
         "hits"
     ]

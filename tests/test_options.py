@@ -84,7 +84,7 @@ def test_segment_keeps_one_segmenter_for_equal_options(monkeypatch: pytest.Monke
     made: list[dict[str, object]] = []
 
     class Counted(Segmenter):
-        def __init__(self, method: str = "pic", **options: object) -> None:
+        def __init__(self, method: str | None = None, **options: object) -> None:
             made.append({"method": method, **options})
             super().__init__(method, **options)
 
@@ -97,7 +97,7 @@ def test_segment_keeps_one_segmenter_for_equal_options(monkeypatch: pytest.Monke
             pychunk.segment(text, max_tokens="auto", encoder=None, min_tokens="auto", atoms="auto").table == plain.table
         )
         pychunk.segment(text, "fixed", size=5, vectors="chunk", threads=1)
-    assert made == [{"method": "pic"}, {"method": "fixed", "size": 5, "vectors": "chunk", "threads": 1}]
+    assert made == [{"method": None}, {"method": "fixed", "size": 5, "vectors": "chunk", "threads": 1}]
     pychunk.segment(text, min_tokens=0)
     for wrong in (False, 0.0):  # equal to 0, and no whole number
         with pytest.raises(ValueError, match="min_tokens must be a whole number"):

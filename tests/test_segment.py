@@ -211,7 +211,7 @@ def test_skipped_rows_keep_their_numbers() -> None:
     ("options", "message"),
     [
         ({"method": "pics"}, "unknown method 'pics'; choose one of pic,"),
-        ({"sise": 3}, "has no option 'sise'; its options are summary, k"),
+        ({"sise": 3}, "has no option 'sise'; its options are size, model"),
         ({"encoder": "nope"}, "unknown encoder"),
         ({"max_tokens": 0}, "max_tokens must be a whole number of at least 1; got 0"),
         ({"vectors": "all"}, "vectors must be None, 'chunk' or 'sentence'"),

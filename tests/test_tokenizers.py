@@ -109,6 +109,17 @@ def test_budgets_hold_in_the_encoders_own_tokens(foreign: Path, options: dict[st
         assert np.mean(full[:-1]) > 0.6 * min(max_tokens, options.get("size", max_tokens))
 
 
+def test_pieces_do_not_end_with_a_heading(foreign: Path) -> None:
+    prose = "the red panda lives in the mountains and eats bamboo, leaves and fruit that it finds among the trees "
+    text = "\n\n".join(f"Habitat {n}\n\n{prose * 3}and sleeps. {prose}by night." for n in range(6))
+    for method in ("paragraph", "fixed"):
+        size = {"size": 30} if method == "fixed" else {}
+        chunks = pychunk.segment(text, method, encoder=foreign, max_tokens=30, **size)
+        assert len(chunks) > 12
+        ends = [chunk for chunk in chunks if chunk.text.splitlines()[-1].startswith("Habitat")]
+        assert ends == []
+
+
 def test_the_tokenizer_is_named_and_told_of_once(foreign: Path, caplog: pytest.LogCaptureFixture) -> None:
     segmenter = pychunk.Segmenter("fixed", size=20, encoder=foreign)
     with caplog.at_level(logging.WARNING, "pychunk"):

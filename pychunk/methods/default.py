@@ -15,12 +15,18 @@ OPTIONS: dict[str, Any] = {"size": 150}
 MAX_TOKENS, MIN_TOKENS = 200, 64
 
 
-def method_for(options: Mapping[str, Any]) -> str:
-    """The only method that has these options, where they are not the default's; else the default.
+#: What cuts by the vectors of another encoder than the static one, on which the default's model was learned.
+ANY_VECTORS = "pic"
 
-    >>> method_for({}), method_for({"size": 300}), method_for({"summary": "lead"})
-    ('topic', 'topic', 'pic')
+
+def method_for(options: Mapping[str, Any], encoder: Any = None) -> str:
+    """The default; or the only method that has these options; or for another encoder one that cuts by any vectors.
+
+    >>> method_for({}), method_for({"size": 300}), method_for({"summary": "lead"}), method_for({}, "minilm")
+    ('topic', 'topic', 'pic', 'pic')
     """
+    if not options and encoder not in (None, "static"):
+        return ANY_VECTORS
     if all(each in option_names(METHOD) for each in options):
         return METHOD
     owners = [method for method in METHODS if all(each in option_names(method) for each in options)]
