@@ -106,6 +106,7 @@ OPTIONAL = {
     "daft",
     "datasets",
     "duckdb",
+    "pypdfium2",
 }
 #: Adapters that are classes of another package: who imports one has asked for that package.
 SUBCLASSES = {

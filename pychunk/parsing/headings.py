@@ -1,0 +1,94 @@
+"""Which blocks of a PDF are headings, and of which level: by bookmarks, else by size and weight of the font."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .paragraphs import Draft
+
+#: How much larger than the text a heading is, unless it is bold.
+_LARGER = 1.12
+#: Letters that a heading has at most, and lines.
+_LONG, _LINES = 250, 4
+#: Share of bold letters in a document from which bold says nothing.
+_BOLD = 0.4
+_MAX_LEVEL = 6
+_LETTER = re.compile(r"[^\W\d_]")
+_NUMBERING = re.compile(r"^\W*(?:(?:\d+|[ivxlc]+|[a-z])[.)]\s*|\d+(?:\.\d+)+\.?\s+|\d+\s+)*")
+_BULLET = re.compile(r"[^\w(\[«\"„“'’]")
+
+
+class Bookmark(NamedTuple):
+    """An entry of the document's outline: level from 1, page from 1."""
+
+    title: str
+    level: int
+    page: int
+
+
+def mark_headings(drafts: Sequence[Draft], bookmarks: Sequence[Bookmark], body: float) -> None:
+    """Turns blocks into headings with levels from 1 to 6; ``body`` is the size of the document's text, in points.
+
+    A block that a bookmark of its page names is a heading of the bookmark's level. Others are headings if they are
+    short and larger than the text, or bold where the text is not; their levels are the ranks of their styles (size,
+    then weight), or those that bookmarks give to the style.
+    """
+    named: dict[int, dict[str, int]] = {}
+    for bookmark in bookmarks:
+        named.setdefault(bookmark.page, {}).setdefault(_key(bookmark.title), bookmark.level)
+    letters = sum(len(line.text) for draft in drafts for line in draft.lines)
+    bold = sum(len(line.text) for draft in drafts for line in draft.lines if line.bold)
+    by_weight = bold < _BOLD * letters
+    levels: dict[tuple[float, bool], Counter[int]] = {}
+    found: list[Draft] = []
+    for draft in drafts:
+        if draft.kind == "table" or draft.lines[0].removed:
+            continue
+        text = draft.text
+        if len(text) > _LONG or len(draft.lines) > _LINES or not _LETTER.search(text):
+            continue
+        key = _key(text)
+        level = named.get(draft.page, {}).get(key, 0) if key else 0
+        if level:
+            draft.kind, draft.level = "heading", min(level, _MAX_LEVEL)
+            levels.setdefault(_style(draft), Counter())[draft.level] += 1
+        elif _stands_out(draft, text, body, by_weight):
+            found.append(draft)
+    ranks = _ranks({_style(draft) for draft in found}, levels)
+    for draft in found:
+        draft.kind, draft.level = "heading", ranks[_style(draft)]
+
+
+def _stands_out(draft: Draft, text: str, body: float, by_weight: bool) -> bool:
+    if draft.kind == "caption" or text.rstrip().endswith((",", ";")):
+        return False
+    if draft.kind == "item" and _BULLET.match(text):
+        return False
+    return draft.size > _LARGER * body or (by_weight and draft.bold and draft.size >= 0.95 * body)
+
+
+def _style(draft: Draft) -> tuple[float, bool]:
+    return round(draft.size * 2) / 2, draft.bold
+
+
+def _ranks(
+    styles: set[tuple[float, bool]], known: dict[tuple[float, bool], Counter[int]]
+) -> dict[tuple[float, bool], int]:
+    """A level for each style, from the largest: that of bookmarks, else one below the style before."""
+    ranks: dict[tuple[float, bool], int] = {}
+    level = 0
+    for style in sorted(styles | set(known), reverse=True):
+        said = known.get(style)
+        level = said.most_common(1)[0][0] if said else min(level + 1, _MAX_LEVEL)
+        ranks[style] = level
+    return ranks
+
+
+def _key(text: str) -> str:
+    """Letters and digits alone, without a number in front."""
+    text = " ".join(text.casefold().split())
+    bare = re.sub(r"\W+", "", _NUMBERING.sub("", text))
+    return bare or re.sub(r"\W+", "", text)

@@ -1,0 +1,414 @@
+"""Words of a page to lines in reading order: columns by the white space between them, tables by aligned cells.
+
+A cut at white space, as in Nagy and Seth, *Hierarchical representation of optically scanned documents* (1984): what no
+horizontal line of white separates is a band; successive bands that a vertical strip of white crosses are columns or a
+table; columns are laid out by the same rule again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .pdf_words import PageWords
+
+#: Gap between words of one piece of a line, in sizes of the font: the gutter of two columns is wider.
+_GAP = 1.0
+#: Least width of a strip of white between columns or cells, in sizes of the font.
+_STRIP = 0.8
+#: A column of running text is at least so many sizes wide and so many lines high, and its lines fill so much of it.
+_WIDE, _HIGH, _FILL = 8.0, 3, 0.55
+#: Share of the lines of a region in which each column of running text has something.
+_PRESENT = 0.6
+#: Share of the lines of a column of running text without a gap in them.
+_SINGLE = 0.6
+#: Columns within columns within ...
+_DEEP = 5
+#: Separates cells of a row of a table in the text.
+CELLS = " | "
+#: Letters that are read from right to left.
+_LEFTWARD = re.compile(r"\W*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_MARK = re.compile(
+    r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8o]|\(?(?:\d{1,3}|[ivx]{1,5}|\w)[.)]|\d{1,2}(?:\.\d{1,2}){0,3}\.?"
+)
+
+
+@dataclass
+class Line:
+    """What stands side by side in one column, from left to right: box in points from the page's top left.
+
+    ``first``: width of its first word. ``column``: left and right edge of the column that it stands in; ``flow``: which
+    column of the page that is. ``table``: which table of the page it is a row of, from 1. ``removed``: why it is left
+    out, with how sure that is.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    bold: bool
+    first: float
+    column: tuple[float, float] = (0.0, 0.0)
+    flow: int = 0
+    table: int = 0
+    angle: int = 0
+    removed: str = ""
+    score: float = 0.0
+    seen: tuple[float, float, float, float] | None = None
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Where it is seen on the page, which is elsewhere if it is turned."""
+        return self.seen or (self.left, self.top, self.right, self.bottom)
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+
+class Piece(NamedTuple):
+    """Words that follow each other on a line without a wide gap: box in points, size of the font of most letters.
+
+    ``first``: width of the first word; ``bold``: bold ones of its ``letters``; ``leftward``: read from right to left.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    first: float
+    letters: int
+    bold: int
+    leftward: bool
+
+
+def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
+    """The lines of a page in reading order, of pieces of what is not turned; what is turned comes after it.
+
+    Lines of one ``flow`` stand in one column under each other.
+    """
+    layout = _Page()
+    found = layout.lines(pieces)
+    for angle in sorted(set(page.angle.tolist()) - {0}):
+        upright = np.stack(_box(page.box.T, angle, page.width, page.height), axis=1)
+        for line in layout.lines(pieces_of(page.where(page.angle == angle, upright))):
+            line.angle = angle
+            box = line.left, line.top, line.right, line.bottom
+            sides = (page.height, page.width) if angle % 2 else (page.width, page.height)
+            line.seen = _box(box, -angle % 4, *sides)
+            found.append(line)
+    return found
+
+
+def pieces_of(words: PageWords) -> list[Piece]:
+    """Words in the order of the file as pieces of lines."""
+    if not words.texts:
+        return []
+    left, top, right, bottom = words.box.T
+    size, length = words.size, words.lengths
+    height = bottom - top
+    overlap = np.minimum(bottom[1:], bottom[:-1]) - np.maximum(top[1:], top[:-1])
+    limit = _GAP * np.maximum(size[1:], size[:-1])
+    after, before = left[1:] - right[:-1], left[:-1] - right[1:]
+    leftward = np.array([bool(_LEFTWARD.match(text)) for text in words.texts])
+    goes_on = (after >= -0.5 * limit) & (after <= limit)
+    goes_on |= leftward[1:] & (before >= -0.5 * limit) & (before <= limit)
+    goes_on &= overlap >= 0.5 * np.minimum(height[1:], height[:-1])
+    begins = np.flatnonzero(np.concatenate(([True], ~goes_on)))
+    ends = [*begins[1:].tolist(), len(words.texts)]
+    smallest, largest = np.minimum.reduceat(size, begins), np.maximum.reduceat(size, begins)
+    sizes = largest.tolist()
+    for i in np.flatnonzero(smallest < largest).tolist():
+        each, of = np.unique(size[begins[i] : ends[i]], return_inverse=True)
+        sizes[i] = float(each[np.bincount(of, length[begins[i] : ends[i]]).argmax()])
+    return [
+        Piece(" ".join(words.texts[begin:end]), *rest)
+        for begin, end, *rest in zip(
+            begins.tolist(),
+            ends,
+            np.minimum.reduceat(left, begins).tolist(),
+            np.minimum.reduceat(top, begins).tolist(),
+            np.maximum.reduceat(right, begins).tolist(),
+            np.maximum.reduceat(bottom, begins).tolist(),
+            sizes,
+            (right - left)[begins].tolist(),
+            np.add.reduceat(length, begins).tolist(),
+            np.add.reduceat(length * words.bold, begins).tolist(),
+            leftward[begins].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _box(box: Any, turns: int, width: float, height: float) -> Any:
+    """Left, top, right, bottom (numbers or arrays) when a page of this size is turned by quarters to the right."""
+    left, top, right, bottom = box
+    if turns == 1:
+        return height - bottom, left, height - top, right
+    if turns == 2:
+        return width - right, height - bottom, width - left, height - top
+    if turns == 3:
+        return top, width - right, bottom, width - left
+    return box
+
+
+class _Page:
+    """Numbers flows and tables of one page."""
+
+    def __init__(self) -> None:
+        self.flows = self.tables = 0
+
+    def lines(self, pieces: Sequence[Piece], deep: int = 0) -> list[Line]:
+        """Pieces of a region as lines in reading order."""
+        bands = bands_of(pieces)
+        found: list[Line] = []
+        plain: list[list[Piece]] = []
+        at = 0
+        while at < len(bands):
+            end, strips = _run(bands, at)
+            columns = _columns(bands[at:end], strips)
+            if len(columns) > 1 and deep < _DEEP and _are_text(columns):
+                above = len(plain)
+                while above and not _crosses(plain[above - 1], strips) and _near([*plain, bands[at]], above):
+                    above -= 1
+                inside, plain = plain[above:] + bands[at:end], plain[:above]
+                found += self._flow(plain)
+                plain = []
+                for column in _columns(inside, strips):
+                    found += self.lines(column, deep + 1)
+            elif len(columns) > 1 and (rows := _rows(columns, strips)):
+                found += self._flow(plain)
+                plain = []
+                found += self._table(rows)
+            else:
+                plain += bands[at:end]
+            at = end
+        return found + self._flow(plain)
+
+    def _flow(self, bands: list[list[Piece]]) -> list[Line]:
+        return self._numbered([line_of(row) for band in bands for row in _stacked(band)])
+
+    def _table(self, rows: list[list[list[Piece]]]) -> list[Line]:
+        self.tables += 1
+        lines = []
+        for cells in rows:
+            line = line_of([piece for cell in cells for piece in cell])
+            line.text = CELLS.join(" ".join(line_of(row).text for row in _stacked(cell)) for cell in cells).strip()
+            line.table = self.tables
+            lines.append(line)
+        return self._numbered(lines)
+
+    def _numbered(self, lines: list[Line]) -> list[Line]:
+        """Lines as one flow: its edges are its column."""
+        if lines:
+            self.flows += 1
+            edges = min(line.left for line in lines), max(line.right for line in lines)
+            for line in lines:
+                line.column, line.flow = edges, self.flows
+        return lines
+
+
+def bands_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces between horizontal lines of white, from the top; boxes of letters overlap where lines are close."""
+    found: list[list[Piece]] = []
+    end = -1e9
+    shrunk = [(p.top + 0.2 * (p.bottom - p.top), p.bottom - 0.2 * (p.bottom - p.top), i) for i, p in enumerate(pieces)]
+    for top, bottom, i in sorted(shrunk):
+        if top >= end or not found:
+            found.append([])
+        found[-1].append(pieces[i])
+        end = max(end, bottom)
+    return found
+
+
+def line_of(row: Sequence[Piece]) -> Line:
+    """Pieces that stand side by side as a line."""
+    if len(row) == 1:
+        p = row[0]
+        return Line(p.text, p.left, p.top, p.right, p.bottom, p.size, p.bold > 0.9 * p.letters, p.first)
+    row = sorted(row, key=lambda piece: piece.left)
+    letters = sum(piece.letters for piece in row)
+    if 2 * sum(piece.letters for piece in row if piece.leftward) > letters:
+        row = row[::-1]
+    parts = [row[0].text]
+    for last, piece in pairwise(row):
+        gap = max(piece.left - last.right, last.left - piece.right)
+        parts.append(" " if gap > 0.15 * piece.size else "")
+        parts.append(piece.text)
+    most = max(row, key=lambda piece: piece.letters)
+    return Line(
+        "".join(parts),
+        min(piece.left for piece in row),
+        min(piece.top for piece in row),
+        max(piece.right for piece in row),
+        max(piece.bottom for piece in row),
+        most.size,
+        sum(piece.bold for piece in row) > 0.9 * letters,
+        row[0].first,
+    )
+
+
+def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces as rows from the top: those of a row overlap by half of the lower one's height."""
+    if len(pieces) == 1:
+        return [list(pieces)]
+    rows: list[tuple[float, float, list[Piece]]] = []
+    for piece in sorted(pieces, key=lambda each: (each.top + each.bottom, each.left)):
+        if rows:
+            top, bottom, row = rows[-1]
+            low, high = max(top, piece.top), min(bottom, piece.bottom)
+            if high - low >= 0.5 * min(bottom - top, piece.bottom - piece.top):
+                row.append(piece)
+                if piece.bottom - piece.top > bottom - top:  # what is raised or lowered does not move the row
+                    rows[-1] = (piece.top, piece.bottom, row)
+                continue
+        rows.append((piece.top, piece.bottom, [piece]))
+    return [row for _, _, row in rows]
+
+
+_Strips = list[tuple[float, float]]
+
+
+def _run(bands: list[list[Piece]], at: int) -> tuple[int, _Strips]:
+    """Where the bands end that strips of white cross together, from ``at`` on, and these strips."""
+    free = _free(bands[at])
+    strips = _inner(free)
+    if not strips:
+        return at + 1, []
+    end = at + 1
+    while end < len(bands):
+        more = _common(free, _free(bands[end]))
+        kept = _inner(more)
+        if not kept or (_one_sided(bands[end], kept) and not _near(bands, end, 1.8)):
+            break
+        own = len(_inner(_free(bands[end])))
+        if own and own != len(strips) and not _near(bands, end):  # a table below columns, or columns below a table
+            break
+        free, strips, end = more, kept, end + 1
+    return end, strips
+
+
+def _free(band: Sequence[Piece]) -> _Strips:
+    """Strips of white that are wide enough, from the far left to the far right."""
+    least = _STRIP * median(piece.size for piece in band)
+    found = []
+    at = -1e9
+    for left, right in sorted((piece.left, piece.right) for piece in band):
+        if left - at >= least:
+            found.append((at, left))
+        at = max(at, right)
+    found.append((at, 1e9))
+    return found
+
+
+def _common(first: _Strips, second: _Strips) -> _Strips:
+    """What is white in both; 4 points of it at least, as strips were wide enough in each."""
+    found = []
+    i = j = 0
+    while i < len(first) and j < len(second):
+        low, high = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
+        if high - low >= 4.0:
+            found.append((low, high))
+        if first[i][1] < second[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _inner(strips: _Strips) -> _Strips:
+    """Those with something on both sides."""
+    return [strip for strip in strips if strip[0] > -1e8 and strip[1] < 1e8]
+
+
+def _one_sided(band: Sequence[Piece], strips: _Strips) -> bool:
+    return any(
+        all(piece.right <= low + 1 for piece in band) or all(piece.left >= high - 1 for piece in band)
+        for low, high in strips
+    )
+
+
+def _crosses(band: Sequence[Piece], strips: _Strips) -> bool:
+    return any(piece.left < high - 1 and piece.right > low + 1 for piece in band for low, high in strips)
+
+
+def _near(bands: Sequence[Sequence[Piece]], at: int, most: float = 1.0) -> bool:
+    """Whether a band follows on the one before it without more white than so many sizes of the font."""
+    gap = min(piece.top for piece in bands[at]) - max(piece.bottom for piece in bands[at - 1])
+    return gap <= most * max(piece.size for piece in bands[at])
+
+
+def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Piece]]:
+    """The pieces left and right of each strip; marks of lists go with the column at their right."""
+    if not strips:
+        return [[]]
+    found: list[list[Piece]] = [[] for _ in range(len(strips) + 1)]
+    for band in bands:
+        for piece in band:
+            middle = (piece.left + piece.right) / 2
+            found[sum(middle > low for low, _ in strips)].append(piece)
+    columns: list[list[Piece]] = []
+    marks: list[Piece] = []
+    for column in found:
+        if column and all(_MARK.fullmatch(p.text) for p in column) and not columns:
+            marks += column
+        elif column:
+            columns.append(marks + column)
+            marks = []
+    return columns or [marks]
+
+
+def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
+    """Whether columns hold running text: wide, high, their lines filled, and none with long holes."""
+    rows = [_stacked(column) for column in columns]
+    heights = [min(row[0].top for row in column) for column in rows], [max(r[0].bottom for r in c) for c in rows]
+    low, high = max(heights[0]), min(heights[1])
+    for column, lines in zip(columns, rows, strict=True):
+        size = median(piece.size for piece in column)
+        left, right = min(piece.left for piece in column), max(piece.right for piece in column)
+        if right - left < _WIDE * size or len(lines) < _HIGH:
+            return False
+        if sum(len(row) == 1 for row in lines) < _SINGLE * len(lines):
+            return False
+        widths = [max(p.right for p in row) - min(p.left for p in row) for row in lines]
+        if median(widths) < _FILL * (right - left):
+            return False
+        inside = [row for row in lines if low - 1 <= row[0].top and row[0].bottom <= high + 1]
+        if sum(row[0].bottom - row[0].top for row in inside) < _PRESENT * 0.8 * (high - low):
+            return False
+    return True
+
+
+def _rows(columns: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[list[Piece]]]:
+    """Columns as the rows of a table, each a list of cells; none where they are no table.
+
+    A row whose first cell is empty, close below another, goes on with that one's cells.
+    """
+    of = {id(piece): i for i, column in enumerate(columns) for piece in column}
+    rows: list[list[list[Piece]]] = []
+    end = 0.0
+    for row in _stacked([piece for column in columns for piece in column]):
+        cells: list[list[Piece]] = [[] for _ in columns]
+        for piece in row:
+            cells[of[id(piece)]].append(piece)
+        top = min(piece.top for piece in row)
+        if rows and not cells[0] and top - end < 0.4 * row[0].size and rows[-1][0]:
+            for whole, more in zip(rows[-1], cells, strict=True):
+                whole += more
+        else:
+            rows.append(cells)
+        end = max(piece.bottom for piece in row)
+    full = sum(sum(map(bool, row)) > 1 for row in rows)
+    wide = max(high - low for low, high in strips) > 2 * median(piece.size for column in columns for piece in column)
+    least = 2 if len(columns) > 2 or wide else 3
+    return rows if full >= least and full >= 0.6 * len(rows) else []

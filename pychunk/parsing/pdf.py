@@ -1,0 +1,308 @@
+"""PDF to plain text with its blocks, pages and what is left out, on PDFium.
+
+The text holds the words of every page in reading order; pages are separated by form feeds, blocks by a blank line,
+items of a list and rows of a table by a line break, cells by `` | ``. Lines of a paragraph are joined by spaces.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..data.blocks import BLOCK_KINDS, Blocks
+from .headings import Bookmark, mark_headings
+from .layout import Line, line_of, lines_of, pieces_of
+from .paragraphs import Draft, drafts_of
+from .pdf_words import PageWords, WordReader
+from .running import Edge, Removed, edges_of, running
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: Pages of a document, and characters of all of them, that are read.
+MAX_PAGES, MAX_CHARACTERS = 20_000, 100_000_000
+#: Seconds that a document may take; looked at between pages.
+MAX_SECONDS = 120.0
+#: Bookmarks that are read.
+_BOOKMARKS = 20_000
+#: Share of a document's characters whose meaning is unknown beyond which it is no text.
+_UNMAPPED = 0.5
+_HYPHEN = re.compile(r"([^\W\d_]{2,})[-\u00ad\u2010]$")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_PLACEHOLDER = re.compile(
+    r"untitled|document\d*|microsoft word - .*|.*\.(docx?|pdf|indd|qxd|tex|rtf|odt)", re.IGNORECASE
+)
+#: PDFium is not thread-safe: one document at a time in a process.
+_LOCK = threading.Lock()
+
+
+class PdfError(ValueError):
+    """A PDF that cannot be read as text; its message is the reason."""
+
+
+class Span(NamedTuple):
+    """Characters of the text that are left out, why, and the share of pages that have the like."""
+
+    start: int
+    end: int
+    reason: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Pdf:
+    """A document read from a PDF.
+
+    Attributes:
+        text: plain text with a form feed between pages.
+        blocks: of the one document, with page and box; what is left out is a block, too.
+        page_starts: int64[pages], the first character of each page.
+        title: that of the metadata, else the first of the largest lines of the first page with text; may be "".
+        removed: running heads, running feet and page numbers, in the order of the text, which still holds them.
+        notes: (page from 1, what is wrong with it), for pages of scans, damaged ones and fonts without meaning.
+    """
+
+    text: str
+    blocks: Blocks
+    page_starts: npt.NDArray[np.int64]
+    title: str
+    removed: list[Span]
+    notes: list[tuple[int, str]]
+
+
+def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SECONDS) -> Pdf:
+    """A PDF file, by its path or as bytes, as text with structure.
+
+    Args:
+        source: path, or the file's bytes.
+        seconds: time after which it is given up, looked at between pages.
+
+    Raises:
+        PdfError: it is encrypted, damaged, empty, has no text (scans), or takes too long.
+        OSError: the file cannot be opened.
+        ImportError: pypdfium2 is not installed.
+
+    Example:
+        >>> read_pdf("manual.pdf").title  # doctest: +SKIP
+        'Manual'
+    """
+    try:
+        import pypdfium2
+    except ImportError:
+        raise ImportError('reading PDF needs pypdfium2: pip install "pychunk-native[docs]"') from None
+    if not isinstance(source, bytes):
+        with open(source, "rb") as file:
+            source = file.read()
+    if not source.strip():
+        raise PdfError("an empty file")
+    if b"%PDF-" not in source[:1024]:
+        raise PdfError("no PDF: it does not begin with %PDF-")
+    with _LOCK:
+        try:
+            document = pypdfium2.PdfDocument(source)
+        except pypdfium2.PdfiumError as error:
+            raise PdfError(_cannot(error)) from None
+        try:
+            pages = _pages(document, seconds)
+            bookmarks, title = _bookmarks(document), _metadata_title(document)
+        finally:
+            document.close()
+    return _assembled(pages, bookmarks, title)
+
+
+def _cannot(error: Any) -> str:
+    said = str(error).lower()
+    if "password" in said:
+        return "encrypted: it opens with a password alone"
+    if "security" in said:
+        return "encrypted in a way that PDFium does not know"
+    return "damaged or cut off: no pages can be found in it"
+
+
+def _pages(document: Any, seconds: float) -> list[PageWords]:
+    count = len(document)
+    if count > MAX_PAGES:
+        raise PdfError(f"has {count:,} pages; at most {MAX_PAGES:,} are read")
+    reader = WordReader(document)
+    found: list[PageWords] = []
+    ended = time.monotonic() + seconds
+    letters = 0
+    for number in range(count):
+        if time.monotonic() > ended:
+            raise PdfError(f"takes longer than {seconds:g} seconds: given up at page {number + 1} of {count:,}")
+        page = reader.page(number)
+        letters += sum(map(len, page.texts))
+        if letters > MAX_CHARACTERS:
+            raise PdfError(f"has more than {MAX_CHARACTERS:,} characters")
+        found.append(page)
+    return found
+
+
+def _bookmarks(document: Any) -> list[Bookmark]:
+    import pypdfium2
+
+    found = []
+    try:
+        for entry in islice(document.get_toc(max_depth=6), _BOOKMARKS):
+            destination = entry.get_dest()
+            page = destination.get_index() if destination else None
+            if page is not None:
+                found.append(Bookmark(entry.get_title(), entry.level + 1, page + 1))
+    except (pypdfium2.PdfiumError, ValueError, RecursionError):
+        pass  # a damaged outline says no more
+    return found
+
+
+def _metadata_title(document: Any) -> str:
+    import pypdfium2
+
+    try:
+        title = " ".join(str(document.get_metadata_value("Title")).replace("\0", " ").split())
+    except (pypdfium2.PdfiumError, ValueError):
+        return ""
+    title = title.encode("utf-8", "replace").decode()
+    return "" if _PLACEHOLDER.fullmatch(title) else title
+
+
+def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str) -> Pdf:
+    notes = [(number, page.note) for number, page in enumerate(pages, 1) if page.note]
+    unmapped = sum(page.unmapped for page in pages)
+    sizes = np.concatenate([page.size for page in pages]).round(1)
+    lengths = np.concatenate([page.lengths for page in pages])
+    letters = int(lengths.sum())
+    if not letters:
+        raise PdfError(_without_text(len(pages), notes))
+    if unmapped > _UNMAPPED * letters:
+        raise PdfError("its fonts have no character map, so what its letters mean is not in the file: read it by OCR")
+    each, of = np.unique(sizes, return_inverse=True)
+    body = float(each[np.bincount(of, lengths).argmax()])
+    drafts, words = _drafts(pages, body)
+    mark_headings(drafts, bookmarks, body)
+    return _written(drafts, len(pages), words, title, notes)
+
+
+def _without_text(pages: int, notes: Sequence[tuple[int, str]]) -> str:
+    reasons = sorted({note for _, note in notes})
+    counted = "its one page" if pages == 1 else f"all of its {pages:,} pages"
+    return f"no text on {counted}" + (f" ({'; '.join(reasons)})" if reasons else "") + ": read it by OCR"
+
+
+def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[str]]:
+    """The blocks of all pages, and the words that stand in their lines."""
+    pieces = [pieces_of(page.where(page.angle == 0) if page.angle.any() else page) for page in pages]
+    edges = [edge for number, found in enumerate(pieces) for edge in edges_of(number, found)]
+    out = running(edges, len(pages), body)
+    cut: list[tuple[list[Edge], list[Edge]]] = [([], []) for _ in pages]
+    for edge in edges:
+        if (edge.page, edge.top, edge.rank) in out:
+            cut[edge.page][not edge.top].append(edge)
+    drafts: list[Draft] = []
+    words: set[str] = set()
+    for number, page in enumerate(pages):
+        above, below = cut[number]
+        taken = {id(piece) for edge in above for piece in edge.pieces}
+        below = [edge for edge in below[::-1] if not any(id(piece) in taken for piece in edge.pieces)]
+        taken |= {id(piece) for edge in below for piece in edge.pieces}
+        rest = [piece for piece in pieces[number] if id(piece) not in taken]
+        lines = [
+            *[_removed(edge, out) for edge in above],
+            *lines_of(rest, page),
+            *[_removed(edge, out) for edge in below],
+        ]
+        for line in lines:
+            words.update(_LETTERS.findall(line.text.casefold()))
+        drafts += drafts_of(lines, number + 1)
+    return drafts, words
+
+
+def _removed(edge: Edge, out: dict[tuple[int, bool, int], Removed]) -> Line:
+    line = line_of(edge.pieces)
+    line.removed, line.score = out[edge.page, edge.top, edge.rank]
+    return line
+
+
+def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, notes: list[tuple[int, str]]) -> Pdf:
+    parts: list[str] = []
+    starts = [0]
+    rows: list[tuple[int, int, int, int, int]] = []
+    boxes = []
+    removed = []
+    at = 0
+    last: Draft | None = None
+
+    def put(text: str) -> None:
+        nonlocal at
+        parts.append(text)
+        at += len(text)
+
+    for draft in drafts:
+        while len(starts) < draft.page:
+            put("\f")
+            starts.append(at)
+            last = None
+        if last is not None:
+            put("\n" if draft.kind == last.kind == "item" else "\n\n")
+        text = "\n".join([line.text for line in draft.lines]) if draft.kind == "table" else _joined(draft.lines, words)
+        first = draft.lines[0]
+        if first.removed:
+            removed.append(Span(at, at + len(text), first.removed, first.score))
+        rows.append((BLOCK_KINDS.index(draft.kind), draft.level, at, at + len(text), draft.page))
+        left, top, right, bottom = zip(*[line.box for line in draft.lines], strict=True)
+        boxes.append((min(left), min(top), max(right), max(bottom)))
+        put(text)
+        last = draft
+    while len(starts) < pages:
+        put("\f")
+        starts.append(at)
+    table = np.array(rows, np.int64).reshape(-1, 5)
+    blocks = Blocks(
+        np.array([0, len(rows)], np.int64),
+        table[:, 0].astype(np.int8),
+        table[:, 1].astype(np.int16),
+        table[:, 2].copy(),
+        table[:, 3].copy(),
+        page=table[:, 4].astype(np.int32),
+        box=np.array(boxes, np.float32).reshape(-1, 4),
+    )
+    text = "".join(parts)
+    return Pdf(text, blocks, np.array(starts, np.int64), title or _first_large(drafts, words), removed, notes)
+
+
+def _joined(lines: Sequence[Line], words: set[str]) -> str:
+    """Lines as one: a word that is broken at their border is joined where the joined word stands elsewhere, too."""
+    text = lines[0].text
+    for line in lines[1:]:
+        broken = _HYPHEN.search(text[-60:])
+        rest = _LETTERS.match(line.text) if broken else None
+        if broken and rest and rest.group()[0].islower():
+            joined = (broken.group(1) + rest.group()).casefold()
+            text = (text[:-1] if joined in words else text) + line.text
+        elif text[-1:] >= "\u2e80" and line.text[:1] >= "\u2e80" and _is_east_asian(text[-1] + line.text[0]):
+            text += line.text
+        else:
+            text += " " + line.text
+    return text
+
+
+def _is_east_asian(text: str) -> bool:
+    """Letters of scripts that put no space between words."""
+    return all("\u2e80" <= each <= "\u9fff" or "\uff00" <= each <= "\uffef" for each in text)
+
+
+def _first_large(drafts: Sequence[Draft], words: set[str]) -> str:
+    """The first of the largest blocks of the first page with text."""
+    found = [each for each in drafts if each.page == drafts[0].page and not each.lines[0].removed]
+    found = [each for each in found if each.kind not in ("table", "item") and any(map(str.isalpha, each.text))]
+    if not found:
+        return ""
+    size = max(each.size for each in found)
+    first = next(each for each in found if each.size >= 0.98 * size)
+    return _joined(first.lines, words)[:300] if len(first.lines) <= 4 else first.lines[0].text[:300]

@@ -1,0 +1,243 @@
+"""Words of PDF pages with their places, by few calls of PDFium: a word costs five, whatever its length."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: Characters of one page that are read: a page of dense print has 10,000.
+MAX_CHARACTERS = 500_000
+#: Share of a page's characters without a Unicode value beyond which its font is said to have no character map.
+UNMAPPED = 0.3
+#: Objects of a page that are looked at to tell a scan from an empty page.
+_OBJECTS = 200
+#: A word ends at white space, and behind a hyphen at the end of a line, which PDFium marks by one of two characters.
+_WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
+_BOLD = re.compile(r"bold|black|heavy|demi(?!lune)", re.IGNORECASE)
+_LIGHT = re.compile(r"regular|roman|book|light|italic|oblique|mt$", re.IGNORECASE)
+_FORCE_BOLD = 1 << 18
+#: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
+_BOLD_WEIGHT = 650
+#: These marks are hyphens; other control characters have no meaning.
+_CHANGED = dict.fromkeys((*range(9), *range(14, 28), 127), "\ufffd") | {0x02: "-", 0xFFFE: "-"}
+
+
+@dataclass(frozen=True)
+class PageWords:
+    """The n words of a page in the order of the file, and what is wrong with it.
+
+    Attributes:
+        texts: n strings without white space.
+        box: float64[n, 4], left, top, right, bottom in points from the page's top left.
+        size: float64[n], of the font, in points.
+        bold: bool[n].
+        angle: int64[n], quarter turns to the left at which a word is set, 0 for what reads from left to right.
+        width, height: of the page, in points.
+        unmapped: letters whose meaning the file does not say.
+        note: why its text is not all there; "".
+    """
+
+    texts: list[str]
+    box: npt.NDArray[np.float64]
+    size: npt.NDArray[np.float64]
+    bold: npt.NDArray[np.bool_]
+    angle: npt.NDArray[np.int64]
+    width: float
+    height: float
+    unmapped: int = 0
+    note: str = ""
+
+    @classmethod
+    def empty(cls, width: float, height: float, note: str = "") -> PageWords:
+        """A page without words."""
+        none = np.empty(0)
+        return cls([], none.reshape(0, 4), none, none.astype(bool), none.astype(np.int64), width, height, 0, note)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Letters of each word."""
+        return np.fromiter(map(len, self.texts), np.int64, len(self.texts))
+
+    def where(self, wanted: npt.NDArray[np.bool_], box: npt.NDArray[np.float64] | None = None) -> PageWords:
+        """Some of its words, as if they stood elsewhere where ``box`` says so."""
+        texts = [text for text, one in zip(self.texts, wanted.tolist(), strict=True) if one]
+        found = self.box if box is None else box
+        return PageWords(
+            texts, found[wanted], self.size[wanted], self.bold[wanted], self.angle[wanted], self.width, self.height
+        )
+
+
+class WordReader:
+    """Reads the words of pages of one open ``pypdfium2.PdfDocument``; one thread of a process at a time."""
+
+    def __init__(self, document: Any) -> None:
+        import pypdfium2.raw as raw
+
+        self._document, self._raw = document, raw
+        # Prototypes that take addresses: converting arguments for those of pypdfium2 takes twice as long as the call.
+        loose = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+        of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+        self._box = loose(_address(raw.FPDFText_GetLooseCharBox))
+        self._object = of_char(_address(raw.FPDFText_GetTextObject))
+        self._styles: dict[int, bool] = {}  # whether a font, by its address, is bold
+
+    def page(self, number: int) -> PageWords:
+        """Page ``number``, from 0. A page that PDFium cannot read is empty and has a note."""
+        raw = self._raw
+        page = raw.FPDF_LoadPage(self._document, number)
+        if not page:
+            return PageWords.empty(0.0, 0.0, "cannot be read: the page is damaged")
+        text = None
+        try:
+            text = raw.FPDFText_LoadPage(page)
+            frame = _Frame(raw, page)
+            if not text:
+                return PageWords.empty(frame.width, frame.height, "cannot be read: its text is damaged")
+            return self._words(page, text, frame)
+        finally:
+            if text:
+                raw.FPDFText_ClosePage(text)
+            raw.FPDF_ClosePage(page)
+
+    def _words(self, page: Any, text: Any, frame: _Frame) -> PageWords:
+        raw = self._raw
+        count = raw.FPDFText_CountChars(text)
+        if count > MAX_CHARACTERS:
+            return PageWords.empty(frame.width, frame.height, f"has {count:,} characters; {MAX_CHARACTERS:,} are read")
+        shown = self._text(text, count)
+        spans = [found.span() for found in _WORD.finditer(shown)]
+        texts = [text.translate(_CHANGED) for text in _WORD.findall(shown)]
+        if not spans:
+            note = "no text, only images: a scan" if self._has_image(page) else ""
+            return PageWords.empty(frame.width, frame.height, note)
+        handle = ctypes.cast(text, ctypes.c_void_p).value
+        boxes = np.zeros((2, len(spans), 4), np.float32)
+        first, last = [begin for begin, _ in spans], [end - 1 for _, end in spans]
+        at = boxes.ctypes.data
+        list(map(self._box, repeat(handle), first, range(at, at + 16 * len(spans), 16)))
+        at += 16 * len(spans)
+        list(map(self._box, repeat(handle), last, range(at, at + 16 * len(spans), 16)))
+        fonts: dict[int | None, tuple[float, bool, int, bool]] = {}
+        pointers = list(map(self._object, repeat(handle), first))
+        for begin, pointer in zip(first, pointers, strict=True):
+            if pointer not in fonts:
+                fonts[pointer] = self._font(text, begin, pointer, frame.turns)
+        size, bold, angle, strange = zip(*[fonts[pointer] for pointer in pointers], strict=True)
+        unmapped = sum(len(said) if odd else said.count("\ufffd") for said, odd in zip(texts, strange, strict=True))
+        note = ""
+        if unmapped > UNMAPPED * sum(map(len, texts)):
+            note = "a font without a character map: what its letters mean is not in the file"
+        return PageWords(
+            texts,
+            frame.placed(boxes),
+            np.array(size, np.float64),
+            np.array(bold, bool),
+            np.array(angle, np.int64),
+            frame.width,
+            frame.height,
+            unmapped,
+            note,
+        )
+
+    def _text(self, text: Any, count: int) -> str:
+        """The page's characters, as many as PDFium counts: what has no Unicode value is U+FFFD."""
+        raw = self._raw
+        buffer = (ctypes.c_ushort * (2 * count + 2))()
+        written = raw.FPDFText_GetText(text, 0, count, buffer) - 1 if count else 0
+        shown = bytes(buffer)[: 2 * max(0, written)].decode("utf-16-le", "replace")
+        if len(shown) != count or written != count:  # letters outside of the BMP, or without a Unicode value
+            codes = map(raw.FPDFText_GetUnicode, repeat(text), range(count))
+            shown = "".join([_character(code) for code in codes])
+        return shown
+
+    def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> tuple[float, bool, int, bool]:
+        """(size in points, bold, quarter turns, without meaning) of a character, as of all of its text object."""
+        raw = self._raw
+        matrix = raw.FS_MATRIX()
+        size = raw.FPDFText_GetFontSize(text, index)
+        angle = 0
+        if raw.FPDFText_GetMatrix(text, index, matrix):
+            size *= math.hypot(matrix.c, matrix.d) or 1.0
+            angle = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2))
+        size = abs(size) if math.isfinite(size) else 0.0
+        strange = raw.FPDFText_HasUnicodeMapError(text, index) == 1
+        return size, self._is_bold(pointer), (angle - turns) % 4, strange
+
+    def _is_bold(self, pointer: int | None) -> bool:
+        raw = self._raw
+        if not pointer:
+            return False
+        thing = ctypes.cast(pointer, raw.FPDF_PAGEOBJECT)
+        font = raw.FPDFTextObj_GetFont(thing)
+        if not font:
+            return False
+        address = ctypes.addressof(font.contents)
+        known = self._styles.get(address)
+        if known is None:
+            name = ctypes.create_string_buffer(256)
+            raw.FPDFFont_GetBaseFontName(font, name, 256)
+            said = name.value.decode("latin-1")
+            known = bool(_BOLD.search(said)) or bool(raw.FPDFFont_GetFlags(font) & _FORCE_BOLD)
+            if not known and not _LIGHT.search(said):
+                known = raw.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
+            self._styles[address] = known
+        return known or raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_FILL_STROKE
+
+    def _has_image(self, page: Any) -> bool:
+        raw = self._raw
+        for i in range(min(_OBJECTS, raw.FPDFPage_CountObjects(page))):
+            kind = raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, i))
+            if kind in (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM):
+                return True
+        return False
+
+
+class _Frame:
+    """How a page's user space lies on the page as it is seen: what is cut off, and quarter turns to the right."""
+
+    def __init__(self, raw: Any, page: Any) -> None:
+        box = raw.FS_RECTF()
+        self._box = (0.0, 792.0, 612.0, 0.0)
+        if raw.FPDF_GetPageBoundingBox(page, box):
+            self._box = (box.left, box.top, box.right, box.bottom)
+        self.turns = raw.FPDFPage_GetRotation(page) % 4
+        width, height = self._box[2] - self._box[0], self._box[1] - self._box[3]
+        self.width, self.height = (height, width) if self.turns % 2 else (width, height)
+
+    def placed(self, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+        """(left, top, right, bottom) from the top left of each word, of [first and last character, word, 4].
+
+        PDFium's boxes are left, top, right, bottom, from the bottom left.
+        """
+        left, top, right, bottom = self._box
+        low, high = boxes[..., 0].min(0) - left, boxes[..., 2].max(0) - left
+        near, far = top - boxes[..., 1].max(0), top - boxes[..., 3].min(0)
+        width, height = right - left, top - bottom
+        turned = {
+            0: (low, near, high, far),
+            1: (height - far, low, height - near, high),
+            2: (width - high, height - far, width - low, height - near),
+            3: (near, width - high, far, width - low),
+        }[self.turns]
+        found: npt.NDArray[np.float64] = np.stack(turned, axis=1).astype(np.float64)
+        found[~np.isfinite(found)] = 0.0
+        return found.clip(-1e6, 1e6)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _character(code: int) -> str:
+    if code == 0 or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+        return "\ufffd"
+    return chr(code)

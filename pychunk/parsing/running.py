@@ -1,0 +1,145 @@
+"""Running heads, running feet and page numbers: lines at the edges of pages that repeat from page to page."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .layout import Piece, bands_of, line_of
+
+#: Why a line of a page is left out.
+RUNNING_HEAD, RUNNING_FOOT, PAGE_NUMBER = "running_head", "running_foot", "page_number"
+#: Lines looked at from each edge of a page.
+_EDGE = 4
+#: A line repeats if it is on so many pages at one height, within so many points.
+_TIMES, _NEAR = 3, 4.0
+#: Pages that may lie between two that repeat a line: left and right pages have heads of their own.
+_STRIDE = 2
+_DIGITS = re.compile(r"\d+")
+_ROMAN = re.compile(r"(?<!\w)[ivxlc]{1,7}(?!\w)", re.IGNORECASE)
+_PAGE_WORD = r"(?:pages?|pp?|pg|seite|s|blatt|стор|стр|с|сторінка|страница|p[áa]g|p[áa]gina|strona|str|sida|side)"
+_NUMBER = re.compile(rf"\W*(?:{_PAGE_WORD}\.?\s*)?(?:#(?:\s*(?:/|-|–|\w{{1,5}}\.?)\s*#)?|@)\W*")
+#: Lines whose numbers differ are headings, not running heads, where they are so much larger than the text.
+_LARGER = 1.15
+
+
+class Removed(NamedTuple):
+    """Why a line is left out, and the share of the document's pages that have its like."""
+
+    reason: str
+    score: float
+
+
+class Edge(NamedTuple):
+    """A line near the top or the bottom of a page: ``rank`` counts from the edge, ``y`` is its middle in points."""
+
+    page: int
+    top: bool
+    rank: int
+    y: float
+    text: str
+    size: float
+    pieces: list[Piece]
+
+
+def edges_of(page: int, pieces: Sequence[Piece]) -> list[Edge]:
+    """The lines at both edges of a page, as far as nothing but one line stands there."""
+    bands = bands_of(pieces)
+    found = []
+    for top, rows in ((True, bands[:_EDGE]), (False, bands[::-1][:_EDGE])):
+        for rank, band in enumerate(rows):
+            low, high = min(piece.top for piece in band), max(piece.bottom for piece in band)
+            if high - low > 1.8 * max(piece.bottom - piece.top for piece in band):
+                break
+            line = line_of(band)
+            found.append(Edge(page, top, rank, (low + high) / 2, line.text, line.size, band))
+    return found
+
+
+def running(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, bool, int], Removed]:
+    """The edges that repeat, by (page, top, rank); ``size`` is that of the document's text, in points.
+
+    A line is left out where lines that are equal but for numbers stand at one height on 3 pages (or on both of two)
+    that are at most 2 apart, and only lines that are left out stand between it and the page's edge. It is a page number
+    if it is little more than a number, and that grows as the pages do.
+
+    Example:
+        >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, False) for page in (7, 8, 9)]
+        >>> found = running([edge for page in range(3) for edge in edges_of(page, pieces[page : page + 1])], 3, 10)
+        >>> found[1, True, 0].reason
+        'page_number'
+    """
+    alike: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
+    for edge in edges:
+        alike[edge.top, _normal(edge.text)].append(edge)
+    repeated: dict[tuple[int, bool, int], Removed] = {}
+    for (top, text), found in alike.items():
+        for group in _at_one_height(found):
+            for run in _successive(group):
+                count = len({edge.page for edge in run})
+                if count < min(_TIMES, max(2, pages)):
+                    continue
+                numbers = bool(_NUMBER.fullmatch(text))
+                if numbers and not _grow(run):
+                    continue
+                if run[0].size > _LARGER * size and len({edge.text for edge in run}) > 1:
+                    continue
+                reason = PAGE_NUMBER if numbers else RUNNING_HEAD if top else RUNNING_FOOT
+                for edge in run:
+                    repeated[edge.page, top, edge.rank] = Removed(reason, count / pages)
+    out: dict[tuple[int, bool, int], Removed] = {}
+    for edge in sorted(edges, key=lambda each: each.rank):
+        key = (edge.page, edge.top, edge.rank)
+        outer = edge.rank == 0 or (edge.page, edge.top, edge.rank - 1) in out
+        if key in repeated and outer:
+            out[key] = repeated[key]
+    return out
+
+
+def _normal(text: str) -> str:
+    """A line with ``#`` for each number and ``@`` for a Roman one that stands alone."""
+    text = _DIGITS.sub("#", " ".join(text.casefold().split()))
+    return "@" if _ROMAN.fullmatch(text.strip(" -–—.")) else text
+
+
+def _at_one_height(edges: Sequence[Edge]) -> list[list[Edge]]:
+    found: list[list[Edge]] = []
+    for edge in sorted(edges, key=lambda each: each.y):
+        if found and edge.y - found[-1][-1].y <= _NEAR:
+            found[-1].append(edge)
+        else:
+            found.append([edge])
+    return found
+
+
+def _successive(edges: Sequence[Edge]) -> list[list[Edge]]:
+    found: list[list[Edge]] = []
+    for edge in sorted(edges, key=lambda each: each.page):
+        if found and edge.page - found[-1][-1].page <= _STRIDE:
+            found[-1].append(edge)
+        else:
+            found.append([edge])
+    return found
+
+
+def _grow(edges: Sequence[Edge]) -> bool:
+    """Whether the first number of most lines grows by one a page."""
+    shifts: dict[int, int] = defaultdict(int)
+    for edge in edges:
+        numbers = _DIGITS.findall(edge.text)
+        value = int(numbers[0][:9]) if numbers else _value(edge.text)
+        shifts[value - edge.page] += 1
+    return max(shifts.values()) * 2 > len(edges)
+
+
+def _value(roman: str) -> int:
+    """A Roman number, as far as it is one.
+
+    >>> _value("xiv")
+    14
+    """
+    values = [{"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}.get(letter, 0) for letter in roman.casefold()]
+    values = [value for value in values if value]
+    return sum(-value if value < max(values[i + 1 :], default=0) else value for i, value in enumerate(values))

@@ -1,0 +1,456 @@
+"""PDF to text, blocks, pages and removed spans: on files made here, on hostile ones, and on real leaflets."""
+
+import random
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pdfs import HEIGHT, Page, made, width_of
+
+from pychunk.data.blocks import BLOCK_KINDS
+from pychunk.parsing.pdf import Pdf, PdfError, read_pdf
+
+pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
+
+WORDS = [
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "a",
+    "lazy",
+    "dog",
+    "while",
+    "many",
+    "other",
+    "animals",
+    "of",
+    "this",
+    "forest",
+    "look",
+    "on",
+    "and",
+    "wonder",
+    "what",
+    "all",
+    "that",
+    "noise",
+    "is",
+    "about",
+    "since",
+    "nobody",
+    "told",
+    "them",
+    "anything",
+    "before",
+    "sunset",
+]
+
+
+def paragraph(drawn: random.Random, width: float, words: int = 60, size: float = 10) -> list[str]:
+    """Lines of a paragraph that fill a width."""
+    chosen = [drawn.choice(WORDS) for _ in range(words)]
+    chosen = [chosen[0].capitalize(), *chosen[1:-1], chosen[-1] + "."]
+    lines = [""]
+    for word in chosen:
+        longer = f"{lines[-1]} {word}".strip()
+        if width_of(longer, size) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def rows(pdf: Pdf) -> list[tuple[str, int, int, str]]:
+    """(kind, level, page, text) of each block; checks what holds of all."""
+    blocks = pdf.blocks
+    assert blocks.documents == 1
+    assert blocks.page is not None
+    assert blocks.box is not None
+    assert (blocks.start < blocks.end).all()
+    assert (blocks.start[1:] >= blocks.end[:-1]).all()
+    assert blocks.end.max(initial=0) <= len(pdf.text)
+    between = np.ones(len(pdf.text), bool)
+    for start, end in zip(blocks.start.tolist(), blocks.end.tolist()):
+        between[start:end] = False
+    assert not "".join(letter for letter, out in zip(pdf.text, between.tolist()) if out).strip()
+    assert pdf.text.count("\f") == len(pdf.page_starts) - 1
+    assert pdf.page_starts[:1].tolist() == [0]
+    assert all(pdf.text[at - 1] == "\f" for at in pdf.page_starts[1:].tolist())
+    assert (np.searchsorted(pdf.page_starts, blocks.start, side="right") == blocks.page).all()
+    spans = set(zip(blocks.start.tolist(), blocks.end.tolist()))
+    assert all((span.start, span.end) in spans for span in pdf.removed)
+    return [
+        (BLOCK_KINDS[kind], level, page, pdf.text[start:end])
+        for kind, level, page, start, end in zip(
+            blocks.kind.tolist(),
+            blocks.level.tolist(),
+            blocks.page.tolist(),
+            blocks.start.tolist(),
+            blocks.end.tolist(),
+        )
+    ]
+
+
+# --- order, pages, boxes ---
+
+
+def test_one_paragraph_its_page_and_box() -> None:
+    pdf = read_pdf(made([Page().put(50, 100, "Hello World", size=20)]))
+    assert pdf.text == "Hello World"
+    assert rows(pdf) == [("paragraph", 0, 1, "Hello World")]
+    assert pdf.page_starts.tolist() == [0]
+    assert pdf.blocks.box is not None
+    left, top, right, bottom = pdf.blocks.box[0].tolist()
+    assert left == pytest.approx(50, abs=2)
+    assert right == pytest.approx(50 + width_of("Hello World", 20), abs=8)
+    assert 78 < top < 90 < 100 < bottom < 108
+    assert pdf.removed == []
+    assert pdf.notes == []
+
+
+def two_columns(drawn: random.Random, page: Page, y: float, offset: float = 0.0) -> list[str]:
+    """Two columns of three paragraphs, drawn line by line across both; the paragraphs in reading order."""
+    columns = [[paragraph(drawn, 230, words) for words in (60, 40, 70)] for _ in range(2)]
+    placed = []
+    for x, column in zip((50, 310), columns):
+        at = y + (offset if x > 50 else 0)
+        for lines in column:
+            for line in lines:
+                placed.append((at, x, line))
+                at += 12
+            at += 7
+    for at, x, line in sorted(placed):
+        page.put(x, at, line)
+    return [" ".join(lines) for column in columns for lines in column]
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+def test_two_columns_are_read_one_after_the_other(offset: float) -> None:
+    page = Page().put(100, 60, "A title across both columns of the page", size=18)
+    wanted = two_columns(random.Random(3), page, 100, offset)
+    page.lines(50, 600, below := paragraph(random.Random(4), 490, 50))
+    pdf = read_pdf(made([page]))
+    assert [text for *_, text in rows(pdf)] == ["A title across both columns of the page", *wanted, " ".join(below)]
+    assert pdf.blocks.box is not None
+    assert (pdf.blocks.box[1:4, 2] < 300).all()
+    assert (pdf.blocks.box[4:7, 0] > 300).all()
+
+
+def test_paragraphs_by_distance_by_indentation_and_by_short_last_lines() -> None:
+    drawn = random.Random(5)
+    page = Page()
+    y = 60.0
+    wanted = []
+    for gap, indent in ((8.0, 0.0), (0.0, 15.0), (0.0, 15.0), (0.0, 0.0)):
+        lines = paragraph(drawn, 470, 70)
+        y += gap
+        page.put(50 + indent, y, lines[0])
+        y = page.lines(50, y + 12, lines[1:])
+        wanted.append(" ".join(lines))
+    assert [text for *_, text in rows(read_pdf(made([page])))] == wanted
+
+
+def test_pages_with_an_empty_one_between() -> None:
+    pdf = read_pdf(made([Page().put(50, 100, "One."), Page(), Page().put(50, 100, "Three.")]))
+    assert pdf.text == "One.\f\fThree."
+    assert pdf.page_starts.tolist() == [0, 5, 6]
+    assert [page for _, _, page, _ in rows(pdf)] == [1, 3]
+
+
+@pytest.mark.parametrize("turns", [90, 180, 270])
+def test_boxes_of_turned_pages_are_those_that_are_seen(turns: int) -> None:
+    page = Page(keys=f"/Rotate {turns}").put(50, 100, "Upside")
+    pdf = read_pdf(made([page]))
+    assert pdf.text == "Upside"
+    assert pdf.blocks.box is not None
+    left, top, right, bottom = pdf.blocks.box[0].tolist()
+    straight = read_pdf(made([Page().put(50, 100, "Upside")])).blocks.box
+    assert straight is not None
+    a, b, c, d = straight[0].tolist()
+    seen = {
+        90: (HEIGHT - d, a, HEIGHT - b, c),
+        180: (595 - c, HEIGHT - d, 595 - a, HEIGHT - b),
+        270: (b, 595 - c, d, 595 - a),
+    }
+    assert (left, top, right, bottom) == pytest.approx(seen[turns], abs=0.01)
+
+
+def test_turned_text_comes_last() -> None:
+    page = Page(content=f"BT /F1 10 Tf 0 1 -1 0 30 {HEIGHT - 700} Tm (Set along the margin) Tj ET")
+    page.lines(50, 100, paragraph(random.Random(6), 480))
+    found = rows(read_pdf(made([page])))
+    assert [text for *_, text in found][-1] == "Set along the margin"
+    assert len(found) == 2
+
+
+# --- what repeats ---
+
+
+def running_pages(count: int) -> list[Page]:
+    drawn = random.Random(7)
+    pages = []
+    for number in range(count):
+        page = Page().put(50, 40, "Journal of Foxes", 8).put(480, 40, "Volume 7", 8)
+        page.lines(50, 80, paragraph(drawn, 480, 150))
+        page.put(50, 800, "Forest Press", 8).put(290, 815, f"- {number + 11} -", 8)
+        pages.append(page)
+    return pages
+
+
+def test_running_heads_feet_and_page_numbers_are_removed_but_stay_in_the_text() -> None:
+    pdf = read_pdf(made(running_pages(5)))
+    rows(pdf)
+    said = [(pdf.text[span.start : span.end], span.reason, span.score) for span in pdf.removed]
+    assert said == [
+        each
+        for number in range(5)
+        for each in (
+            ("Journal of Foxes Volume 7", "running_head", 1.0),
+            ("Forest Press", "running_foot", 1.0),
+            (f"- {number + 11} -", "page_number", 1.0),
+        )
+    ]
+
+
+def test_lines_that_do_not_repeat_and_headings_at_the_top_are_kept() -> None:
+    drawn = random.Random(8)
+    pages = []
+    for number in range(4):
+        page = Page().put(50, 50, f"Chapter {number + 1}", 20, bold=True)
+        page.lines(50, 80, paragraph(drawn, 480, 150))
+        page.put(50, 700, drawn.choice(WORDS) + str(drawn.random()))
+        pages.append(page)
+    pdf = read_pdf(made(pages))
+    assert pdf.removed == []
+    assert [text for kind, _, _, text in rows(pdf) if kind == "heading"] == [f"Chapter {n}" for n in range(1, 5)]
+
+
+def test_numbers_that_do_not_grow_are_no_page_numbers() -> None:
+    pages = []
+    for number in (4, 9, 1, 7):
+        page = Page()
+        page.lines(50, 80, paragraph(random.Random(number), 480, 100))
+        pages.append(page.put(290, 815, str(number)))
+    assert read_pdf(made(pages)).removed == []
+
+
+def test_roman_page_numbers() -> None:
+    pages = [Page().put(50, 100, text).put(290, 815, roman) for text, roman in zip(WORDS, ["ii", "iii", "iv", "v"])]
+    pdf = read_pdf(made(pages))
+    assert [(pdf.text[span.start : span.end], span.reason) for span in pdf.removed] == [
+        (roman, "page_number") for roman in ("ii", "iii", "iv", "v")
+    ]
+
+
+# --- hyphens ---
+
+
+def test_hyphenation_is_undone_only_where_the_joined_word_occurs_elsewhere() -> None:
+    filled = "is what all the other animals of the forest, who look on and wonder, call a well"
+    page = Page()
+    page.lines(50, 100, ["An anything at the beginning of a line that is long enough to be one, and then any-"])
+    page.lines(50, 112, ["thing at the beginning of another line that is long enough to be one, too, and a self-"])
+    page.lines(50, 124, ["made man in a line of his own; nobody knows him or the others, for they are unknow-"])
+    page.lines(50, 136, ["able."])
+    text = read_pdf(made([page])).text
+    assert "and then anything at" in text
+    assert "a self-made man" in text
+    assert "are unknow-able." in text
+    assert filled not in text
+
+
+# --- headings, lists, tables ---
+
+
+def headed() -> Page:
+    drawn = random.Random(9)
+    page = Page().put(150, 60, "The Foxes", 20, bold=True)
+    page.put(50, 100, "1 Origins", 14)
+    y = page.lines(50, 125, paragraph(drawn, 480)) + 10
+    page.put(50, y, "Early days", 10, bold=True)
+    y = page.lines(50, y + 14, paragraph(drawn, 480)) + 14
+    page.put(50, y, "2 Today", 14)
+    page.lines(50, y + 25, paragraph(drawn, 480))
+    return page
+
+
+def test_headings_by_size_and_weight() -> None:
+    found = [(level, text) for kind, level, _, text in rows(read_pdf(made([headed()]))) if kind == "heading"]
+    assert found == [(1, "The Foxes"), (2, "1 Origins"), (3, "Early days"), (2, "2 Today")]
+
+
+def test_headings_by_bookmarks() -> None:
+    marks = [(1, "Origins", 0), (2, "Early  days", 0), (1, "Today", 0), (1, "Not there", 0)]
+    pdf = read_pdf(made([headed()], bookmarks=marks, title="About foxes"))
+    found = [(level, text) for kind, level, _, text in rows(pdf) if kind == "heading"]
+    assert found == [(1, "The Foxes"), (1, "1 Origins"), (2, "Early days"), (1, "2 Today")]
+    assert pdf.title == "About foxes"
+
+
+def test_the_title_is_the_largest_first_line_where_metadata_has_none() -> None:
+    assert read_pdf(made([headed()])).title == "The Foxes"
+    assert read_pdf(made([headed()], title="Microsoft Word - report7.docx")).title == "The Foxes"
+
+
+def test_lists() -> None:
+    page = Page().put(50, 100, "You will need:")
+    page.put(60, 114, "\u2022").put(
+        75, 114, "a quick fox, which need not be brown as long as it is quick, but had better not be"
+    )
+    page.put(75, 126, "lazy;")
+    page.put(80, 138, "\u2013 or a wolf").put(60, 150, "\u2022 a dog.")
+    page.put(50, 174, "1. Let it jump.").put(50, 186, "2. Wonder.")
+    assert [(kind, level, text) for kind, level, _, text in rows(read_pdf(made([page])))] == [
+        ("paragraph", 0, "You will need:"),
+        ("item", 1, "\u2022 a quick fox, which need not be brown as long as it is quick, but had better not be lazy;"),
+        ("item", 2, "\u2013 or a wolf"),
+        ("item", 1, "\u2022 a dog."),
+        ("item", 1, "1. Let it jump."),
+        ("item", 1, "2. Wonder."),
+    ]
+
+
+TABLE = [("Animal", "Number", "Share"), ("Red fox", "12", "40 %"), ("Grey fox", "", "60 %"), ("Total", "30", "100 %")]
+
+
+def test_a_table_is_one_block_with_a_line_a_row() -> None:
+    drawn = random.Random(10)
+    page = Page()
+    y = page.lines(50, 60, paragraph(drawn, 480)) + 14
+    page.put(50, y, "Table 1. Foxes by colour")
+    y += 20
+    for cells in TABLE:
+        for column, cell in enumerate(cells):
+            page.put(60 + 130 * column, y, cell)
+        y += 15
+    page.lines(50, y + 15, after := paragraph(drawn, 480))
+    found = rows(read_pdf(made([page])))
+    assert [kind for kind, *_ in found] == ["paragraph", "caption", "table", "paragraph"]
+    assert found[2][3] == "\n".join(" | ".join(row) for row in TABLE)
+    assert found[3][3] == " ".join(after)
+
+
+def test_a_table_below_two_columns_is_neither_of_them() -> None:
+    page = Page()
+    wanted = two_columns(random.Random(11), page, 60)
+    for number, cells in enumerate(TABLE):
+        for column, cell in enumerate(cells):
+            page.put(60 + 130 * column, 400 + 15 * number, cell)
+    found = rows(read_pdf(made([page])))
+    assert [text for kind, *_, text in found if kind == "paragraph"] == wanted
+    assert found[-1][0] == "table"
+
+
+# --- what cannot be read ---
+
+
+def broken(data: bytes) -> str:
+    with pytest.raises(PdfError) as told:
+        read_pdf(data)
+    return str(told.value)
+
+
+ENCRYPTED = "/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{}> /U <{}> >> /ID [<00> <00>]".format(
+    "41" * 32, "42" * 32
+)
+IMAGE = (
+    b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\n"
+    b"stream\n\x00\nendstream"
+)
+SCAN = "500 0 0 800 40 20 cm /X1 Do"
+UNMAPPED = (
+    b"<< /Type /Font /Subtype /Type0 /BaseFont /Nameless /Encoding /Identity-H /DescendantFonts [<< /Type /Font "
+    b"/Subtype /CIDFontType2 /BaseFont /Nameless /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) "
+    b"/Supplement 0 >> /DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /Nameless /Flags 4 "
+    b"/FontBBox [0 -200 1000 800] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >> >>] >>"
+)
+
+
+def test_files_that_are_no_document_say_why() -> None:
+    whole = made(running_pages(3))
+    assert broken(b"") == "an empty file"
+    assert broken(b"just text") == "no PDF: it does not begin with %PDF-"
+    assert broken(whole[:40]).startswith("damaged or cut off")
+    assert broken(made([headed()], trailer=ENCRYPTED)).startswith("encrypted")
+    assert broken(made([Page()])) == "no text on its one page: read it by OCR"
+    said = broken(made([Page(content=SCAN)] * 2, extra=[IMAGE]))
+    assert said == "no text on all of its 2 pages (no text, only images: a scan): read it by OCR"
+
+
+def test_a_file_cut_off_in_its_table_of_objects_is_read() -> None:
+    whole = made([headed()])
+    assert read_pdf(whole[: whole.rindex(b"xref")]).text == read_pdf(whole).text
+
+
+def test_pages_of_images_are_noted_and_the_others_read() -> None:
+    pdf = read_pdf(made([headed(), Page(content=SCAN), Page()], extra=[IMAGE]))
+    assert pdf.notes == [(2, "no text, only images: a scan")]
+    assert len(pdf.page_starts) == 3
+
+
+def test_a_font_without_a_character_map() -> None:
+    page = Page(content="BT /F3 10 Tf 50 700 Td <00410042004300440045> Tj ET")
+    assert "no character map" in broken(made([page], extra=[UNMAPPED]))
+    pdf = read_pdf(made([headed(), page], extra=[UNMAPPED]))
+    assert [number for number, _ in pdf.notes] == [2]
+    assert "a font without a character map" in pdf.notes[0][1]
+
+
+def test_mutations_never_crash_nor_hang() -> None:
+    drawn = random.Random(12)
+    samples = [
+        made(running_pages(3), bookmarks=[(1, "Journal", 0), (2, "of Foxes", 1)]),
+        made([headed(), Page(content=SCAN)], extra=[IMAGE], packed=True),
+    ]
+    begun = time.monotonic()
+    read = 0
+    for _ in range(300):
+        data = bytearray(drawn.choice(samples))
+        for _ in range(drawn.choice((1, 3, 30))):
+            at = drawn.randrange(len(data))
+            what = drawn.random()
+            if what < 0.5:
+                data[at] = drawn.randrange(256)
+            elif what < 0.7:
+                del data[at : at + drawn.randrange(40)]
+            elif what < 0.9:
+                data[at:at] = data[drawn.randrange(len(data)) :][: drawn.randrange(60)]
+            else:
+                data[at:at] = drawn.choice((b"-1", b"99999999999", b"1e30", b"<<", b"[", b"(", b"0 0 R", b"/Kids"))
+        try:
+            rows(read_pdf(bytes(data), seconds=5))
+            read += 1
+        except PdfError:
+            pass
+    assert read > 50
+    assert time.monotonic() - begun < 30
+
+
+# --- real leaflets ---
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", text.lower()))
+
+
+def test_words_of_leaflets_agree_with_their_text_files(data: Path) -> None:
+    found, pages = 0.0, 0
+    for file in sorted((data / "unlp2026").rglob("*.pdf")):
+        pdf = read_pdf(file)
+        rows(pdf)
+        gold = re.split(r"===== Page \d+ =====\n?", file.parents[1].joinpath("txt", f"{file.stem}.txt").read_text())[
+            :-1
+        ]
+        assert len(gold) == len(pdf.page_starts)
+        for one, other in zip(pdf.text.split("\f"), gold):
+            mine, theirs = words(one), words(other)
+            found += 2 * (mine & theirs).total() / max(1, mine.total() + theirs.total())
+            pages += 1
+    assert pages >= 30
+    assert found / pages >= 0.975
