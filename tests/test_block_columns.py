@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pychunk.data.blocks import BLOCK_KINDS, Blocks
-from pychunk.parsing.columns import BLOCKS_TYPE, blocks_from_arrow, blocks_to_arrow
+from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow, blocks_to_arrow, removed_to_arrow
 
 ROW = st.tuples(st.sampled_from(BLOCK_KINDS), st.integers(0, 6), st.integers(0, 2**40), st.integers(0, 2**40))
 DOCUMENTS = st.lists(st.lists(ROW, max_size=5), max_size=5)
@@ -94,3 +94,10 @@ def test_columns_of_others() -> None:
 def test_what_is_no_column_of_blocks(values: list, error: type, said: str) -> None:
     with pytest.raises(error, match=said):
         blocks_from_arrow(pa.array(values))
+
+
+def test_what_is_left_out_is_a_column() -> None:
+    column = removed_to_arrow([[(0, 4, "running_head", 1.0), (9, 12, "page_number", 0.5)], []])
+    assert column.type == REMOVED_TYPE
+    assert column.to_pylist()[0][1] == {"start": 9, "end": 12, "reason": "page_number", "score": 0.5}
+    assert column.to_pylist()[1] == []

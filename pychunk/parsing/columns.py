@@ -1,7 +1,8 @@
-"""Blocks as a column of an Arrow table, and back."""
+"""Blocks, and what is left out, as columns of an Arrow table, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,12 @@ BLOCKS_TYPE = pa.list_(
         ]
     )
 )
+#: A row of the column ``removed``: the spans of one document's text that are left out, in characters; ``score`` from 0
+#: to 1 says how sure the parser is.
+REMOVED_TYPE = pa.list_(
+    pa.struct([("start", pa.int64()), ("end", pa.int64()), ("reason", pa.string()), ("score", pa.float32())])
+)
+_REMOVED_FIELDS = [field.name for field in REMOVED_TYPE.value_type]
 _NAMES = pa.array(BLOCK_KINDS)
 
 
@@ -127,6 +134,17 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
         field("page", pa.int32(), 0),
         _matrix(rows.field("box")) if "box" in names else None,
     )
+
+
+def removed_to_arrow(documents: Sequence[Sequence[tuple[int, int, str, float]]]) -> pa.Array:
+    """One row a document, of type :data:`REMOVED_TYPE`, from (start, end, reason, score) of each span.
+
+    Example:
+        >>> removed_to_arrow([[(0, 4, "running_head", 1.0)], []])[0][0]["reason"].as_py()
+        'running_head'
+    """
+    rows = [[dict(zip(_REMOVED_FIELDS, span, strict=True)) for span in spans] for spans in documents]
+    return pa.array(rows, REMOVED_TYPE)
 
 
 def _kinds(names: pa.Array) -> npt.NDArray[np.int8]:
