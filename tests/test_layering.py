@@ -95,6 +95,7 @@ OPTIONAL = {
     "polars",
     "bm25s",
     "fsspec",
+    "selectolax",
     "mwparserfromhell",
     "numba",
     "ray",

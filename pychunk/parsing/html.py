@@ -1,0 +1,597 @@
+"""Pages of HTML to Markdown, its blocks, and what noise is seen by, on lexbor's tree (extra ``docs``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, Blocks
+from ..data.ragged import Ragged, offsets_of
+from .encodings import decode
+from .html_facts import HtmlFacts, word_hash, words_of
+from .html_guard import flattened, suspect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Leave = Callable[[], None]
+
+#: Elements whose text nobody sees.
+UNSEEN = frozenset(
+    (
+        "script",
+        "style",
+        "head",
+        "template",
+        "audio",
+        "video",
+        "canvas",
+        "iframe",
+        "noembed",
+        "noframes",
+        "datalist",
+        "metadata",
+        "desc",
+        "defs",
+        "symbol",
+        "title",
+        "map",
+        "annotation",
+        "annotation-xml",
+        "object",
+        "-comment",
+    )
+)
+#: Elements that begin and end a line.
+BLOCK = frozenset(
+    (
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "button",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "dir",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
+        "li",
+        "main",
+        "menu",
+        "nav",
+        "noscript",
+        "ol",
+        "optgroup",
+        "option",
+        "p",
+        "pre",
+        "search",
+        "section",
+        "select",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "textarea",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "foreignobject",
+        "listing",
+        "xmp",
+        "plaintext",
+        "rp",
+        "marquee",
+    )
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_FORMS = frozenset(("button", "legend", "optgroup", "option", "select", "textarea"))
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
+_CELLS = frozenset(("td", "th"))
+#: What makes a table one of layout, not of data.
+_LAYOUT = frozenset(
+    ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "pre", "blockquote", "article", "section", "nav", "textarea")
+)
+#: Characters of a cell of data, and cells of a table: larger ones are read as text, block by block.
+MAX_CELL, MAX_CELLS = 1000, 200_000
+_BREAK = "\0"  # of a line, in text that has no NUL
+_DEPTH = 32767
+
+
+def _stay() -> None:
+    """What is to be done after an inline element: nothing."""
+
+
+@dataclass(frozen=True)
+class HtmlPage:
+    """A page as it is read.
+
+    Attributes:
+        text: Markdown of all that the page shows: headings ``#``, lists ``-`` and ``1.``, tables as rows with bars,
+            fenced code, quotes ``>``; paragraphs as they are, nothing escaped but bars in tables.
+        blocks: of one document, in characters of ``text``.
+        facts: what noise is seen by.
+        title: of the page's head, else its first heading of level 1, else "".
+        encoding: that the bytes were read by.
+    """
+
+    text: str
+    blocks: Blocks
+    facts: HtmlFacts
+    title: str
+    encoding: str
+
+
+def parse_html(data: bytes | str) -> HtmlPage:
+    """A page to Markdown and blocks.
+
+    Text that the page hides, or shows only without scripts, is there and said to be (``facts.hidden``); that of
+    scripts, styles, templates, frames and media is not. Nothing is fetched. Time and memory grow with the page,
+    whatever is in it (see ``html_guard``).
+
+    Args:
+        data: the file; how bytes become text: :func:`pychunk.parsing.encodings.decode`.
+
+    Raises:
+        ImportError: selectolax is not installed.
+
+    Example:
+        >>> page = parse_html("<title>T</title><h1>One</h1><p>Two <b>th</b>ree<ul><li>four</ul>")
+        >>> page.text, page.title
+        ('# One\\n\\nTwo three\\n\\n- four\\n', 'T')
+    """
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ImportError as error:
+        raise ImportError('reading HTML needs selectolax: pip install "pychunk-native[docs]"') from error
+    text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
+    page = text.encode("utf-8", "replace")
+    if suspect(page):
+        page = flattened(page.decode()).encode()
+    tree = LexborHTMLParser(page)
+    tree.strip_tags(["script", "style"])
+    walk = _Walk()
+    if tree.root is not None:
+        walk.run(tree.root)
+    found = tree.css_first("head > title") or tree.css_first("title")
+    title = " ".join(found.text().split()) if found is not None else ""
+    return walk.page(title, encoding)
+
+
+class _Walk:
+    """One walk over a tree, in reading order, without recursion."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.rows: list[tuple[int, int, int, int]] = []  # kind, level, start, end
+        self.facts: list[tuple[int, int, int, int, bool]] = []  # element, characters, in links, links, hidden
+        self.parent: list[int] = []
+        self.last: list[int] = []
+        self.depth: list[int] = []
+        self.words: list[tuple[int, ...]] = []
+        self.hashes: dict[tuple[str, str], tuple[int, ...]] = {}
+        self.first_heading = ""
+        # The block that is being read: its text, its words, its links.
+        self.parts: list[str] = []
+        self.inline: list[tuple[int, ...]] = []
+        self.link_chars = 0
+        self.links = 0
+        self.in_link = 0
+        # Around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number; and the last list.
+        self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
+        self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
+        self.number: list[int] = [0]  # of an ordered list, 0: bullets
+        self.list_end = -1  # how many blocks there were after the last item
+
+    def run(self, root: Any) -> None:
+        """Reads the elements below ``root``."""
+        node = root
+        path: list[tuple[Any, Leave]] = []
+        while True:
+            enter = self._enter(node)
+            child = node.first_child if enter is not None else None
+            if enter is not None and child is not None:
+                path.append((node, enter))
+                node = child
+                continue
+            if enter is not None:
+                enter()
+            while (after := node.next) is None or not path:
+                if not path:
+                    self._flush()
+                    return
+                node, leave = path.pop()
+                leave()
+            node = after
+
+    def _enter(self, node: Any) -> Leave | None:
+        """Reads one node: what is to be done when its children are read; None: they are not read."""
+        tag = node.tag
+        if tag == "-text":
+            text = node.text_content
+            if text:
+                if self.in_link:
+                    self.link_chars += len(text.strip())
+                self.parts.append(text)
+            return None
+        if tag in UNSEEN:
+            return None
+        if tag in BLOCK or "-" in tag:
+            return self._enter_block(node, tag)
+        if tag == "br":
+            self.parts.append(_BREAK)
+            return None
+        attributes = node.attributes
+        if attributes or tag == "img":
+            self.inline.append(self._hashes(tag, attributes))
+        if tag == "a":
+            if self.parts and not self.in_link and self.parts[-1] == "":
+                self.parts[-1] = " "  # two links side by side, which nothing but style sets apart
+            self.in_link += 1
+            self.links += 1
+            return self._leave_link
+        if attributes and _hides(attributes) and not self.hidden:
+            return self._enter_hidden()
+        return _stay
+
+    def _leave_link(self) -> None:
+        self.in_link -= 1
+        self.parts.append("")
+
+    def _enter_hidden(self) -> Leave:
+        """An inline element that is hidden is a block of its own: the rest of its line is seen."""
+        self._flush()
+        self.hidden = True
+
+        def leave() -> None:
+            self._flush()
+            self.hidden = False
+
+        return leave
+
+    def _enter_block(self, node: Any, tag: str) -> Leave | None:
+        if self.parts:
+            self._flush()
+        attributes = node.attributes
+        around = (
+            self.kind, self.level, self.hidden, self.quotes, self.lists, self.element, self.mark, self.number
+        )  # fmt: skip
+        own = self.element = self._add_element(self._hashes(tag, attributes))
+        if attributes and _hides(attributes):
+            self.hidden = True
+        if tag == "pre" or tag == "listing" or tag == "xmp":
+            self._code(node)
+            self._leave_now(own, around)
+            return None
+        if tag == "table" and (rows := _data_table(node)):
+            self._table(*rows)
+            self._leave_now(own, around)
+            return None
+        if tag in _HEADINGS:
+            self.kind, self.level = HEADING, _HEADINGS[tag]
+        elif tag == "li":
+            self.kind, self.level = ITEM, max(1, self.lists)
+            self.mark = [f"{self.number[0]}. " if self.number[0] else "- "]
+            self.number[0] += bool(self.number[0])
+        elif tag in _LISTS:
+            self.lists += 1
+            start = (attributes.get("start") or "1").strip() if tag == "ol" else "0"
+            self.number = [int(start) if start.isdecimal() and len(start) < 9 else 1]
+        elif tag == "blockquote":
+            self.quotes += 1
+        elif tag in _FORMS:
+            self.kind, self.level = FORM, 0
+        elif tag == "figcaption" or tag == "caption":
+            self.kind, self.level = CAPTION, 0
+
+        def leave() -> None:
+            if self.parts:
+                self._flush()
+            self._leave_now(own, around)
+
+        return leave
+
+    def _leave_now(self, own: int, around: Any) -> None:
+        self.last[own] = len(self.parent)
+        self.kind, self.level, self.hidden, self.quotes, self.lists, self.element, self.mark, self.number = around
+
+    def _add_element(self, words: tuple[int, ...]) -> int:
+        parent = self.element
+        self.parent.append(parent)
+        self.last.append(len(self.parent))
+        self.depth.append(min(_DEPTH, self.depth[parent] + 1) if parent >= 0 else 0)
+        self.words.append(words)
+        return len(self.parent) - 1
+
+    def _hashes(self, tag: str, attributes: dict[str, str | None]) -> tuple[int, ...]:
+        names = ""
+        if attributes:
+            names = " ".join([value for name in _NAMING if (value := attributes.get(name))])
+        found = self.hashes.get((tag, names))
+        if found is None:
+            found = (word_hash("<" + tag), *(word_hash(word) for word in dict.fromkeys(words_of(names))))
+            self.hashes[tag, names] = found
+        return found
+
+    def _flush(self) -> None:
+        """What was read since the last border becomes a block, or several where empty lines are inside."""
+        parts, links, link_chars, inline = self.parts, self.links, self.link_chars, self.inline
+        if not parts:
+            return
+        self.parts, self.links, self.link_chars, self.inline = [], 0, 0, []
+        text = "".join(parts)
+        if _BREAK not in text:
+            text = " ".join(text.split())
+            if text:
+                self._block(text, link_chars, links, inline)
+            return
+        if self.kind in (HEADING, FORM):
+            text = text.replace(_BREAK, " ")
+        lines = [" ".join(line.split()) for line in text.split(_BREAK)]
+        groups = [group for group in "\n".join(lines).strip("\n").split("\n\n") if group.strip("\n")]
+        total = sum(map(len, groups))
+        for group in groups:
+            share = min(len(group), link_chars * len(group) // max(1, total))
+            self._block(
+                group.strip("\n"), share, links if len(groups) == 1 else -(-links * len(group) // total), inline
+            )
+
+    def _block(self, text: str, link_chars: int, links: int, inline: list[tuple[int, ...]]) -> None:
+        kind, level, chars = self.kind, self.level, len(text)
+        indent = ""
+        if kind == HEADING:
+            written = f"{'#' * level} {text}"
+            if level == 1 and not self.first_heading:
+                self.first_heading = text
+        else:
+            if self.lists and kind in (ITEM, PARAGRAPH):
+                indent = "  " * (min(max(1, self.lists), 10) - 1)
+                mark = self.mark[0] if kind == ITEM else ""
+                if kind == ITEM:
+                    self.mark[0] = ""
+                    if not mark:  # a further paragraph of the item
+                        indent += "  "
+                written = indent + mark + text.replace("\n", "\n" + indent + " " * len(mark))
+            elif kind == ITEM:
+                mark, self.mark[0] = self.mark[0], ""
+                written = mark + text
+            else:
+                written = text
+            if self.quotes:
+                bars = "> " * min(self.quotes, 6)
+                written = bars + written.replace("\n", "\n" + bars)
+                kind, level = QUOTE, min(self.quotes, _DEPTH)
+        words = tuple(dict.fromkeys(word for words in inline[:16] for word in words)) if inline else ()
+        self._put(written, kind, min(level, _DEPTH), chars, min(link_chars, chars), links, words)
+
+    def _put(
+        self, written: str, kind: int, level: int, chars: int, link_chars: int, links: int, words: tuple[int, ...]
+    ) -> None:
+        if self.pieces:
+            between = "\n" if kind == ITEM and self.rows and self.rows[-1][0] == ITEM else "\n\n"
+            self.pieces.append(between)
+            self.length += len(between)
+        row = self._add_element(words)
+        self.rows.append((kind, level, self.length, self.length + len(written)))
+        self.facts.append((row, chars, link_chars, links, self.hidden))
+        self.pieces.append(written)
+        self.length += len(written)
+
+    def _code(self, node: Any) -> None:
+        text = _text_of(node, "\n").strip("\n")
+        if not text.strip():
+            return
+        runs = max((len(run) for run in text.replace("`", " `").split(" ") if run.startswith("`")), default=0)
+        fence = "`" * max(3, _longest_run(text) + 1 if runs else 3)
+        links = node.css("a")
+        linked = sum(len(link.text()) for link in links)
+        self._put(f"{fence}\n{text}\n{fence}", CODE, 0, len(text), min(linked, len(text)), min(len(links), _DEPTH), ())
+
+    def _table(self, rows: list[list[str]], header: bool, caption: str, link_chars: int, links: int) -> None:
+        if caption:
+            self._put(caption, CAPTION, 0, len(caption), 0, 0, (word_hash("<caption"),))
+        width = max(map(len, rows))
+        if not header:
+            rows = [[""] * width, *rows]
+        lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows]
+        lines.insert(1, "|" + " --- |" * width)
+        chars = sum(len(cell) + 1 for row in rows for cell in row)
+        self._put("\n".join(lines), TABLE, 0, chars, min(link_chars, chars), min(links, _DEPTH), ())
+
+    def page(self, title: str, encoding: str) -> HtmlPage:
+        if self.pieces:
+            self.pieces.append("\n")
+        rows = np.array(self.rows, np.int64).reshape(-1, 4)
+        facts = np.array(self.facts, np.int32).reshape(-1, 5)
+        blocks = Blocks(
+            offsets_of([len(rows)]), rows[:, 0].astype(np.int8), rows[:, 1].astype(np.int16), rows[:, 2].copy(),
+            rows[:, 3].copy()
+        )  # fmt: skip
+        words = Ragged(
+            np.array([word for words in self.words for word in words], np.uint32),
+            offsets_of([len(words) for words in self.words]),
+        )
+        return HtmlPage(
+            "".join(self.pieces),
+            blocks,
+            HtmlFacts(
+                facts[:, 0].copy(),
+                facts[:, 1].copy(),
+                facts[:, 2].copy(),
+                np.minimum(facts[:, 3], _DEPTH).astype(np.int16),
+                facts[:, 4].astype(bool),
+                np.array(self.parent, np.int32),
+                np.array(self.last, np.int32),
+                np.array(self.depth, np.int16),
+                words,
+            ),
+            title or self.first_heading,
+            encoding,
+        )
+
+
+_NAMING = ("class", "id", "role", "itemprop", "itemtype", "aria-label", "data-testid")
+
+
+def _hides(attributes: dict[str, str | None]) -> bool:
+    if "hidden" in attributes:
+        return True
+    style = attributes.get("style")
+    if not style or ("none" not in style and "hidden" not in style):
+        return False
+    style = style.replace(" ", "").lower()
+    return "display:none" in style or "visibility:hidden" in style
+
+
+def _longest_run(text: str) -> int:
+    longest = run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _text_of(top: Any, line: str) -> str:
+    """All text below a node that is seen, without recursion; ``<br>`` and borders of blocks are ``line``."""
+    parts: list[str] = []
+    path: list[Any] = []
+    node = top.first_child
+    while node is not None or path:
+        if node is None:
+            node = path.pop()
+            if node.tag in BLOCK and parts and not parts[-1].endswith(line):
+                parts.append(line)
+            node = node.next
+            continue
+        tag = node.tag
+        if tag == "-text":
+            parts.append(node.text_content or "")
+        elif tag == "br":
+            parts.append(line)
+        elif tag not in UNSEEN and (child := node.first_child) is not None:
+            if tag in BLOCK and parts and not parts[-1].endswith(line):
+                parts.append(line)
+            path.append(node)
+            node = child
+            continue
+        node = node.next
+    return "".join(parts)
+
+
+def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None:
+    """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
+
+    A table of data has rows of two cells and more, no headings, forms or tables inside, and no long text in cells.
+    """
+    rows: list[list[str]] = []
+    heads: list[list[bool]] = []
+    cell: list[str] | None = None
+    length = cells = links = link_chars = in_link = span = 0
+    caption: list[str] = []
+    in_head = False
+    path: list[Any] = []
+    node = table.first_child
+    while node is not None or path:
+        if node is None:
+            node = path.pop()
+            tag = node.tag
+            if tag in _CELLS and cell is not None:
+                text = " ".join("".join(cell).split())
+                if len(text) > MAX_CELL or cells > MAX_CELLS:
+                    return None
+                if not rows:
+                    rows, heads = [[]], [[]]
+                rows[-1] += [text.replace("|", "\\|"), *[""] * (span - 1)]
+                heads[-1].append(in_head or tag == "th")
+                cells += span
+                cell = None
+            elif tag == "a":
+                in_link -= 1
+            elif tag == "thead":
+                in_head = False
+            elif cell is not None and tag in BLOCK:
+                cell.append(" ")
+            node = node.next
+            continue
+        tag = node.tag
+        if tag == "-text":
+            text = node.text_content or ""
+            if cell is not None:
+                cell.append(text)
+                length += len(text)
+                if in_link:
+                    link_chars += len(text.strip())
+            elif text.strip():
+                if not any(each.tag == "caption" for each in path):
+                    return None
+                caption.append(text)
+        elif tag in _LAYOUT:
+            return None
+        elif tag == "br":
+            if cell is not None:
+                cell.append(" ")
+        elif tag not in UNSEEN:
+            if tag == "tr":
+                rows.append([])
+                heads.append([])
+            elif tag in _CELLS:
+                if cell is not None:
+                    return None
+                cell = []
+                written = node.attributes.get("colspan") or "1"
+                span = min(50, max(1, int(written))) if written.isdecimal() and len(written) < 4 else 1
+            elif tag == "thead":
+                in_head = True
+            elif tag == "a":
+                in_link += 1
+                links += 1
+            elif cell is not None and (tag in BLOCK or "-" in tag):
+                cell.append(" ")
+            child = node.first_child
+            if child is None:
+                if tag in _CELLS:  # an empty one
+                    path.append(node)
+                    node = None
+                    continue
+                if tag == "a":
+                    in_link -= 1
+                elif tag == "thead":
+                    in_head = False
+            else:
+                path.append(node)
+                node = child
+                continue
+        node = node.next
+    kept = [number for number, row in enumerate(rows) if any(row)]
+    if len(kept) < 2 or max(map(len, rows)) < 2 or sum(len(rows[number]) > 1 for number in kept) * 2 < len(kept):
+        return None
+    first = heads[kept[0]]
+    wide = max(map(len, rows)) > 2
+    header = all(first) or (wide and not any(any(row) for row in heads))
+    return [rows[number] for number in kept], header, " ".join("".join(caption).split()), link_chars, links

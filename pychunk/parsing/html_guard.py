@@ -1,0 +1,204 @@
+"""Pages that no parser of HTML takes in linear time, made plain before it sees them.
+
+The rules of HTML's tree walk the open elements at many tags: 100,000 nested ``div`` take half a minute, as do 100,000
+attributes of one tag or a list of 100,000 options. :func:`suspect` finds such pages by counting tags, in a
+hundredth of the parser's time; :func:`flattened` writes them anew: the same text, at most ``MAX_DEPTH`` elements deep.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+#: Nested elements that are kept; browsers keep 512.
+MAX_DEPTH = 256
+#: Open elements, as counted without knowing which tags need no end, from which on a page is suspect.
+OPEN = 1500
+#: Attributes of a tag, options of a page, formatting elements left open.
+ATTRIBUTES, OPTIONS, FORMATTING = 500, 3000, 200
+
+_FORMATTING = frozenset(
+    ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
+)
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+_INLINE = _FORMATTING | {
+    "span",
+    "abbr",
+    "label",
+    "sub",
+    "sup",
+    "q",
+    "cite",
+    "time",
+    "mark",
+    "var",
+    "kbd",
+    "samp",
+    "bdi",
+}
+_RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "template", "svg", "math"))
+_KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "start", "href"))
+#: Elements that the start of another of their kind ends.
+_SIBLINGS = {
+    "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
+    "td": {"td", "th", "p"}, "th": {"td", "th", "p"}, "tbody": {"tbody", "thead", "tr", "td", "th", "p"},
+}  # fmt: skip
+_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>=]|=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["']))*)>""")
+_LONG_TAG = re.compile(rb"""<[a-zA-Z][^\s/>=]*((?:[^>=]*=\s*(?:"[^"]*"|'[^']*'|(?!["'\s])))*[^>=]*)>""")
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
+
+
+def _code(name: str) -> int:
+    return int.from_bytes(name.encode()[:4].ljust(4, b"\0"), "little")
+
+
+_VOID_CODES = np.sort(np.array([_code(name) for name in sorted(_VOID - {"col", "embed", "param", "area"})], np.uint32))
+_FORMATTING_CODES = np.sort(np.array([_code(name) for name in sorted(_FORMATTING)], np.uint32))
+_ALNUM = np.zeros(256, bool)
+_ALNUM[[*range(48, 58), *range(65, 91), *range(97, 123)]] = True
+
+
+def suspect(data: bytes) -> bool:
+    """Whether a parser's time or memory may grow faster than the page: UTF-8 in."""
+    page = np.frombuffer(data, np.uint8)
+    at = np.flatnonzero(page == ord("<"))
+    at = at[at < len(page) - 5]
+    if not len(at):
+        return False
+    close = page[at + 1] == ord("/")
+    first = at + 1 + close
+    letter = page[first] | 32
+    tag = (letter >= ord("a")) & (letter <= ord("z"))
+    at, close, first = at[tag], close[tag], first[tag]
+    if not len(at):
+        return False
+    code = np.zeros(len(at), np.uint32)
+    going = np.ones(len(at), bool)
+    for step in range(4):
+        byte = page[np.minimum(first + step, len(page) - 1)]
+        going &= _ALNUM[byte]
+        code |= np.where(going, (byte | (32 * (byte > 64))).astype(np.uint32) << np.uint32(8 * step), np.uint32(0))
+    depth = np.where(close, -1, 1)
+    void = np.isin(code, _VOID_CODES)
+    depth[void] = 0
+    if int(np.cumsum(depth).max()) - min(0, int(depth.sum())) > OPEN:
+        return True
+    if int(np.count_nonzero(code[~close] == _code("opti"))) > OPTIONS:
+        return True
+    formatting = np.where(np.isin(code, _FORMATTING_CODES), depth, 0)
+    if int(np.cumsum(formatting).max()) > FORMATTING:
+        return True
+    # Tags of more than some kilobytes are few: their attributes are counted one by one.
+    ends = np.append(at[1:], len(page))
+    for start in at[(ends - at > 4 * ATTRIBUTES) & ~close].tolist():
+        if data[start + 1 : start + 7].lower() in (b"script", b"style ", b"style>"):
+            continue
+        found = _LONG_TAG.match(data, start, start + (1 << 20))
+        if found is None or len(_QUOTED.sub(b"", found[1]).split()) > ATTRIBUTES:
+            return True
+    return False
+
+
+def flattened(page: str) -> str:
+    """The page's text in tags that any parser takes in linear time; scripts, comments and drawings are left out.
+
+    An element below ``MAX_DEPTH`` becomes a break (``<hr>``), or nothing where it is inline; only attributes that
+    blocks are told by are kept.
+
+    Example:
+        >>> flattened("<div>" * 1000 + "deep").count("<div>"), flattened("<p a=1 class=x>one<p>two")
+        (256, '<p class="x">one</p><p>two</p>')
+    """
+    out: list[str] = []
+    stack: list[str] = []
+    formatting = 0
+    count: dict[str, int] = {}
+    at, size = 0, len(page)
+
+    def pop() -> None:
+        nonlocal formatting
+        name = stack.pop()
+        count[name] -= 1
+        formatting -= name in _FORMATTING
+        out.append(f"</{name}>")
+
+    while at < size:
+        start = page.find("<", at)
+        if start < 0:
+            out.append(page[at:])
+            break
+        out.append(page[at:start])
+        if page.startswith("<!--", start):
+            end = page.find("-->", start + 2)
+            at = size if end < 0 else end + 3
+            continue
+        if page[start + 1 : start + 2] in ("!", "?"):
+            end = page.find(">", start)
+            at = size if end < 0 else end + 1
+            continue
+        found = _TAG.match(page, start)
+        if found is None:
+            if page[start + 1 : start + 2].isalpha():
+                break  # a tag that nothing ends: parsers drop what follows
+            out.append("&lt;")
+            at = start + 1
+            continue
+        at = found.end()
+        name = found[2].lower()
+        name = {"option": "button", "select": "div"}.get(name, name)
+        if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
+            continue
+        if found[1]:
+            if count.get(name):
+                while stack[-1] != name:
+                    pop()
+                pop()
+            continue
+        if name in _RAW or name in ("title", "textarea"):
+            close = re.compile(rf"</{name}[\s/>]", re.I).search(page, at)
+            inner, at = page[at : close.start() if close else size], close.start() if close else size
+            if name in ("title", "textarea"):
+                out.append(f"<{name}>{inner.replace('<', '&lt;')}</{name}>")
+            continue
+        if name in _VOID:
+            if name in ("br", "hr", "img", "input"):
+                out.append(f"<{name}>")
+            continue
+        if ends := _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
+            while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
+                while len(stack) >= kept:
+                    pop()
+        if len(stack) >= MAX_DEPTH or (name in _FORMATTING and formatting >= 8):
+            if name not in _INLINE:
+                out.append("<hr>")
+            continue
+        stack.append(name)
+        count[name] = count.get(name, 0) + 1
+        formatting += name in _FORMATTING
+        out.append(f"<{name}{_attributes(found[3])}>")
+    while stack:
+        pop()
+    return "".join(out)
+
+
+def _under_inline(stack: list[str]) -> int:
+    """How many elements are open, not counting inline ones at the end."""
+    depth = len(stack)
+    while depth and stack[depth - 1] in _INLINE:
+        depth -= 1
+    return depth
+
+
+def _attributes(written: str) -> str:
+    """Those that blocks are told by, of the first kilobytes, written plainly."""
+    if not written.strip():
+        return ""
+    kept = {}
+    for found in _ATTRIBUTE.finditer(written[:4000]):
+        if (name := found[1].lower()) in _KEPT and name not in kept:
+            kept[name] = (found[2] or found[3] or found[4] or "").replace('"', "&quot;")
+    return "".join(f' {name}="{value}"' for name, value in kept.items())
