@@ -117,7 +117,12 @@ class TieFinder {
       const bool word = !own.empty() && is_ascii_letter(own[0]);  // most of them
       scrap_[static_cast<size_t>(s)] = !word && is_scrap(own);
     }
-    find_headings();
+    if (borders_.levels.empty()) {
+      find_headings();
+      borders_.levels = heading_;
+    } else {
+      heading_ = borders_.levels;
+    }
     borders_.ties.assign(n, Tie::kOpen);
     bool led = false;  // the sentence before leads
     for (int64_t s = 0; s < sentences_; ++s) {

@@ -10,8 +10,10 @@
 namespace pychunk {
 
 // A border, by the sentence behind it. kLead: the sentence before it belongs to what follows. kTrail: the sentence
-// behind it belongs to what is before. kSection: a heading begins, where a chunk always begins.
-enum class Tie : uint8_t { kOpen, kLead, kTrail, kSection };
+// behind it belongs to what is before. kSection: a heading begins, where a chunk always begins. kWall: nothing crosses
+// it, as text that is left out begins or ends.
+enum class Tie : uint8_t { kOpen, kLead, kTrail, kSection, kWall };
+constexpr bool begins_section(Tie tie) { return tie == Tie::kSection || tie == Tie::kWall; }
 constexpr bool is_closed(Tie tie) { return tie == Tie::kLead || tie == Tie::kTrail; }
 
 // What lies before a sentence, weakest first; kPiece: nothing, as it is a piece of the one before it.
@@ -21,8 +23,9 @@ enum class Break : uint8_t { kPiece, kSentence, kLine, kBlankLine, kPage, kDocum
 struct Borders {
   std::vector<Tie> ties;
   std::vector<Break> breaks;
+  std::vector<uint8_t> levels;  // of sentences that are headings, from 1; 0: it is none
   bool known() const { return !ties.empty(); }
-  void clear() { ties.clear(), breaks.clear(); }
+  void clear() { ties.clear(), breaks.clear(), levels.clear(); }
 };
 
 // A line that is a heading has at most so many bytes and words; a line of so many bytes is prose, whatever is before
@@ -33,7 +36,8 @@ constexpr int64_t kHeadingRun = 6;
 // Characters of a bare number at most, and of a chunk that is a scrap.
 constexpr int64_t kNumberCharacters = 16, kScrapCharacters = 50;
 
-// Sets the ties of the sentences that begin at `starts` and tile the text; breaks are there.
+// Sets the ties of the sentences that begin at `starts` and tile the text; breaks are there. Levels say which are
+// headings; where there are none it finds those that look like one, all of level 1.
 void find_ties(std::string_view text, std::span<const int64_t> starts, Borders& borders);
 
 }  // namespace pychunk

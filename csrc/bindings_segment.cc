@@ -181,6 +181,7 @@ class Arguments {
     ragged(features_, "token_counts", "token_counts", in_.token_counts);
     ragged(features_, "pair_scores", "pair_scores", in_.pair_scores);
     ragged(features_, "page_starts", "page_starts", in_.page_starts);
+    take_layout();
     take_token_ids();
     rows(features_, "vectors", "sentence_vectors", in_.vectors);
     rows(features_, "table_vectors", "table_vectors", in_.table_vectors);
@@ -192,6 +193,32 @@ class Arguments {
     const int64_t dim = in_.vectors.given() ? in_.vectors.rows.cols : in_.table.cols;
     PYCHUNK_CHECK(in_.summary_vectors.cols == dim, "summaries must have ", dim,
                   " columns, as the sentence vectors, got ", in_.summary_vectors.cols);
+  }
+
+  void take_layout() {
+    GivenLayout& layout = in_.layout;
+    const auto spans = [&](const py::object& from, const char* name, std::span<const int64_t>& start,
+                           std::span<const int64_t>& end) {
+      start = view(array<int64_t>(from, "start")), end = view(array<int64_t>(from, "end"));
+      const auto offsets = view(array<int64_t>(from, "offsets"));
+      check_offsets(offsets, static_cast<int64_t>(start.size()), name);
+      one_each(static_cast<int64_t>(offsets.size()) - 1, name);
+      PYCHUNK_CHECK(start.size() == end.size(), name, " need an end for each of ", start.size(), " starts, got ",
+                    end.size());
+      return offsets;
+    };
+    if (const py::object removed = features_.attr("removed"); !removed.is_none())
+      layout.removed_offsets = spans(removed, "removed", layout.removed.start, layout.removed.end);
+    const py::object from = features_.attr("blocks");
+    if (from.is_none()) return;
+    BlockSpans& blocks = layout.blocks;
+    layout.block_offsets = spans(from, "blocks", blocks.start, blocks.end);
+    blocks.kind = view(array<int8_t>(from, "kind")), blocks.level = view(array<int16_t>(from, "level"));
+    PYCHUNK_CHECK(blocks.kind.size() == blocks.start.size() && blocks.level.size() == blocks.start.size(),
+                  "blocks need a kind and a level for each of ", blocks.start.size());
+    for (const int8_t kind : blocks.kind)
+      PYCHUNK_CHECK(kind >= 0 && kind <= kLastBlockKind, "the kind of a block must be from 0 to ",
+                    static_cast<int>(kLastBlockKind), ", got ", static_cast<int>(kind));
   }
 
   void take_token_ids() {
@@ -290,6 +317,14 @@ py::dict segment_batch(const Arguments& arguments) {
     out["summary_text"] = array(std::move(table.summaries.text));
     out["summary_text_offsets"] = array(std::move(table.summaries.text_offsets));
   }
+  if (in.outlines()) {
+    out["heading_text"] = array(std::move(table.outline.headings));
+    out["heading_offsets"] = array(std::move(table.outline.heading_offsets));
+    out["path"] = array(std::move(table.outline.path));
+    out["path_offsets"] = array(std::move(table.outline.path_offsets));
+    out["header"] = array(std::move(table.outline.headers));
+    out["header_offsets"] = array(std::move(table.outline.header_offsets));
+  }
   out["tokens_met"] = table.tokens_met;
   out["fallback_tokens"] = table.fallback_tokens;
   return out;
@@ -329,10 +364,10 @@ py::dict traits() {
     if (method.cuts) needs.add("cuts");
     const char* const scores[] = {"", "sentences", "pairs"};
     const char* const reasons[] = {"end",  "score",  "sentence", "paragraph", "page",
-                                   "size", "budget", "given",    "heading"};
+                                   "size", "budget", "given",    "heading",   "removed"};
     out[py::str(std::string(method.name))] =
         py::make_tuple(py::frozenset(needs), scores[static_cast<int>(method.scores)],
-                       reasons[static_cast<int>(method.reason)], method.sized, method.pages);
+                       reasons[static_cast<int>(method.reason)], method.sized, method.pages, method.outline);
   }
   return out;
 }

@@ -71,7 +71,7 @@ class Filler {
     while (first < end_) {
       int64_t stop = first + 1;
       if (filling_.knows_borders()) {
-        while (stop < end_ && filling_.borders->ties[static_cast<size_t>(stop)] != Tie::kSection) ++stop;
+        while (stop < end_ && !begins_section(filling_.borders->ties[static_cast<size_t>(stop)])) ++stop;
       } else {
         stop = end_;
       }
@@ -95,7 +95,8 @@ class Filler {
   }
   // The least limit that makes no more groups.
   int64_t even_limit(int64_t first, int64_t stop, Limit size, int64_t groups) const {
-    int64_t high = size.limit, low = std::min(high, ((*size.lengths)(first, stop) + groups - 1) / groups);
+    int64_t high = size.limit;
+    int64_t low = std::min(high, std::max(filling_.least, ((*size.lengths)(first, stop) + groups - 1) / groups));
     while (low < high) {
       size.limit = low + (high - low) / 2;
       if (filled(first, stop, size, nullptr).groups <= groups) {
@@ -184,9 +185,14 @@ void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReaso
   for (size_t s = cuts.size(); s-- > 1;) pass(s, Tie::kLead);
   carried = CutReason::kEnd;
   for (size_t s = 1; s < cuts.size(); ++s) pass(s, Tie::kTrail);
-  for (size_t s = 1; sections && s < cuts.size(); ++s)
-    if (borders.ties[s] == Tie::kSection && (cuts[s] == CutReason::kEnd || cuts[s] == CutReason::kSize))
+  for (size_t s = 1; s < cuts.size(); ++s) {
+    if (borders.ties[s] == Tie::kWall) {
+      cuts[s] = CutReason::kRemoved;
+    } else if (sections && borders.ties[s] == Tie::kSection &&
+               (cuts[s] == CutReason::kEnd || cuts[s] == CutReason::kSize)) {
       cuts[s] = CutReason::kHeading;
+    }
+  }
 }
 
 void join_short(std::vector<Group>& groups, const Joining& joining, std::span<const Limit> limits,
@@ -195,9 +201,12 @@ void join_short(std::vector<Group>& groups, const Joining& joining, std::span<co
   const auto is_short = [&](const Group& g) { return joining.is_short(g.first, g.last); };
   const bool knows = joining.knows_borders();
   const auto is_section = [&](int32_t s) {
-    return knows && joining.borders->ties[static_cast<size_t>(s)] == Tie::kSection;
+    return knows && begins_section(joining.borders->ties[static_cast<size_t>(s)]);
   };
-  const auto may_cross = [&](int32_t s) { return joining.across_sections || !is_section(s); };
+  const auto may_cross = [&](int32_t s) {
+    if (knows && joining.borders->ties[static_cast<size_t>(s)] == Tie::kWall) return false;
+    return joining.across_sections || !is_section(s);
+  };
   // Whether the border before the group, rather than the one behind it.
   const auto before_is_better = [&](const Group& g) {
     if (is_section(g.first) != is_section(g.last)) return !is_section(g.first);
@@ -250,7 +259,7 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& 
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
                  std::span<const uint8_t> pieces, const Borders* borders) {
   const auto is_section = [&](int64_t s) {
-    return borders != nullptr && borders->known() && borders->ties[static_cast<size_t>(s)] == Tie::kSection;
+    return borders != nullptr && borders->known() && begins_section(borders->ties[static_cast<size_t>(s)]);
   };
   const auto is_piece = [&](int64_t s) { return !pieces.empty() && pieces[static_cast<size_t>(s)] != 0; };
   for (size_t g = 1; g < groups.size(); ++g) {

@@ -59,6 +59,7 @@ struct Filling {
   const Borders* borders = nullptr;  // null, or unknown ones: all alike
   bool by_structure = false;         // the strongest border of the second half of what fits, in place of the last
   bool even = false;                 // as many groups, of which the longest is as short as can be
+  int64_t least = 0;                 // of what groups are even to: the longest run that is tied
   IsShort is_scrap = nullptr;        // for what would be left over: no scrap, if it can be
   bool knows_borders() const { return borders != nullptr && borders->known(); }
 };
@@ -70,7 +71,7 @@ void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap
                  std::vector<Group>& groups);
 
 // Moves the cuts before sentences (kEnd: none) off borders that are tied, to the nearest one on the side that the tie
-// says, and with `sections` adds one before each of them.
+// says, adds one at each wall, and with `sections` one before each of them.
 void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReason>& cuts);
 
 // Which groups join_short() joins.

@@ -6,6 +6,7 @@
 #include "arithmetic.h"
 #include "dispatch.h"
 #include "interrupt.h"
+#include "outline.h"
 #include "similarity.h"
 
 namespace pychunk {
@@ -37,7 +38,9 @@ class RowWriter {
       chunk.cut = reason_of(span);
       if (plan_.chunk_vectors || plan_.sentence_vectors) write_vectors(span, inside);
       out_.chunks.push_back(chunk);
+      if (in.outlines()) rows_.push_back({span.own_first, span.last});
     }
+    if (in.outlines()) write_outline(document_, chunking_.grouping.outline, rows_, out_);
   }
 
   // What columns.h asks of the chunk at hand.
@@ -71,11 +74,16 @@ class RowWriter {
   CutReason reason_of(const Span& span) const {
     const Method& method = *plan_.method;
     if (is_blank_after(span.end)) return CutReason::kEnd;
-    if (plan_.cuts_text() && !inputs_.cuts.given()) return method.reason;
+    if (plan_.cuts_text() && !inputs_.cuts.given())
+      return is_before_removed(span) ? CutReason::kRemoved : method.reason;
     const bool whole = span.last < document_.sentences() && span.end == document_.begin(span.last);
     const CutReason begins = whole ? chunking_.begins[static_cast<size_t>(span.last)] : CutReason::kEnd;
     if (begins != CutReason::kEnd) return begins;
     return method.sized && !whole ? CutReason::kSize : CutReason::kBudget;
+  }
+
+  bool is_before_removed(const Span& span) const {
+    return span.last < document_.sentences() && document_.is_removed(span.last);
   }
 
   bool is_blank_after(int64_t at) const {
@@ -166,6 +174,7 @@ class RowWriter {
   ChunkBlock& out_;
   const Span* span_ = nullptr;
   int64_t previous_end_ = 0;
+  std::vector<OwnSentences> rows_;
 };
 
 }  // namespace

@@ -32,6 +32,8 @@ class Chunker {
   bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
   // Whether the method's own size is a limit of its groups of sentences.
   bool bounds_groups() const { return plan_.method->sized && !plan_.cuts_text(); }
+  // Whether groups heed borders at all.
+  bool heeds_borders() const { return plan_.atoms || plan_.method->outline || document_.has_walls(); }
   void split_by_separators();
 
   void group() {
@@ -43,7 +45,7 @@ class Chunker {
           reasons.empty() ? plan_.method->reason : reasons[g];
     }
     std::vector<Group>& groups = out_.grouping.groups;
-    if (plan_.atoms) {
+    if (heeds_borders() && !plan_.method->outline) {
       settle_on_atoms(document_.borders(), plan_.min_characters > 0, out_.begins);
       groups_of_begins();
     }
@@ -69,11 +71,13 @@ class Chunker {
       add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders());
     }
     const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change what is in a chunk
-    for (const Group& g : groups)
+    for (const Group& g : groups) {
+      if (document_.is_removed(out_.parts.sentence(g.first))) continue;
       out_.spans.push_back({out_.parts.begin(g.overlap_first), out_.parts.begin(g.last),
                             out_.parts.sentence(g.overlap_first), out_.parts.sentence(g.last - 1) + 1,
                             out_.parts.sentence(g.first),
                             counted ? lengths(Unit::kTokens)(g.overlap_first, g.last) : 0});
+    }
   }
 
   // The groups that begin where out_.begins says.
@@ -97,7 +101,7 @@ class Chunker {
 
   // The borders of the parts, where the plan heeds them.
   const Borders* borders() {
-    if (!plan_.atoms) return nullptr;
+    if (!heeds_borders()) return nullptr;
     const Borders& own = document_.borders();
     if (out_.parts.starts.empty()) return &own;
     if (out_.borders.known()) return &out_.borders;
@@ -139,7 +143,7 @@ class Chunker {
   // Pieces of one sentence, and sentences that are tied, belong together more than any two others do.
   std::span<const float> affinities_of_parts() {
     const std::span<const float> own = document_.affinities();
-    if ((out_.parts.starts.empty() && !plan_.atoms) || own.empty()) return own;
+    if ((out_.parts.starts.empty() && !heeds_borders()) || own.empty()) return own;
     if (has_affinities_) return out_.affinities;
     has_affinities_ = true;
     out_.affinities.clear();
@@ -200,7 +204,7 @@ class Chunker {
 
   // The first sentence of the last group, if that is all whole sentences which lead sentence s; else s.
   int64_t lead_of(int64_t s, const std::vector<Group>& groups, const Parts& parts) {
-    if (!plan_.atoms || groups.empty()) return s;
+    if (!heeds_borders() || groups.empty()) return s;
     const std::vector<Tie>& ties = document_.borders().ties;
     const auto first = static_cast<size_t>(groups.back().first);
     if (parts.pieces[first] != 0) return s;
@@ -349,14 +353,21 @@ class Chunker {
 
 void Chunker::split_by_separators() {
   RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
-  RecursiveInput input{document_.text(), 0, static_cast<int64_t>(document_.text().size()), {}};
+  RecursiveInput input{document_.text(), 0, 0, {}};
   thread_local std::vector<int64_t> tokens;
   if (plan_.unit == Unit::kTokens) {
     token_starts(*inputs_.tokenizer, document_.text(), tokens);
     input.token_starts = tokens;
   }
   std::vector<Piece> pieces;
-  splitter.split(input, pieces);
+  for (int64_t s = 0; s < document_.sentences(); ++s) {  // stretches between what is left out, mostly the whole text
+    if (document_.is_removed(s)) continue;
+    input.begin = document_.begin(s);
+    if (!document_.has_walls()) s = document_.sentences() - 1;
+    while (s + 1 < document_.sentences() && !document_.is_removed(s + 1)) ++s;
+    input.end = document_.end(s);
+    splitter.split(input, pieces);
+  }
   forget_if_huge(tokens);
 
   // A word that had to be cut has other tokens than its pieces, so what goes into the table is counted by itself.

@@ -5,20 +5,36 @@
 namespace pychunk {
 
 // Why a chunk ends; pychunk.data.columns names them in this order.
-enum class CutReason : int8_t { kEnd, kScore, kSentence, kParagraph, kPage, kSize, kBudget, kGiven, kHeading };
+enum class CutReason : int8_t {
+  kEnd,
+  kScore,
+  kSentence,
+  kParagraph,
+  kPage,
+  kSize,
+  kBudget,
+  kGiven,
+  kHeading,
+  kRemoved
+};
 
 // X(name, whether the table has it, value). In scope are `in`, the Inputs, and for the value `row`, the RowWriter at
-// its chunk (chunk_rows.cc).
-#define PYCHUNK_WHOLE_COLUMNS(X)                         \
-  X(start, true, row.characters(row.inside.begin))       \
-  X(end, true, row.characters(row.inside.end))           \
-  X(start_byte, true, row.inside.begin)                  \
-  X(end_byte, true, row.inside.end)                      \
-  X(line, true, row.line(row.inside.begin))              \
-  X(line_end, true, row.line(row.inside.end - 1))        \
-  X(tokens, in.counts_tokens(), row.tokens())            \
-  X(overlap, true, row.overlap())                        \
-  X(page, in.counts_pages(), row.page(row.inside.begin)) \
-  X(page_end, in.counts_pages(), row.page(row.inside.end - 1))
+// its chunk (chunk_rows.cc). Those of the outline are set once all chunks of a document are known (outline.cc).
+#define PYCHUNK_WHOLE_COLUMNS(X)                               \
+  X(start, true, row.characters(row.inside.begin))             \
+  X(end, true, row.characters(row.inside.end))                 \
+  X(start_byte, true, row.inside.begin)                        \
+  X(end_byte, true, row.inside.end)                            \
+  X(line, true, row.line(row.inside.begin))                    \
+  X(line_end, true, row.line(row.inside.end - 1))              \
+  X(tokens, in.counts_tokens(), row.tokens())                  \
+  X(overlap, true, row.overlap())                              \
+  X(page, in.counts_pages(), row.page(row.inside.begin))       \
+  X(page_end, in.counts_pages(), row.page(row.inside.end - 1)) \
+  X(parent, in.outlines(), -1)                                 \
+  X(depth, in.outlines(), 0)                                   \
+  X(subtree, in.outlines(), 1)                                 \
+  X(part, in.outlines(), 1)                                    \
+  X(parts, in.outlines(), 1)
 
 }  // namespace pychunk

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "block_ties.h"
 #include "buffer.h"
 #include "dispatch.h"
 #include "interrupt.h"
@@ -22,7 +23,10 @@ void Document::open(const Inputs& inputs, int64_t i) {
     split_sentences(text_, inputs.plan->wrap, sentences_);
     work().split += text_.size();
   }
+  take_layout();
   if (inputs.page_starts.size() > 0) cut_at_pages();
+  blocks_of_sentences(text_, starts(), blocks_, block_of_);
+  find_removed(text_, starts(), inputs.layout.removed_of(i), removed_);
   vectors_.begin(sentences(), inputs.table.cols);
   check_given();
 }
@@ -31,7 +35,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
 void Document::check_given() const {
   const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
     PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
-                  cut_by_page_ ? " (a page begins inside one)" : "", " but ", found, what,
+                  cut_by_page_ ? " (a page, block or removed span begins inside one)" : "", " but ", found, what,
                   "; pass sentence_spans= to say which sentences they belong to");
   };
   const Inputs& in = *inputs_;
@@ -52,7 +56,35 @@ void Document::check_given() const {
 void Document::close() {
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
   forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_,
-                 borders_.ties, borders_.breaks);
+                 borders_.ties, borders_.breaks, borders_.levels, block_of_, removed_);
+}
+
+void Document::take_layout() {
+  const auto size = static_cast<int64_t>(text_.size());
+  const RemovedSpans removed = inputs_->layout.removed_of(row_);
+  blocks_ = inputs_->layout.blocks_of(row_);
+  const auto check = [&](std::span<const int64_t> from, std::span<const int64_t> to, const char* what) {
+    const auto is_border = [&](int64_t at) {
+      return at == size || !continues_character(static_cast<uint8_t>(text_[static_cast<size_t>(at)]));
+    };
+    int64_t before = 0;
+    for (size_t i = 0; i < from.size(); ++i) {
+      PYCHUNK_CHECK(from[i] >= before && from[i] < to[i] && to[i] <= size && is_border(from[i]) && is_border(to[i]),
+                    what, " of document ", name(), " must rise, begin before they end and lie in its text, got ",
+                    from[i], " to ", to[i]);
+      before = to[i];
+    }
+  };
+  if (blocks_.size() + removed.size() == 0) return;
+  check(blocks_.start, blocks_.end, "blocks");
+  check(removed.start, removed.end, "removed spans");
+  const bool own = inputs_->sentences.size() == 0;
+  if (cut_at_layout(text_, blocks_, removed, own, sentences_) && !own) cut_by_page_ = true;
+}
+
+BlockKind Document::kind_of(int64_t s) const {
+  const int32_t block = block_of_.empty() ? -1 : block_of_[static_cast<size_t>(s)];
+  return block < 0 ? BlockKind::kParagraph : blocks_.kind_of(block);
 }
 
 void Document::take_sentences() {
@@ -116,11 +148,15 @@ const Borders& Document::borders() {
     }
     borders_.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
   }
-  if (inputs_->plan->atoms) {
+  if (inputs_->plan->atoms || inputs_->plan->method->outline) {
+    if (!block_of_.empty()) block_levels(*this, borders_.levels);
     find_ties(text_, starts(), borders_);
+    if (!block_of_.empty()) tie_blocks(*this, borders_);
   } else {
     borders_.ties.assign(borders_.breaks.size(), Tie::kOpen);
   }
+  for (int64_t s = 1; has_walls() && s < sentences(); ++s)
+    if (is_removed(s) != is_removed(s - 1)) wall_off(s);
   return borders_;
 }
 

@@ -10,6 +10,7 @@
 #include "budget.h"
 #include "encode_static.h"
 #include "inputs.h"
+#include "layout.h"
 #include "measure.h"
 #include "rows.h"
 #include "text.h"
@@ -33,6 +34,16 @@ class Document : private RowMaker {
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
   // The border before each sentence; without the plan's atoms none is tied.
   const Borders& borders();
+  // From now on nothing crosses the border before sentence s; borders() were asked for.
+  void wall_off(int64_t s) { borders_.ties[static_cast<size_t>(s)] = Tie::kWall; }
+  // Blocks that parsers saw, and of sentences the one that it lies in or behind (-1: none).
+  const BlockSpans& blocks() const { return blocks_; }
+  std::span<const int32_t> block_of() const { return block_of_; }
+  // What block a sentence lies in; a paragraph where none is known.
+  BlockKind kind_of(int64_t s) const;
+  bool is_removed(int64_t s) const { return !removed_.empty() && removed_[static_cast<size_t>(s)] != 0; }
+  // Whether borders are heeded whatever the plan says.
+  bool has_walls() const { return !removed_.empty(); }
   // Sentence that holds byte `at`.
   int64_t sentence_at(int64_t at) const;
 
@@ -40,6 +51,7 @@ class Document : private RowMaker {
   // Line that byte `at` lies on, from 1, by the line feeds before it; like characters_before() linear in the text.
   int64_t line_at(int64_t at);
   const std::vector<int64_t>& page_starts();
+  bool has_given_pages() const { return inputs_->page_starts.size() > 0; }
   int64_t page_at(int64_t byte);  // counted from 1
 
   // Characters before a byte, counted on from the byte that was asked for last: bytes that come nearly in order, as
@@ -88,12 +100,16 @@ class Document : private RowMaker {
   void take_sentences();
   void check_given() const;
   void cut_at_pages();
+  void take_layout();
 
   const Inputs* inputs_ = nullptr;
   int64_t row_ = 0;
   std::string_view text_;
   SentenceList sentences_;
-  bool cut_by_page_ = false;  // a given page begins inside a sentence
+  bool cut_by_page_ = false;  // a given page, block or span that is left out begins inside a sentence
+  BlockSpans blocks_;
+  std::vector<int32_t> block_of_;
+  std::vector<uint8_t> removed_;
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
   int64_t counted_byte_ = 0, counted_characters_ = 0;  // characters before a byte, the last that was asked for

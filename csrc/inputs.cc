@@ -16,6 +16,19 @@ bool needs_tokens(const Plan& plan) {
 
 }  // namespace
 
+BlockSpans GivenLayout::blocks_of(int64_t i) const {
+  if (block_offsets.empty()) return {};
+  const auto at = static_cast<size_t>(block_offsets[i]), count = static_cast<size_t>(block_offsets[i + 1]) - at;
+  return {blocks.kind.subspan(at, count), blocks.level.subspan(at, count), blocks.start.subspan(at, count),
+          blocks.end.subspan(at, count)};
+}
+
+RemovedSpans GivenLayout::removed_of(int64_t i) const {
+  if (removed_offsets.empty()) return {};
+  const auto at = static_cast<size_t>(removed_offsets[i]), count = static_cast<size_t>(removed_offsets[i + 1]) - at;
+  return {removed.start.subspan(at, count), removed.end.subspan(at, count)};
+}
+
 bool Inputs::counts_tokens() const {
   // A table that encodes text is handed tokens anyway.
   const bool encodes = wants_vectors(*plan) && (table.data != nullptr || !vectors.given());

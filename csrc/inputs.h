@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "layout.h"
 #include "pair_head.h"
 #include "plan.h"
 #include "topic.h"
@@ -31,6 +32,15 @@ struct GivenCuts {
   bool scored_pairs() const { return pairs && score.size() > 0; }
 };
 
+// What parsers saw (layout.h): of document i the entries from offsets[i] to offsets[i + 1].
+struct GivenLayout {
+  BlockSpans blocks;
+  RemovedSpans removed;
+  std::span<const int64_t> block_offsets, removed_offsets;  // empty: none are given
+  BlockSpans blocks_of(int64_t i) const;
+  RemovedSpans removed_of(int64_t i) const;
+};
+
 // Everything but `texts` and `plan` may be left out where the plan does not need it. All positions are bytes.
 struct Inputs {
   Texts texts;  // valid UTF-8
@@ -57,6 +67,7 @@ struct Inputs {
   Texts summaries;                        // of pic, as text for the static encoder
   Matrix<const float> summary_vectors;    // or as vectors, one row a document
   Ragged<int64_t> page_starts;            // first bytes of pages
+  GivenLayout layout;
   GivenCuts cuts;
 
   int64_t first_row = 0;  // number of the batch's first document in errors and in the table
@@ -65,6 +76,8 @@ struct Inputs {
   // Whether the table's `tokens` and `page` columns are filled.
   bool counts_tokens() const;
   bool counts_pages() const;
+  // Whether the table holds the tree of headings.
+  bool outlines() const { return plan->method->outline; }
   // Whether sentence vectors must be there, given or by the table.
   bool needs_vectors() const;
   // Width of the vectors that the method sees.

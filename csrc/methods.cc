@@ -130,6 +130,7 @@ constexpr Method kMethods[] = {
     {.name = "page", .group = page, .reason = CutReason::kPage, .pages = true},
     {.name = "fixed", .group = fixed, .reason = CutReason::kSize, .sized = true},
     {.name = "recursive", .group = recursive, .reason = CutReason::kSize, .sized = true},
+    {.name = "structure", .group = group_by_structure, .reason = CutReason::kSize, .sized = true, .outline = true},
     {.name = "semantic", .group = semantic, .vectors = true, .scores = Scores::kPairs},
     {.name = "cluster", .group = cluster, .tokens = true, .vectors = true},
     {.name = "pic", .group = pic, .vectors = true, .summaries = true, .scores = Scores::kSentences},
@@ -164,6 +165,7 @@ const Method* method_named(std::string_view name) {
 
 void group_sentences(const Inputs& inputs, Document& document, Grouping& out) {
   out.scores.clear(), out.labels.clear(), out.groups.clear(), out.reasons.clear();
+  out.outline.clear();
   out.summary.clear(), out.summary_sentences.clear();
   if (inputs.cuts.given()) return take(inputs.cuts, document.row(), document, out);
   inputs.plan->method->group(*inputs.plan, document, out);

@@ -7,6 +7,7 @@
 #include "budget.h"
 #include "document.h"
 #include "inputs.h"
+#include "structure.h"
 
 namespace pychunk {
 
@@ -17,6 +18,7 @@ struct Grouping {
   std::vector<float> scores;
   std::vector<int8_t> labels;
   std::vector<CutReason> reasons;  // of each group, why it begins where it does; empty: the method's
+  Outline outline;                 // of a method that cuts by headings
   // Where the plan returns summaries: the document's, and the sentences that it was made of.
   std::vector<float> summary;
   std::vector<int32_t> summary_sentences;

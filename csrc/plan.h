@@ -40,6 +40,7 @@ struct Method {
   CutReason reason = CutReason::kScore;  // why it cuts
   bool sized = false;                    // has a size in a unit of its own, which bounds chunks
   bool pages = false;                    // the table says which pages a chunk lies on
+  bool outline = false;                  // it cuts by headings, keeps atoms itself, and the table holds their tree
 };
 
 struct Plan {

@@ -85,6 +85,7 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
     out.tokens_met += block.tokens;
     out.fallback_tokens += block.fallback_tokens;
     out.summaries.append(block.summaries);
+    out.outline.append(block.outline);
   }
 #define PYCHUNK_ADDRESS(name, there, value) &out.name,
   Buffer<int64_t>* const columns[] = {&out.document, &out.chunk, PYCHUNK_WHOLE_COLUMNS(PYCHUNK_ADDRESS)};

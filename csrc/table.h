@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "columns.h"
 #include "hash.h"
+#include "outline.h"
 #include "summaries.h"
 #include "view.h"
 
@@ -39,6 +40,7 @@ struct ChunkBlock {
   std::vector<ChunkSentence> sentences;
   std::vector<float> sentence_vectors;
   Summaries summaries;
+  OutlineTexts outline;
   int64_t tokens = 0, fallback_tokens = 0;  // met by the tokenizer
 };
 
@@ -56,6 +58,7 @@ struct Table {
   Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;
   Buffer<float> sentence_vectors;
   Summaries summaries;
+  OutlineTexts outline;
   int64_t tokens_met = 0, fallback_tokens = 0;
 };
 

@@ -114,6 +114,8 @@ class ChunkBatch:
         summaries: with ``summaries_out=True``, what each document was held against: a table with a row a document of
             ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
             that it was made of) and ``vector``; else None.
+        removed: where ``removed=`` was given, the spans that no chunk holds: a table with a row a span of ``document``,
+            ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score``; else None.
         origin: what they were cut from and by what, for :meth:`view`; documents of up to 4 MB are in it. None in chunks
             that were read back or pickled.
 
@@ -137,6 +139,7 @@ class ChunkBatch:
         errors: Sequence[RowError] = (),
         busy: Sequence[float] = (),
         summaries: pa.Table | None = None,
+        removed: pa.Table | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.table = table
@@ -145,6 +148,7 @@ class ChunkBatch:
         self.errors = list(errors)
         self.busy = list(busy)
         self.summaries = summaries
+        self.removed = removed
         self.origin = origin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -398,6 +402,28 @@ def _chunk_ids(columns: dict[str, Any]) -> pa.Array:
     return strings(columns["chunk_id"], digits)
 
 
+def _parents(columns: dict[str, Any]) -> pa.Array | None:
+    values = columns.get("parent")
+    return None if values is None else pa.array(values, mask=values < 0)
+
+
+def _paths(columns: dict[str, Any]) -> pa.Array | None:
+    if "path" not in columns:
+        return None
+    headings = strings(columns["heading_text"], columns["heading_offsets"])
+    return pa.LargeListArray.from_arrays(primitive(columns["path_offsets"]), headings.take(primitive(columns["path"])))
+
+
+def _headers(columns: dict[str, Any]) -> pa.Array | None:
+    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+
+    if "header" not in columns:
+        return None
+    offsets = columns["header_offsets"]
+    none = pa.scalar(None, pa.large_string())
+    return pc.if_else(primitive(np.diff(offsets)).cast(pa.bool_()), strings(columns["header"], offsets), none)
+
+
 def _sentences(columns: dict[str, Any]) -> pa.Array | None:
     if "sentence_vectors" not in columns:
         return None
@@ -410,6 +436,9 @@ def _sentences(columns: dict[str, Any]) -> pa.Array | None:
 _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "chunk_id": _chunk_ids,
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
+    "parent": _parents,
+    "path": _paths,
+    "header": _headers,
     "vector": lambda columns: vectors(columns["vector"]) if "vector" in columns else None,
     "sentences": _sentences,
 }

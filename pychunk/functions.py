@@ -36,6 +36,8 @@ def segment(
     sentence_vectors: Any = None,
     sentence_spans: Any = None,
     page_starts: Any = None,
+    blocks: Any = None,
+    removed: Any = None,
     cuts: Any = None,
     encoder: str | Path | None = None,
     vector_encoder: str | Path | None = None,
@@ -69,6 +71,10 @@ def segment(
         sentence_spans: for each document its sentences as (start, end) in characters, increasing; a gap joins the
             sentence before it. For a single str, its spans themselves.
         page_starts: for each document the first characters of its pages; adds the columns ``page``, ``page_end``.
+        blocks: for each document what a parser saw of it, as (kind, level, start, end) of headings, items, tables,
+            code ...; what method ``structure`` cuts by. Borders of blocks are borders of sentences for every method.
+        removed: for each document the spans that no chunk holds, as (start, end, reason, score); they come back in
+            :attr:`ChunkBatch.removed`.
         cuts: with method ``given``: for each document the first sentence of each chunk, counted from 0; or what
             :meth:`Segmenter.cuts` returned.
         encoder, vector_encoder: what the method sees sentences through, and whose vectors are returned: ``"static"``, a
@@ -130,6 +136,8 @@ def segment(
         sentence_vectors=sentence_vectors,
         sentence_spans=sentence_spans,
         page_starts=page_starts,
+        blocks=blocks,
+        removed=removed,
         cuts=cuts,
         progress=progress,
         **said,

@@ -35,6 +35,7 @@ from .origin import Origin
 from .plumbing.lazy import by_name
 from .plumbing.progress import Progress, reporter, share_of
 from .plumbing.staged import Staged
+from .removed import removed_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,11 +64,12 @@ class Segmenter:
     Picklable (workers of Ray, Spark or multiprocessing load their own encoder) and safe to share between threads.
 
     Args:
-        method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``, ``sentence``,
-            ``paragraph``, ``page`` or ``given``; the method's own options are keywords, too (``pychunk methods``
-            lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``, in chunks of 64 to 200
-            tokens; or the only method that has the options given, such as ``pic`` for ``summary="lead"``; or ``pic``
-            for an ``encoder`` other than the static one, on whose vectors ``topic`` was learned.
+        method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``, ``structure``,
+            ``sentence``, ``paragraph``, ``page`` or ``given``; the method's own options are keywords, too
+            (``pychunk methods`` lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``,
+            in chunks of 64 to 200 tokens; or the only method that has the options given, such as ``pic`` for
+            ``summary="lead"``; or ``pic`` for an ``encoder`` other than the static one, on whose vectors ``topic`` was
+            learned.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
             ``"minilm"``; or a directory that ``pychunk export`` wrote.
@@ -218,7 +220,7 @@ class Segmenter:
         """The chunks of a batch of documents; see :func:`segment` for the arguments.
 
         Besides those that are named here they are what is said of each document: ``titles``, ``summaries``,
-        ``page_starts``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
+        ``page_starts``, ``blocks``, ``removed``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
         """
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         self._check_threshold()
@@ -261,6 +263,7 @@ class Segmenter:
             errors=errors,
             busy=busy,
             summaries=pa.concat_tables(summaries) if summaries else None,
+            removed=None if given.removed is None else removed_table(given.removed, texts.ids, first_document),
             origin=Origin.kept(self, texts, dict(said), first_document),
         )
 

@@ -25,6 +25,12 @@ SAID: dict[str, list[Any]] = {
     "sentence_spans": [[(0, 10), (11, 25), (26, 36)], [], [(0, 4), (5, 9)]],
     "sentence_vectors": [np.eye(3, 4).tolist(), [], np.eye(2, 4).tolist()],
     "page_starts": [[0, 11], [0], [0, 5]],
+    "blocks": [
+        [{"kind": "heading", "level": 1, "start": 0, "end": 10}, {"kind": "code", "level": 0, "start": 11, "end": 36}],
+        [],
+        [{"kind": "item", "level": 2, "start": 0, "end": 9}],
+    ],
+    "removed": [[{"start": 0, "end": 10, "reason": "menu", "score": 0.5}], [], []],
     "cuts": [[0, 2], [], [0]],
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -33,6 +39,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sentence_spans": {"method": "sentence"},
     "sentence_vectors": {"method": "semantic", "threshold": 0.5},
     "page_starts": {"method": "page"},
+    "blocks": {"method": "structure"},
+    "removed": {"method": "sentence"},
     "cuts": {"method": "given"},
 }
 
@@ -146,7 +154,9 @@ def test_an_index_shows_and_filters_by_what_was_kept(tmp_path: Path) -> None:
 
 
 def test_entries_with_a_flag_are_those_that_a_file_may_hold() -> None:
-    assert [column.name for column in DOCUMENT_COLUMNS if column.flag] == ["titles", "summaries", "page_starts"]
+    assert [column.name for column in DOCUMENT_COLUMNS if column.flag] == [
+        *("titles", "summaries", "page_starts", "blocks", "removed")
+    ]
 
 
 def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pytest.MonkeyPatch) -> None:

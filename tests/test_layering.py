@@ -19,8 +19,9 @@ ALLOWED = {
     "cuda": {"_device"},
     "_reference": {"_native", "data"},
     "documents": {"_native", "_arrow"},
-    "given": {"_native", "_arrow", "data", "documents"},
+    "given": {"_native", "_arrow", "data", "documents", "parsing"},
     "summaries": {"_arrow", "data"},
+    "removed": {"_arrow", "data"},
     "scores": {"_arrow", "data", "methods"},
     "origin": {"_arrow", "documents"},
     "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
@@ -45,6 +46,7 @@ ALLOWED = {
         "given",
         "origin",
         "plumbing",
+        "removed",
         "scores",
         "summaries",
     },

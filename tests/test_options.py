@@ -64,7 +64,7 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
         ("pic", "max_token", "did you mean 'max_tokens'?"),
         ("pic", "overlapp", "did you mean 'overlap'?"),
         ("fixed", "sise", "did you mean 'size'?"),
-        ("pic", "size", "it is one of 'fixed', 'recursive' and 'topic'"),
+        ("pic", "size", "it is one of 'fixed', 'recursive', 'structure' and 'topic'"),
         ("sentence", "tresholds", "did you mean 'threshold', which is one of 'semantic' and 'nsp'?"),
         ("pic", "zzz", "precision, max_tokens, min_tokens, overlap, atoms, vectors, wrap, device, threads, on_error"),
     ],

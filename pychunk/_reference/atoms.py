@@ -20,10 +20,16 @@ class Tie(IntEnum):
     TRAIL = 2
     #: A heading begins, where a chunk always begins.
     SECTION = 3
+    #: Nothing crosses it: text that is left out begins or ends.
+    WALL = 4
 
     @property
     def is_closed(self) -> bool:
         return self in (Tie.LEAD, Tie.TRAIL)
+
+    @property
+    def begins_section(self) -> bool:
+        return self in (Tie.SECTION, Tie.WALL)
 
 
 class Break(IntEnum):
@@ -44,12 +50,18 @@ _STOPS = frozenset(STOPS)
 _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 
 
-def find_ties(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break]) -> list[Tie]:
-    """Of each sentence, whose span has no white space at its edges, the tie of the border before it."""
+def find_ties(
+    text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], levels: Sequence[int] | None = None
+) -> tuple[list[Tie], list[int]]:
+    """Of each sentence, whose span has no white space at its edges, the tie of the border before it, and its level.
+
+    ``levels``: of those that are known to be headings, 0 for others; without them the lines that look like headings
+    have level 1.
+    """
     breaks = [*breaks, Break.DOCUMENT]
     sentences = [text[begin:end] for begin, end in spans]
     scraps = [_is_scrap(sentence) for sentence in sentences]
-    headings = _headings(text, spans, breaks, scraps)
+    headings = _headings(text, spans, breaks, scraps) if levels is None else [level > 0 for level in levels]
     ties: list[Tie] = []
     led = False
     for s, own in enumerate(sentences):
@@ -68,7 +80,7 @@ def find_ties(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Brea
             tie = Tie.LEAD if led else Tie.TRAIL if trails else Tie.SECTION if headings[s] else Tie.OPEN
         ties.append(tie)
         led = leads
-    return ties
+    return ties, list(map(int, headings)) if levels is None else list(levels)
 
 
 def _headings(

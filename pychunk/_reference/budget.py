@@ -26,18 +26,20 @@ class Filling:
     by_structure: bool = False
     even: bool = False
     characters: Length | None = None
+    #: What an even limit is at least: the longest run that is tied.
+    least: int = 0
 
 
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
     """Runs of whole sentences up to `size`, each begun with the overlap that leaves room for the next sentence."""
     ties = filling.borders[0] if filling.borders else []
-    sections = [s for s in range(first + 1, last) if ties and ties[s] == Tie.SECTION]
+    sections = [s for s in range(first + 1, last) if ties and ties[s].begins_section]
     groups: list[Group] = []
     for begin, end in pairwise([first, *sections, last]):
         if begin == end:
             continue
         found = _filled(begin, end, length, size, overlap, filling)
-        low, high = min(size, -(-length(begin, end) // len(found))), size
+        low, high = min(size, max(filling.least, -(-length(begin, end) // len(found)))), size
         while filling.even and low < high:
             middle = (low + high) // 2
             if len(_filled(begin, end, length, middle, overlap, filling)) <= len(found):
@@ -107,7 +109,9 @@ def settle_on_atoms(ties: Sequence[Tie], sections: bool, cuts: dict[int, int]) -
             if 0 < to < n:
                 settled.setdefault(to, cuts[s])
     for s in range(1, n):
-        if sections and ties[s] == Tie.SECTION and settled.get(s, CUT_SIZE) == CUT_SIZE:
+        if ties[s] == Tie.WALL:
+            settled[s] = CUT_REASONS.index("removed")
+        elif sections and ties[s] == Tie.SECTION and settled.get(s, CUT_SIZE) == CUT_SIZE:
             settled[s] = CUT_REASONS.index("heading")
     return settled
 
@@ -131,7 +135,10 @@ def join_short(
     ties, breaks = borders or ([], [])
 
     def is_section(s: int) -> bool:
-        return bool(ties) and ties[s] == Tie.SECTION
+        return bool(ties) and ties[s].begins_section
+
+    def may_cross(s: int) -> bool:
+        return not is_section(s) or (across and ties[s] != Tie.WALL)
 
     at = 0
     while at < len(groups):
@@ -139,9 +146,9 @@ def join_short(
         short = length(first, last) < least
         short_before = at > 0 and length(*groups[at - 1]) < least
         before = at > 0 and (short or short_before) and fits(groups[at - 1][0], last)
-        before = before and (across or not is_section(first))
+        before = before and may_cross(first)
         after = short and at + 1 < len(groups) and fits(first, groups[at + 1][1])
-        after = after and (across or not is_section(last))
+        after = after and may_cross(last)
         if before and after:
             if is_section(first) != is_section(last):
                 before = not is_section(first)
@@ -201,7 +208,7 @@ def overlap_starts(
         start = first
         if starts and overlap and fits(first, last) and not is_piece[first]:
             while start > starts[-1] and not is_piece[start - 1]:
-                section = bool(ties) and ties[start] == Tie.SECTION
+                section = bool(ties) and ties[start].begins_section
                 if section or length(start - 1, first) > overlap or not fits(start - 1, last):
                     break
                 start -= 1

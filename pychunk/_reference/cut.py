@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .cluster import optimal_partition
 from .document import Document, Trimmed, trim
 from .graphemes import cluster_border
 from .recursive import split_recursive
+from .structure import Outline, Structure
 from .topic import cut_within
 from .vectors import F32
 
@@ -51,6 +52,8 @@ class Decision:
     held: Sequence[float] | F32 = ()
     #: Of each group, why it begins where it does (``columns.CUT_REASONS``); empty: the method's.
     reasons: Sequence[int] = ()
+    #: Of a method that cuts by headings.
+    outline: Outline = field(default_factory=Outline)
 
 
 def _sentence(d: Document) -> Decision:
@@ -80,6 +83,11 @@ def _fixed(d: Document) -> Decision:
 
 def _recursive(d: Document) -> Decision:
     return _filled(d, True)
+
+
+def _structure(d: Document) -> Decision:
+    found = Structure(d)
+    return Decision(found.groups, reasons=found.reasons, outline=found.outline)
 
 
 def _cluster(d: Document) -> Decision:
@@ -114,6 +122,7 @@ METHODS = {
     "page": _page,
     "fixed": _fixed,
     "recursive": _recursive,
+    "structure": _structure,
     "cluster": _cluster,
     "semantic": _semantic,
     "nsp": _semantic,
@@ -155,7 +164,7 @@ class Parts:
     @property
     def borders(self) -> budget.Borders | None:
         """The border before each part, where the plan heeds them."""
-        if not self.document.plan.atoms:
+        if not self.document.heeds_borders:
             return None
         ties, breaks = self.document.borders
         inside = [False, *(before == after for before, after in pairwise(self.sentences))]
@@ -197,7 +206,7 @@ class Cut:
         d, plan = self.document, self.plan
         reasons = self.decision.reasons or [CUT_REASONS.index(plan.traits.reason)] * len(groups)
         self.begins = {first: why for (first, _), why in zip(groups, reasons, strict=True)}
-        if plan.atoms:
+        if d.heeds_borders and not plan.traits.outline:
             self.begins = budget.settle_on_atoms(d.borders[0], plan.min_characters > 0, self.begins)
             groups = _runs([s in self.begins for s in range(d.n)])
         parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
@@ -224,6 +233,8 @@ class Cut:
             length = parts.length(unit)
             starts = budget.overlap_starts(groups, length, plan.overlap, fits, parts.is_piece, parts.borders)
         for (first, last), start in zip(groups, starts, strict=True):
+            if d.removed[parts.sentences[first]]:
+                continue
             sentences = parts.sentences[start], parts.sentences[last - 1] + 1, parts.sentences[first]
             self.spans.append((parts.starts[start], parts.ends[last - 1], *sentences))
 
@@ -252,7 +263,7 @@ class Cut:
 
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
         """Groups of one sentence that break a limit as groups of one piece each."""
-        d, plan = self.document, self.plan
+        d = self.document
         fits = parts.fits(self._limits())
         finer: list[budget.Group] = []
         made: list[tuple[int, int, bool]] = []
@@ -263,7 +274,7 @@ class Cut:
                 continue
             borders = self._pieces(d.starts[first], d.ends[first])
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
-            if plan.atoms and lead < first and all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1]):
+            if d.heeds_borders and lead < first and all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1]):
                 # What leads the sentence stays with its first piece, which is shorter by so much.
                 led = self._pieces(d.starts[lead], d.ends[first])
                 if len(led) > 1 and led[1] > d.starts[first]:
@@ -341,7 +352,15 @@ class Cut:
         token_starts: list[int] = []
         if plan.unit == "tokens":
             token_starts = _token_starts(d)
-        found = split_recursive(d.text, plan.size, plan.overlap, plan.separators, plan.unit, token_starts)
+        found: list[Trimmed] = []
+        for gone, stretch in groupby(range(d.n), lambda s: d.removed[s]):
+            own = list(stretch)
+            begin, end = d.starts[own[0]], d.ends[own[-1]]
+            if not gone:
+                tokens = [at - begin for at in token_starts if begin <= at < end]
+                text = d.text[begin:end]
+                pieces = split_recursive(text, plan.size, plan.overlap, plan.separators, plan.unit, tokens)
+                found += [(a + begin, b + begin) for a, b in pieces]
         # A word that had to be cut has other tokens than its pieces, so that what goes into the table is counted.
         limit = plan.max_tokens
         if plan.unit == "tokens" and "" in plan.separators:

@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..data.blocks import PARAGRAPH as PARAGRAPH_BLOCK
 from ..data.request import Request
-from . import budget, topic, wordpiece
+from . import budget, layout, topic, wordpiece
 from . import vectors as linear
 from .atoms import Break, Tie, find_ties
 from .graphemes import count_words
@@ -43,12 +44,20 @@ class Document:
         if request.tokenizer is not None:
             self.vocabulary = token_ids(request.tokenizer)
         self.starts, self.flags = self._sentences()
+        self.blocks = layout.blocks_of(self.features.blocks, row, data)
+        gone = self._gone()
+        own = self.features.sentences is None
+        self.starts, self.flags = layout.cut(self.text, self.starts, self.flags, self.blocks, gone, own)
         self.pages = self._pages()
         if self.features.page_starts is not None:
             self._cut_at_pages()
         self.paragraphs = [bool(flag & PARAGRAPH) for flag in self.flags]
         self.n = len(self.starts)
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
+        self.block_of = layout.block_of(self.text, self.starts, self.ends, self.blocks)
+        self.removed = layout.find_removed(self.text, self.starts, self.ends, gone)
+        #: Of each sentence the level of the heading that it is, 0: none; known with ``borders``.
+        self.levels: list[int] = []
         self._tokens: list[int] | None = None
         self._counts: dict[str, int] = {}  # of texts counted already
         self._vectors: F32 | None = None
@@ -93,6 +102,28 @@ class Document:
                     flags.append(PARAGRAPH | PAGE)
         self.starts, self.flags = starts, flags
 
+    def _gone(self) -> list[tuple[int, int]]:
+        """Spans that are left out, in characters."""
+        found = self.features.removed
+        if found is None:
+            return []
+        own = slice(int(found.offsets[self.row]), int(found.offsets[self.row + 1]))
+        spans = zip(found.start[own], found.end[own], strict=True)
+        return [(self._characters(a), self._characters(b)) for a, b in spans]
+
+    def kind_of(self, s: int) -> int:
+        """What block a sentence lies in; a paragraph where none is known."""
+        return self.blocks[self.block_of[s]].kind if self.block_of[s] >= 0 else PARAGRAPH_BLOCK
+
+    @property
+    def heeds_borders(self) -> bool:
+        """Whether groups heed borders at all."""
+        return self.plan.atoms or self.plan.traits.outline or self.has_walls
+
+    @property
+    def has_walls(self) -> bool:
+        return self.features.removed is not None and bool(self._gone())
+
     def page_at(self, character: int) -> int:
         return bisect_right(self.pages, character)
 
@@ -121,7 +152,16 @@ class Document:
                 turned = given and self.page_at(self.starts[s]) != self.page_at(self.starts[s - 1])
                 breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if flag & PAGE or turned else found)
             spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
-            ties = find_ties(self.text, spans, breaks) if self.plan.atoms else [Tie.OPEN] * self.n
+            ties = [Tie.OPEN] * self.n
+            if self.plan.atoms or self.plan.traits.outline:
+                known = layout.levels(self.blocks, self.block_of, self.removed) if self.blocks else None
+                ties, self.levels = find_ties(self.text, spans, breaks, known)
+                if self.blocks:
+                    texts = [self.text[a:b] for a, b in spans]
+                    layout.tie_blocks(texts, self.blocks, self.block_of, breaks, ties)
+            for s in range(1, self.n):
+                if self.removed[s] != self.removed[s - 1]:
+                    ties[s] = Tie.WALL
             self._borders = ties, breaks
         return self._borders
 

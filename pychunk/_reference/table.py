@@ -15,6 +15,7 @@ from . import vectors as linear
 from .cut import Cut
 from .document import Document, trim
 from .hashing import chunk_id
+from .structure import outline_rows
 from .summaries import summaries
 from .vectors import F32
 
@@ -46,7 +47,8 @@ def _reason(cut: Cut, end: int, last: int) -> int:
     if not document.text[end:].strip():
         return CUT_REASONS.index("end")
     if text:
-        return CUT_REASONS.index(traits.reason)
+        before_removed = last < document.n and document.removed[last]
+        return CUT_REASONS.index("removed" if before_removed else traits.reason)
     whole = last < document.n and trim(document.text, end, document.starts[last])[0] == document.starts[last]
     if whole and last in cut.begins:
         return cut.begins[last]
@@ -67,16 +69,47 @@ class Part:
 def segment(request: Request) -> dict[str, Any]:
     """Columns of the chunk table of a batch, by name; see `_native.segment`."""
     rows: list[dict[str, Any]] = []
+    headings: list[list[bytes]] = []
     for row in range(request.documents):
         document = Document(request, row)
         cut = Cut(document)
-        position = previous = 0
+        own: list[dict[str, Any]] = []
+        sentences: list[tuple[int, int]] = []
+        previous = 0
         for span in cut.spans:
             begin, end = trim(document.text, *span[:2])
             if begin < end:
-                rows.append(_row(document, cut, (begin, end, *span[2:]), position, previous))
-                previous, position = end, position + 1
-    return _columns(request, rows)
+                own.append(_row(document, cut, (begin, end, *span[2:]), len(own), previous))
+                sentences.append((span[4], span[3]))
+                previous = end
+        if request.plan.traits.outline:
+            outline_rows(document, cut.decision.outline, own, sentences)
+        rows += own
+        headings.append([section.heading.encode() for section in cut.decision.outline.sections])
+    return _columns(request, rows) | _outline_columns(request, rows, headings)
+
+
+def _outline_columns(request: Request, rows: list[dict[str, Any]], headings: list[list[bytes]]) -> dict[str, Any]:
+    if not request.plan.traits.outline:
+        return {}
+    out: dict[str, Any] = {
+        name: np.array([row[name] for row in rows], np.int64)
+        for name in ("parent", "depth", "subtree", "part", "parts")
+    }
+    found = [heading for own in headings for heading in own]
+    headers = [row["header"].encode() for row in rows]
+    before = np.cumsum([0, *map(len, headings)])
+    return {
+        **out,
+        "heading_text": np.frombuffer(b"".join(found), np.uint8),
+        "heading_offsets": np.cumsum([0, *map(len, found)]).astype(np.int64),
+        "path": np.array(
+            [before[row["document"] - request.first_row] + i for row in rows for i in row["path"]], np.int64
+        ),
+        "path_offsets": np.cumsum([0, *(len(row["path"]) for row in rows)]).astype(np.int64),
+        "header": np.frombuffer(b"".join(headers), np.uint8),
+        "header_offsets": np.cumsum([0, *map(len, headers)]).astype(np.int64),
+    }
 
 
 def _row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +69,12 @@ class Blocks:
             np.array(starts, np.int64),
             np.array(ends, np.int64),
         )
+
+    def rows(self, begin: int, end: int) -> Blocks:
+        """Those of documents [begin, end) alone; nothing but offsets is copied."""
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        own = {name: values[first:last] for name, values in vars(self).items() if values is not None}
+        return replace(self, **{**own, "offsets": self.offsets[begin : end + 1] - first})
 
     @property
     def documents(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 #: Why a chunk ends (CutReason in csrc/columns.h, in this order).
-CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading")
+CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading", "removed")
 KINDS = ("irrelevant", "relevant")
 
 
@@ -75,6 +75,33 @@ class ChunkFields:
     page_end: int | None = field(
         default=None,
         metadata=_about("page of its last character", when="there are pages", in_hits=True, delta=True),
+    )
+    parent: int | None = field(
+        default=None,
+        metadata=_about("chunk that it hangs on, by its position in the document", when='method="structure"'),
+    )
+    depth: int | None = field(
+        default=None, metadata=_about("how many chunks it hangs below", when='method="structure"', delta=True)
+    )
+    path: list[str] | None = field(
+        default=None, metadata=_about("the headings above it, outermost first", when='method="structure"')
+    )
+    subtree: int | None = field(
+        default=None,
+        metadata=_about(
+            "rows of the chunk and all that hang on it, which follow it", when='method="structure"', delta=True
+        ),
+    )
+    part: int | None = field(
+        default=None,
+        metadata=_about("which part of a unit that is too long, from 1", when='method="structure"', delta=True),
+    )
+    parts: int | None = field(
+        default=None, metadata=_about("into how many parts that was cut", when='method="structure"', delta=True)
+    )
+    header: str | None = field(
+        default=None,
+        metadata=_about("the header row of the table that it continues", when='method="structure"'),
     )
     vector: list[float] | None = field(
         default=None, metadata=_about("the chunk's, of unit length", when='vectors="chunk"')

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .blocks import Blocks
 from .ragged import Ragged, offsets_of
+from .removed import Removed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,6 +41,8 @@ class Features:
             (``nsp``: its probability; else their cosine).
         summaries: one a document: float32[k, d], or UTF-8 (``Ragged`` of uint8) that the token table encodes.
         page_starts: first byte of each page in its document, int64, rising.
+        blocks: what parsers saw of each document, with positions in bytes.
+        removed: spans that no chunk holds, with positions in bytes.
         others: what else was said of each document, by name, for methods in Python.
     """
 
@@ -53,6 +57,8 @@ class Features:
     pair_scores: Ragged | None = None
     summaries: Ragged | F32 | None = None
     page_starts: Ragged | None = None
+    blocks: Blocks | None = None
+    removed: Removed | None = None
     others: Mapping[str, Ragged] = field(default_factory=dict)
 
     @property

@@ -18,6 +18,7 @@ class Traits:
         reason: why it cuts, one of ``columns.CUT_REASONS``.
         sized: whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
         pages: whether the table says which pages a chunk lies on.
+        outline: whether it cuts by headings and keeps atoms itself, and the table holds their tree.
     """
 
     needs: frozenset[str] = frozenset()
@@ -25,6 +26,7 @@ class Traits:
     reason: str = "given"
     sized: bool = False
     pages: bool = False
+    outline: bool = False
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Request:
         return replace(self, **own)
 
     def only_sentences(self) -> Request:
-        """The same documents, with given sentences and pages, for their sentences alone."""
+        """The same documents, with given sentences, pages and blocks, for their sentences alone."""
         known = self.features
         only = Features(
             known.text,
@@ -60,6 +60,8 @@ class Request:
             sentences=known.sentences,
             flags=known.flags,
             page_starts=known.page_starts,
+            blocks=known.blocks,
+            removed=known.removed,
         )
         plan = Plan("sentence", wrap=self.plan.wrap)
         return Request(only, plan, first_row=self.first_row, threads=self.threads)

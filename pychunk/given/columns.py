@@ -15,6 +15,7 @@ import numpy as np
 from ..data.cuts import Cuts
 from ..data.ragged import Ragged
 from ..documents.columns import column_of, only_column, package_of
+from .layout import blocks_of, removed_of
 from .spans import matrices, ragged_spans, ragged_starts, sentence_matrix
 from .summaries import unit_or_text
 
@@ -31,6 +32,8 @@ class Said(TypedDict, total=False):
     sentence_spans: Any
     sentence_vectors: Any
     page_starts: Any
+    blocks: Any
+    removed: Any
     cuts: Any
 
 
@@ -139,6 +142,18 @@ DOCUMENT_COLUMNS = (
         flag=True,
         characters="page_starts",
         of_column=_lists,
+    ),
+    DocumentColumn(
+        "blocks",
+        "for each document its blocks as (kind, level, start, end)",
+        lambda values, call: {"blocks": blocks_of(values, call.texts)},
+        flag=True,
+    ),
+    DocumentColumn(
+        "removed",
+        "for each document the spans that no chunk holds, as (start, end, reason, score)",
+        lambda values, call: {"removed": removed_of(values, call.texts)},
+        flag=True,
     ),
     DocumentColumn(
         "cuts",

@@ -15,8 +15,10 @@ from ..data.cuts import Cuts
 from ..data.features import PARTS, Features
 from ..data.plan import Plan
 from ..data.ragged import Ragged
+from ..data.removed import Removed
 from ..data.request import Request
 from .columns import DOCUMENT_COLUMNS, NAMES, Call, name_of, values_of, wanted_columns
+from .layout import in_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,6 +90,10 @@ class Given:
         return Given(parts, self.characters)
 
     @property
+    def removed(self) -> Removed | None:
+        return self.parts.get("removed")
+
+    @property
     def cuts(self) -> Cuts | None:
         return self.parts.get("cuts")
 
@@ -101,6 +107,9 @@ class Given:
             held[name] = _native.bytes_of_characters(
                 text, offsets, held[name], said, first_row=first_row, threads=threads
             )
+        for name in ("blocks", "removed"):
+            if name in parts:
+                parts[name] = in_bytes(parts[name], text, offsets, name, first_row, threads)
         return Features(text, offsets, **parts, others=others)
 
 

@@ -16,6 +16,7 @@ from .pic import Pic
 from .recursive import Recursive
 from .semantic import Semantic
 from .sentence import Sentence
+from .structure import Structure
 from .topic import Topic
 
 METHODS: dict[str, type[Method]] = {
@@ -24,6 +25,7 @@ METHODS: dict[str, type[Method]] = {
     "cluster": Cluster,
     "fixed": Fixed,
     "recursive": Recursive,
+    "structure": Structure,
     "sentence": Sentence,
     "paragraph": Paragraph,
     "page": Page,

@@ -56,11 +56,13 @@ class Method:
     keeps_short: ClassVar[bool] = False
     #: Whether the table says which pages a chunk lies on.
     pages: ClassVar[bool] = False
+    #: Whether it cuts by headings and keeps atoms itself, and the table holds their tree.
+    outline: ClassVar[bool] = False
 
     @property
     def traits(self) -> Traits:
         """What the stages around it ask of it."""
-        return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages)
+        return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages, self.outline)
 
     @property
     def auto_atoms(self) -> bool:

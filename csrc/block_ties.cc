@@ -1,0 +1,77 @@
+#include "block_ties.h"
+
+#include <algorithm>
+
+#include "document.h"
+
+namespace pychunk {
+namespace {
+
+std::string_view text_of_sentence(const Document& document, int64_t s) {
+  const Trimmed inside = trim(document.text(), document.begin(s), document.end(s));
+  return slice(document.text(), inside.begin, std::max(inside.begin, inside.end));
+}
+
+// The row below a table's head: bars, dashes and colons.
+bool is_delimiter(std::string_view row) {
+  return row.find('-') != std::string_view::npos && row.find_first_not_of("|:- \t") == std::string_view::npos;
+}
+
+bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
+
+// Between the sentences of one block; `row` counts from its first.
+Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
+  const BlockKind kind = document.kind_of(s);
+  if (kind == BlockKind::kHeading) return Tie::kLead;
+  if (!has_rows(kind)) return plain;
+  const bool heads =
+      kind == BlockKind::kTable && (row == 1 || (row == 2 && is_delimiter(text_of_sentence(document, s - 1))));
+  return heads ? Tie::kLead : Tie::kTrail;
+}
+
+// Between the block of the sentence before, which has `row` sentences before that one, and the next.
+Tie tie_between(const Document& document, int64_t s, int64_t row, Tie plain) {
+  const BlockKind before = document.kind_of(s - 1), after = document.kind_of(s);
+  const auto level = [&](int64_t at) {
+    return document.blocks().level[static_cast<size_t>(document.block_of()[static_cast<size_t>(at)])];
+  };
+  if (after == BlockKind::kHeading)
+    return before == BlockKind::kHeading && level(s) > level(s - 1) ? Tie::kLead : Tie::kSection;
+  if (before == BlockKind::kHeading) return Tie::kLead;
+  const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
+  if (after == BlockKind::kCode && prose) return Tie::kLead;
+  if (before == BlockKind::kCaption && after == BlockKind::kTable) return Tie::kLead;
+  if (before == BlockKind::kTable && after == BlockKind::kCaption) return Tie::kTrail;
+  const bool answers = after == BlockKind::kParagraph || after == BlockKind::kItem || after == BlockKind::kQuote;
+  if (prose && answers && row == 0 && asks(text_of_sentence(document, s - 1))) return Tie::kLead;
+  return plain;
+}
+
+}  // namespace
+
+void block_levels(const Document& document, std::vector<uint8_t>& levels) {
+  const std::span<const int32_t> block = document.block_of();
+  levels.assign(block.size(), 0);
+  for (size_t s = 0; s < block.size(); ++s) {
+    const auto at = static_cast<int64_t>(s);
+    if (document.kind_of(at) != BlockKind::kHeading || document.is_removed(at) || (s > 0 && block[s - 1] == block[s]))
+      continue;
+    const int16_t level = document.blocks().level[static_cast<size_t>(block[s])];
+    levels[s] = static_cast<uint8_t>(std::clamp<int16_t>(level, 1, 255));
+  }
+}
+
+void tie_blocks(const Document& document, Borders& borders) {
+  const std::span<const int32_t> block = document.block_of();
+  int64_t row = 0;  // sentences of the block of the sentence before, before that one
+  for (size_t s = 1; s < block.size(); ++s) {
+    const auto at = static_cast<int64_t>(s);
+    const bool inside = block[s] == block[s - 1];
+    Tie& tie = borders.ties[s];
+    if (borders.breaks[s] < Break::kPage)
+      tie = inside ? tie_inside(document, at, row + 1, tie) : tie_between(document, at, row, tie);
+    row = inside ? row + 1 : 0;
+  }
+}
+
+}  // namespace pychunk

@@ -1,0 +1,20 @@
+// What must not be cut apart where parsers saw blocks: a heading from what it heads, a list from the line that
+// introduces it, the rows of a table and the lines of code from each other, a caption from its table, an answer from
+// its question.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "atoms.h"
+
+namespace pychunk {
+
+class Document;
+
+// Of each sentence, the level of the heading that it is, 0: none. A heading that is left out is none.
+void block_levels(const Document& document, std::vector<uint8_t>& levels);
+
+// Sets ties at borders of blocks, and in blocks that stay whole; find_ties() set the others.
+void tie_blocks(const Document& document, Borders& borders);
+
+}  // namespace pychunk

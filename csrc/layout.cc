@@ -1,0 +1,113 @@
+#include "layout.h"
+
+#include <algorithm>
+
+#include "interrupt.h"
+#include "utf8_text.h"
+
+namespace pychunk {
+namespace {
+
+// Where sentences must begin, rising.
+void find_marks(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
+                std::vector<int64_t>& marks) {
+  const auto size = static_cast<int64_t>(text.size());
+  const auto add = [&](int64_t at, int64_t end) {
+    at = trim_begin(text, at, end);
+    if (at < end && (marks.empty() || marks.back() < at)) marks.push_back(at);
+    return at;
+  };
+  for (int64_t b = 0; b < blocks.size(); ++b) {
+    checkpoint_each(b, 4096);
+    const int64_t start = blocks.start[static_cast<size_t>(b)], end = blocks.end[static_cast<size_t>(b)];
+    const int64_t next = b + 1 < blocks.size() ? blocks.start[static_cast<size_t>(b) + 1] : size;
+    add(start, next);
+    if (own && has_rows(blocks.kind_of(b)))
+      for (auto at = static_cast<size_t>(start); (at = text.find('\n', at)) < static_cast<size_t>(end);)
+        at = static_cast<size_t>(add(static_cast<int64_t>(at) + 1, end));
+    add(end, next);  // text that belongs to no block
+  }
+  const auto of_blocks = static_cast<std::ptrdiff_t>(marks.size());
+  for (int64_t r = 0; r < removed.size(); ++r)
+    for (const int64_t at : {removed.start[static_cast<size_t>(r)], removed.end[static_cast<size_t>(r)]})
+      if (const int64_t mark = trim_begin(text, at, size); mark < size) marks.push_back(mark);
+  std::inplace_merge(marks.begin(), marks.begin() + of_blocks, marks.end());
+  marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
+}
+
+// First byte of a sentence that is no white space.
+int64_t first_of_sentence(std::string_view text, std::span<const int64_t> starts, size_t s) {
+  const int64_t end = s + 1 < starts.size() ? starts[s + 1] : static_cast<int64_t>(text.size());
+  return trim_begin(text, starts[s], end);
+}
+
+}  // namespace
+
+bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
+                   SentenceList& sentences) {
+  if (sentences.starts.empty()) return false;
+  thread_local std::vector<int64_t> marks;
+  marks.clear();
+  find_marks(text, blocks, removed, own, marks);
+  SentenceList cut;
+  size_t next = 0;
+  int64_t block = 0;
+  bool found = false;
+  const auto mark_up_to = [&](int64_t limit) {  // marks before `limit`
+    for (; next < marks.size() && marks[next] < limit; ++next) {
+      const int64_t at = marks[next];
+      if (trim_begin(text, cut.starts.back(), at) == at) {  // nothing of the sentence is before it
+        cut.flags.back() |= kParagraphStart;
+        continue;
+      }
+      found = true;
+      cut.starts.push_back(at);
+      cut.flags.push_back(kParagraphStart | flags_of_gap(slice(text, trim_end(text, 0, at), at)));
+    }
+  };
+  // Whether a sentence of the engine's own cannot begin there.
+  const auto is_inside = [&](int64_t at) {
+    while (block < blocks.size() && blocks.end[static_cast<size_t>(block)] <= at) ++block;
+    if (!own || block == blocks.size() || at <= blocks.start[static_cast<size_t>(block)]) return false;
+    const BlockKind kind = blocks.kind_of(block);
+    return kind == BlockKind::kHeading || has_rows(kind);
+  };
+  for (size_t s = 0; s < sentences.starts.size(); ++s) {
+    const int64_t start = sentences.starts[s];
+    if (s > 0) mark_up_to(start);
+    const bool marked = next < marks.size() && marks[next] == start;
+    if (s > 0 && !marked && is_inside(start)) continue;
+    cut.starts.push_back(start);
+    cut.flags.push_back(sentences.flags[s]);
+    if (marked) cut.flags.back() |= kParagraphStart, ++next;
+  }
+  mark_up_to(static_cast<int64_t>(text.size()));
+  sentences = std::move(cut);
+  return found;
+}
+
+void blocks_of_sentences(std::string_view text, std::span<const int64_t> starts, const BlockSpans& blocks,
+                         std::vector<int32_t>& out) {
+  out.clear();
+  if (blocks.size() == 0) return;
+  size_t block = 0;
+  for (size_t s = 0; s < starts.size(); ++s) {
+    const int64_t at = first_of_sentence(text, starts, s);
+    while (block < blocks.start.size() && blocks.start[block] <= at) ++block;
+    out.push_back(static_cast<int32_t>(block) - 1);
+  }
+}
+
+void find_removed(std::string_view text, std::span<const int64_t> starts, const RemovedSpans& removed,
+                  std::vector<uint8_t>& out) {
+  out.clear();
+  if (removed.size() == 0) return;
+  size_t span = 0;
+  for (size_t s = 0; s < starts.size(); ++s) {
+    const int64_t at = first_of_sentence(text, starts, s);
+    while (span < removed.end.size() && removed.end[span] <= at) ++span;
+    out.push_back(span < removed.end.size() && removed.start[span] <= at);
+  }
+}
+
+}  // namespace pychunk

@@ -1,0 +1,169 @@
+#include "outline.h"
+
+#include <algorithm>
+
+#include "document.h"
+#include "structure.h"
+#include "table.h"
+#include "utf8_text.h"
+
+namespace pychunk {
+namespace {
+
+// The last of rising positions that is not behind `at`; -1: none.
+int64_t last_up_to(const std::vector<int32_t>& rising, int64_t at) {
+  return std::upper_bound(rising.begin(), rising.end(), at) - rising.begin() - 1;
+}
+
+class OutlineWriter {
+ public:
+  OutlineWriter(const Document& document, const Outline& outline, const std::vector<OwnSentences>& rows,
+                ChunkBlock& out)
+      : document_(document),
+        outline_(outline),
+        rows_(rows),
+        chunks_(out.chunks.data() + (out.chunks.size() - rows.size())),
+        texts_(out.outline) {
+    for (const Section& section : outline.sections) firsts_.push_back(section.first);
+  }
+
+  void run() {
+    const auto before = static_cast<int64_t>(texts_.heading_offsets.size()) - 1;
+    for (const Section& section : outline_.sections) {
+      append_heading(slice(document_.text(), section.heading_begin, section.heading_end), texts_.headings);
+      texts_.heading_offsets.push_back(static_cast<int64_t>(texts_.headings.size()));
+    }
+    write_parents();
+    write_parts();
+    for (const OwnSentences& row : rows_) {
+      const size_t at = texts_.path.size();
+      for (int64_t s = last_up_to(firsts_, row.first); s >= 0; s = section(s).parent) texts_.path.push_back(before + s);
+      std::reverse(texts_.path.begin() + static_cast<std::ptrdiff_t>(at), texts_.path.end());
+      texts_.path_offsets.push_back(static_cast<int64_t>(texts_.path.size()));
+      write_header(row.first);
+    }
+  }
+
+ private:
+  const Section& section(int64_t s) const { return outline_.sections[static_cast<size_t>(s)]; }
+
+  // A section hangs on the chunk that holds its heading, and that one on the chunk of the section above.
+  void write_parents() {
+    std::vector<int64_t> holder(firsts_.size(), -1);
+    size_t next = 0;  // section whose holder is not known
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      for (; next < firsts_.size() && firsts_[next] < rows_[r].last; ++next) holder[next] = static_cast<int64_t>(r);
+      int64_t s = last_up_to(firsts_, rows_[r].first);
+      if (s >= 0 && holder[static_cast<size_t>(s)] == static_cast<int64_t>(r)) s = section(s).parent;
+      const int64_t parent = s < 0 ? -1 : holder[static_cast<size_t>(s)];
+      chunks_[r].parent = parent;
+      chunks_[r].depth = parent < 0 ? 0 : chunks_[parent].depth + 1;
+    }
+    for (size_t r = rows_.size(); r-- > 0;)
+      if (chunks_[r].parent >= 0) chunks_[chunks_[r].parent].subtree += chunks_[r].subtree;
+  }
+
+  // Chunks that share a unit with the one before or behind are numbered.
+  void write_parts() {
+    const auto unit = [&](int64_t sentence) { return last_up_to(outline_.units, sentence); };
+    size_t begin = 0;  // of the parts of `current`
+    int64_t current = -1;
+    for (size_t r = 0; r <= rows_.size(); ++r) {
+      int64_t found = -1;
+      if (r < rows_.size()) {
+        const int64_t first = unit(rows_[r].first), last = unit(rows_[r].last - 1);
+        if (r > 0 && unit(rows_[r - 1].last - 1) == first) {
+          found = first;
+        } else if (r + 1 < rows_.size() && unit(rows_[r + 1].first) == last) {
+          found = last;
+        }
+      }
+      if (found >= 0 && found == current) continue;
+      for (size_t p = begin; current >= 0 && p < r; ++p) {
+        chunks_[p].part = static_cast<int64_t>(p - begin) + 1;
+        chunks_[p].parts = static_cast<int64_t>(r - begin);
+      }
+      begin = r, current = found;
+    }
+  }
+
+  // Of a chunk that begins in a table behind its first row, that row.
+  void write_header(int64_t s) {
+    if (document_.kind_of(s) == BlockKind::kTable) {
+      const std::span<const int32_t> block = document_.block_of();
+      const int64_t first = std::lower_bound(block.begin(), block.end(), block[static_cast<size_t>(s)]) - block.begin();
+      if (first < s) {
+        const Trimmed row = trim(document_.text(), document_.begin(first), document_.end(first));
+        const std::string_view text = slice(document_.text(), row.begin, row.end);
+        texts_.headers.insert(texts_.headers.end(), text.begin(), text.end());
+      }
+    }
+    texts_.header_offsets.push_back(static_cast<int64_t>(texts_.headers.size()));
+  }
+
+  const Document& document_;
+  const Outline& outline_;
+  const std::vector<OwnSentences>& rows_;
+  Chunk* chunks_;
+  OutlineTexts& texts_;
+  std::vector<int32_t> firsts_;  // sentences of sections
+};
+
+template <typename T>
+void append_shifted(const std::vector<T>& next, size_t from, T by, std::vector<T>& out) {
+  for (size_t i = from; i < next.size(); ++i) out.push_back(by + next[i]);
+}
+
+}  // namespace
+
+void OutlineTexts::append(const OutlineTexts& next) {
+  append_shifted(next.path, 0, static_cast<int64_t>(heading_offsets.size()) - 1, path);
+  append_shifted(next.path_offsets, 1, path_offsets.back(), path_offsets);
+  append_shifted(next.heading_offsets, 1, heading_offsets.back(), heading_offsets);
+  append_shifted(next.header_offsets, 1, header_offsets.back(), header_offsets);
+  headings.insert(headings.end(), next.headings.begin(), next.headings.end());
+  headers.insert(headers.end(), next.headers.begin(), next.headers.end());
+}
+
+void append_heading(std::string_view line, std::vector<char>& out) {
+  const auto size = [&] { return static_cast<int64_t>(line.size()); };
+  const auto keep = [&](int64_t begin, int64_t end) {
+    const Trimmed inside = trim(line, begin, end);
+    line = slice(line, inside.begin, std::max(inside.begin, inside.end));
+  };
+  keep(0, size());
+  if (const size_t under = line.find_last_of('\n'); under != std::string_view::npos) {
+    const Trimmed row = trim(line, static_cast<int64_t>(under), size());
+    const std::string_view mark = slice(line, row.begin, row.end);
+    if (mark.find_first_not_of('=') == std::string_view::npos || mark.find_first_not_of('-') == std::string_view::npos)
+      keep(0, static_cast<int64_t>(under));
+  }
+  if (line.starts_with('#')) {
+    keep(std::min<int64_t>(static_cast<int64_t>(std::min(line.find_first_not_of('#'), line.size())), 6), size());
+    const size_t last = line.find_last_not_of('#');
+    const int64_t stop = last == std::string_view::npos ? 0 : static_cast<int64_t>(last) + 1;
+    if (stop < size() && (stop == 0 || space_length(line, character_before(line, stop)) > 0)) keep(0, stop);
+  } else if (line.size() > 4 && line.starts_with("==") && line.ends_with("==")) {
+    const size_t first = line.find_first_not_of('='), last = line.find_last_not_of('=');
+    if (first != std::string_view::npos) keep(static_cast<int64_t>(first), static_cast<int64_t>(last) + 1);
+  }
+  bool space = false;
+  for (int64_t at = 0; at < size();) {
+    const Decoded c = decode_utf8(line, at);
+    if (is_space(c.code_point)) {
+      space = true;
+    } else {
+      if (space) out.push_back(' ');
+      space = false;
+      out.insert(out.end(), line.begin() + at, line.begin() + at + c.length);
+    }
+    at += c.length;
+  }
+}
+
+void write_outline(const Document& document, const Outline& outline, const std::vector<OwnSentences>& rows,
+                   ChunkBlock& out) {
+  OutlineWriter(document, outline, rows, out).run();
+}
+
+}  // namespace pychunk

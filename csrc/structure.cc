@@ -1,0 +1,168 @@
+#include "structure.h"
+
+#include <algorithm>
+
+#include "document.h"
+#include "methods.h"
+
+namespace pychunk {
+namespace {
+
+// A section of less than this share of a chunk shares one with its first subsection.
+constexpr int64_t kShortSection = 4;
+
+class Structurer {
+ public:
+  Structurer(const Plan& plan, Document& document, Grouping& out)
+      : plan_(plan),
+        document_(document),
+        out_(out),
+        known_(document.borders()),
+        size_{&document.lengths(plan.unit), plan.size},
+        sentences_(document.sentences()) {
+    const LengthLimits limits = document.limits();
+    if (limits.most > 0 && limits.unit == plan.unit) size_.limit = std::min(size_.limit, limits.most);
+  }
+
+  void run() {
+    walls_.assign(static_cast<size_t>(sentences_), CutReason::kEnd);
+    find_sections();
+    find_walls();
+    glue();
+    for (int64_t first = 0, last = 1; first < sentences_; first = last++) {
+      while (last < sentences_ && wall(last) == CutReason::kEnd) ++last;
+      if (document_.is_removed(first)) {
+        add(first, last);
+      } else {
+        pack(first, last);
+      }
+    }
+    for (const Group& group : out_.groups)
+      out_.reasons.push_back(wall(group.first) == CutReason::kEnd ? CutReason::kSize : wall(group.first));
+    for (int64_t s = 1; s < sentences_; ++s)
+      if (wall(s) != CutReason::kEnd) document_.wall_off(s);
+  }
+
+ private:
+  Tie tie(int64_t s) const { return known_.ties[static_cast<size_t>(s)]; }
+  uint8_t level(int64_t s) const { return known_.levels[static_cast<size_t>(s)]; }
+  CutReason& wall(int64_t s) { return walls_[static_cast<size_t>(s)]; }
+  bool has_blocks() const { return !document_.block_of().empty(); }
+  bool begins_block(int64_t s) const {
+    const std::span<const int32_t> block = document_.block_of();
+    return block.empty() || block[static_cast<size_t>(s)] != block[static_cast<size_t>(s) - 1];
+  }
+  void add(int64_t first, int64_t last) {
+    const auto from = static_cast<int32_t>(first);
+    out_.groups.push_back({from, static_cast<int32_t>(last), from});
+  }
+
+  // Headings begin sections. Among lines that only look like headings a run of them is one, which begins with what
+  // leads it.
+  void find_sections() {
+    int64_t run = 0;
+    bool headed = false;
+    for (int64_t s = 0; s < sentences_; ++s) {
+      if (s == 0 || has_blocks() || tie(s) != Tie::kLead) run = s, headed = false;
+      if (level(s) == 0 || headed || document_.is_removed(s)) continue;
+      headed = true;
+      begin_section(run, s);
+    }
+  }
+  void begin_section(int64_t first, int64_t heading) {
+    std::vector<Section>& sections = out_.outline.sections;
+    const uint8_t own = level(heading);
+    auto parent = static_cast<int32_t>(sections.size()) - 1;
+    const bool deeper = parent < 0 || sections[static_cast<size_t>(parent)].level < own;
+    const int64_t before = parent < 0 ? 0 : sections[static_cast<size_t>(parent)].first;
+    while (parent >= 0 && sections[static_cast<size_t>(parent)].level >= own)
+      parent = sections[static_cast<size_t>(parent)].parent;
+    const Trimmed inside = trim(document_.text(), document_.begin(heading), heading_end(heading));
+    sections.push_back({static_cast<int32_t>(first), parent, inside.begin, inside.end, own});
+    if (first == 0) return;
+    const bool leads = tie(first) == Tie::kLead;
+    const bool shares = deeper && (leads || (*size_.lengths)(before, first) * kShortSection <= size_.limit);
+    if (!shares) wall(first) = CutReason::kHeading;
+  }
+  int64_t heading_end(int64_t s) const {
+    if (!has_blocks()) return document_.end(s);
+    return std::min(document_.end(s),
+                    document_.blocks().end[static_cast<size_t>(document_.block_of()[static_cast<size_t>(s)])]);
+  }
+
+  void find_walls() {
+    for (int64_t s = 1; s < sentences_; ++s) {
+      if (tie(s) == Tie::kWall) {
+        wall(s) = CutReason::kRemoved;
+      } else if (document_.has_given_pages() &&
+                 document_.page_at(document_.begin(s)) != document_.page_at(document_.begin(s - 1))) {
+        wall(s) = CutReason::kPage;
+      }
+    }
+  }
+
+  // Units: what is tied, and the items of a list. Where one is too long, coarse borders are cut first: of items, rows
+  // and lines.
+  void glue() {
+    borders_.breaks = known_.breaks;
+    borders_.ties.assign(static_cast<size_t>(sentences_), Tie::kOpen);
+    coarse_.assign(static_cast<size_t>(sentences_), 0);
+    for (int64_t s = 0; s < sentences_; ++s) {
+      const auto at = static_cast<size_t>(s);
+      bool glued = false;
+      if (s > 0 && wall(s) == CutReason::kEnd) {
+        const bool next = begins_block(s);
+        const bool item = document_.kind_of(s) == BlockKind::kItem && document_.kind_of(s - 1) == BlockKind::kItem;
+        glued = is_closed(tie(s)) || item;
+        coarse_[at] =
+            has_blocks() && tie(s) != Tie::kLead && (next ? tie(s) != Tie::kTrail : has_rows(document_.kind_of(s)));
+      }
+      if (glued) {
+        borders_.ties[at] = Tie::kLead;
+      } else {
+        out_.outline.units.push_back(static_cast<int32_t>(s));
+      }
+    }
+  }
+
+  // Units of one section, or of the part of it that walls leave.
+  void pack(int64_t first, int64_t last) {
+    int64_t begin = first;  // of what was not packed yet
+    for (int64_t unit = first, end = first + 1; unit < last; unit = end++) {
+      while (end < last && is_glued(end)) ++end;
+      if (end - unit == 1 || size_.allows(unit, end)) continue;
+      if (begin < unit) fill(begin, unit, true, plan_.balance);
+      for (int64_t s = unit + 1; s < end; ++s)
+        if (coarse_[static_cast<size_t>(s)] != 0) borders_.ties[static_cast<size_t>(s)] = Tie::kOpen;
+      fill(unit, end, false, true);
+      begin = end;
+    }
+    if (begin < last) fill(begin, last, true, plan_.balance);
+  }
+  bool is_glued(int64_t s) const { return is_closed(borders_.ties[static_cast<size_t>(s)]); }
+  void fill(int64_t first, int64_t last, bool by_structure, bool even) {
+    int64_t least = 0;
+    for (int64_t begin = first, end = first + 1; even && begin < last; begin = end++) {
+      while (end < last && is_glued(end)) ++end;
+      if (const int64_t length = (*size_.lengths)(begin, end); length <= size_.limit) least = std::max(least, length);
+    }
+    const Filling filling{.borders = &borders_, .by_structure = by_structure, .even = even, .least = least};
+    fill_groups(first, last, size_, plan_.overlap, filling, out_.groups);
+  }
+
+  const Plan& plan_;
+  Document& document_;
+  Grouping& out_;
+  const Borders& known_;
+  Limit size_;
+  int64_t sentences_;
+  Borders borders_;
+  std::vector<CutReason> walls_;  // of each sentence, why nothing crosses the border before it; kEnd: something may
+  std::vector<uint8_t> coarse_;
+};
+
+}  // namespace
+
+void group_by_structure(const Plan& plan, Document& document, Grouping& out) { Structurer(plan, document, out).run(); }
+
+}  // namespace pychunk

@@ -1,0 +1,122 @@
+"""What parsers saw of one document: blocks and what is left out, as borders of sentences and as ties."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from ..data.blocks import BLOCK_KINDS, CAPTION, CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, Blocks
+from .atoms import Break, Tie
+from .sentences import PARAGRAPH as PARAGRAPH_START
+from .sentences import flags_of_gap
+
+ROWS = (TABLE, CODE, FRONT_MATTER)
+assert len(BLOCK_KINDS) == 9
+
+
+class Block(NamedTuple):
+    kind: int
+    level: int
+    start: int  # characters
+    end: int
+
+
+def blocks_of(blocks: Blocks | None, row: int, data: bytes) -> list[Block]:
+    """Those of one document, in characters of it."""
+    if blocks is None:
+        return []
+    own = slice(int(blocks.offsets[row]), int(blocks.offsets[row + 1]))
+    columns = (blocks.kind[own], blocks.level[own], blocks.start[own], blocks.end[own])
+    found = zip(*(column.tolist() for column in columns), strict=True)
+    return [Block(kind, level, len(data[:a].decode()), len(data[:b].decode())) for kind, level, a, b in found]
+
+
+def _first(text: str, begin: int, end: int) -> int | None:
+    return next((at for at in range(begin, end) if not text[at].isspace()), None)
+
+
+def cut(
+    text: str, starts: list[int], flags: list[int], blocks: list[Block], removed: list[tuple[int, int]], own: bool
+) -> tuple[list[int], list[int]]:
+    """Sentences cut at the borders of blocks and of what is left out; ``own``: the engine's, not the caller's."""
+    if not starts:
+        return starts, flags
+    marks: set[int | None] = set()
+    nexts = [*(block.start for block in blocks[1:]), len(text)]
+    inside: set[int] = set()  # where no sentence of the engine's own begins
+    for block, after in zip(blocks, nexts, strict=False):
+        marks |= {_first(text, block.start, after), _first(text, block.end, after)}
+        if own and block.kind in ROWS:
+            marks |= {_first(text, i + 1, block.end) for i in range(block.start, block.end) if text[i] == "\n"}
+        if own and block.kind in (HEADING, *ROWS):
+            inside |= set(range(block.start + 1, block.end))
+    for span in removed:
+        marks |= {_first(text, at, len(text)) for at in span}
+    at_marks = {at for at in marks if at is not None}
+    known = dict(zip(starts, flags, strict=True))
+    first = starts[0]
+    begins = {first} | {at for at in starts if at not in inside} | at_marks
+    out: list[int] = []
+    of: list[int] = []
+    for at in sorted(begins):
+        if at in at_marks and out and not text[out[-1] : at].strip():
+            of[-1] |= PARAGRAPH_START
+            if at not in known:
+                continue
+        flag = known.get(at)
+        if flag is None:
+            flag = flags_of_gap(text[len(text[:at].rstrip()) : at])
+        out.append(at)
+        of.append(flag | PARAGRAPH_START if at in at_marks else flag)
+    return out, of
+
+
+def block_of(text: str, starts: list[int], ends: list[int], blocks: list[Block]) -> list[int]:
+    """Of each sentence the block that it lies in or behind, -1: none."""
+    firsts = [block.start for block in blocks]
+    found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
+    return [bisect_right(firsts, b if at is None else at) - 1 for at, b in zip(found, ends, strict=True)]
+
+
+def find_removed(text: str, starts: list[int], ends: list[int], removed: list[tuple[int, int]]) -> list[bool]:
+    """Of each sentence whether it is left out."""
+    found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
+    return [at is not None and any(a <= at < b for a, b in removed) for at in found]
+
+
+def levels(blocks: list[Block], own: list[int], removed: list[bool]) -> list[int]:
+    """Of each sentence the level of the heading that it is, 0: none."""
+    out = []
+    for s, b in enumerate(own):
+        heads = b >= 0 and blocks[b].kind == HEADING and not removed[s] and (s == 0 or own[s - 1] != b)
+        out.append(min(max(blocks[b].level, 1), 255) if heads else 0)
+    return out
+
+
+def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
+    """Sets ties at borders of blocks, and in blocks that stay whole."""
+    kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
+    for s in range(1, len(own)):
+        if breaks[s] >= Break.PAGE:
+            continue
+        row = s - own.index(own[s])
+        if own[s] == own[s - 1]:
+            if kinds[s] == HEADING:
+                ties[s] = Tie.LEAD
+            elif kinds[s] in ROWS:
+                delimiter = "-" in sentences[s - 1] and not sentences[s - 1].strip("|:- \t")
+                heads = kinds[s] == TABLE and (row == 1 or (row == 2 and delimiter))
+                ties[s] = Tie.LEAD if heads else Tie.TRAIL
+            continue
+        before, after = kinds[s - 1], kinds[s]
+        alone = s == 1 or own[s - 2] != own[s - 1]
+        prose = before in (PARAGRAPH, ITEM, QUOTE)
+        if after == HEADING:
+            deeper = before == HEADING and blocks[own[s]].level > blocks[own[s - 1]].level
+            ties[s] = Tie.LEAD if deeper else Tie.SECTION
+        elif before == HEADING or (after == CODE and prose) or (before == CAPTION and after == TABLE):
+            ties[s] = Tie.LEAD
+        elif before == TABLE and after == CAPTION:
+            ties[s] = Tie.TRAIL
+        elif prose and after in (PARAGRAPH, ITEM, QUOTE) and alone and sentences[s - 1][-1:] in ("?", "？"):
+            ties[s] = Tie.LEAD

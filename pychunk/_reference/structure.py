@@ -1,0 +1,196 @@
+"""Chunks by headings, and the tree that they make."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..data.blocks import ITEM, TABLE
+from ..data.columns import CUT_REASONS
+from . import budget
+from .atoms import Tie
+from .layout import ROWS
+
+if TYPE_CHECKING:
+    from .document import Document
+
+SHORT_SECTION = 4
+REMOVED, PAGE, HEADED = (CUT_REASONS.index(name) for name in ("removed", "page", "heading"))
+
+
+@dataclass(frozen=True)
+class Section:
+    first: int  # sentence
+    parent: int
+    level: int
+    heading: str
+
+
+@dataclass
+class Outline:
+    sections: list[Section] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+
+    def section_at(self, sentence: int) -> int:
+        return bisect_right([section.first for section in self.sections], sentence) - 1
+
+    def unit_at(self, sentence: int) -> int:
+        return bisect_right(self.units, sentence) - 1
+
+
+class Structure:
+    """Groups of one document's sentences, why each begins, and the outline; walls go into the document's borders."""
+
+    def __init__(self, d: Document) -> None:
+        self.d, self.plan = d, d.plan
+        self.ties, self.breaks = d.borders
+        self.length = d.length(d.plan.unit)
+        self.size = d.plan.size
+        unit, most, _ = d.limits
+        if most and unit == d.plan.unit:
+            self.size = min(self.size, most)
+        self.outline = Outline()
+        self.groups: list[budget.Group] = []
+        self.walls: dict[int, int] = {}
+        self._find_sections()
+        for s in range(1, d.n):
+            if self.ties[s] == Tie.WALL:
+                self.walls[s] = REMOVED
+            elif d.features.page_starts is not None and d.page_at(d.starts[s]) != d.page_at(d.starts[s - 1]):
+                self.walls[s] = PAGE
+        self._find_units()
+        edges = [0, *sorted(self.walls), d.n]
+        for first, last in pairwise(edges):
+            if d.removed[first]:
+                self.groups.append((first, last))
+            else:
+                self._pack(first, last)
+        self.reasons = [self.walls.get(first, CUT_REASONS.index("size")) for first, _ in self.groups]
+        for s in self.walls:
+            self.ties[s] = Tie.WALL
+
+    def _find_sections(self) -> None:
+        d, run, headed = self.d, 0, False
+        for s in range(d.n):
+            if s == 0 or d.blocks or self.ties[s] != Tie.LEAD:
+                run, headed = s, False
+            if not d.levels[s] or headed or d.removed[s]:
+                continue
+            headed = True
+            self._begin_section(run, s)
+
+    def _begin_section(self, first: int, heading: int) -> None:
+        d, sections = self.d, self.outline.sections
+        level, end = d.levels[heading], d.ends[heading]
+        if d.blocks:
+            end = min(end, d.blocks[d.block_of[heading]].end)
+        above = len(sections) - 1
+        deeper = above < 0 or sections[above].level < level
+        before = sections[above].first if above >= 0 else 0
+        while above >= 0 and sections[above].level >= level:
+            above = sections[above].parent
+        sections.append(Section(first, above, level, heading_text(d.text[d.starts[heading] : end])))
+        if first == 0:
+            return
+        leads = self.ties[first] == Tie.LEAD
+        if not (deeper and (leads or self.length(before, first) * SHORT_SECTION <= self.size)):
+            self.walls[first] = HEADED
+
+    def _find_units(self) -> None:
+        d = self.d
+        self.glued, self.coarse = [False] * d.n, [False] * d.n
+        for s in range(d.n):
+            if s > 0 and s not in self.walls:
+                begins = not d.blocks or d.block_of[s] != d.block_of[s - 1]
+                kind, before = d.kind_of(s), d.kind_of(s - 1)
+                self.glued[s] = self.ties[s].is_closed or kind == before == ITEM
+                if d.blocks and self.ties[s] != Tie.LEAD:
+                    self.coarse[s] = self.ties[s] != Tie.TRAIL if begins else kind in ROWS
+            if not self.glued[s]:
+                self.outline.units.append(s)
+
+    def _pack(self, first: int, last: int) -> None:
+        edges = [s for s in self.outline.units if first <= s < last] + [last]
+        begin = first
+        for unit, end in pairwise(edges):
+            if end - unit == 1 or self.length(unit, end) <= self.size:
+                continue
+            if begin < unit:
+                self._fill(begin, unit, self.glued, True, self.plan.balance)
+            tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
+            self._fill(unit, end, tied, False, True)
+            begin = end
+        if begin < last:
+            self._fill(begin, last, self.glued, True, self.plan.balance)
+
+    def _fill(self, first: int, last: int, tied: Sequence[bool], by_structure: bool, even: bool) -> None:
+        ties = [Tie.LEAD if each else Tie.OPEN for each in tied]
+        opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
+        lengths = [self.length(a, b) for a, b in pairwise(opened)]
+        least = max((length for length in lengths if length <= self.size), default=0)
+        filling = budget.Filling((ties, self.breaks), by_structure, even, least=least)
+        self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
+
+
+def heading_text(line: str) -> str:
+    """A heading without the marks that make it one."""
+    line = line.strip()
+    above, _, under = line.rpartition("\n")
+    if "\n" in line and (not under.strip().strip("=") or not under.strip().strip("-")):
+        line = above.strip()
+    if line.startswith("#"):
+        marks = len(line) - len(line.lstrip("#"))
+        line = line[min(marks, 6) :].strip()
+        bare = line.rstrip("#")
+        if bare != line and (not bare or bare[-1].isspace()):
+            line = bare.strip()
+    elif len(line.encode()) > 4 and line.startswith("==") and line.endswith("==") and line.strip("="):
+        line = line.strip("=").strip()
+    return " ".join(line.split())
+
+
+def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own: list[tuple[int, int]]) -> None:
+    """Sets the columns of the tree in the rows of one document, whose own sentences are [first, last)."""
+    holder: dict[int, int] = {}
+    for r, (_, last) in enumerate(own):
+        for number, section in enumerate(outline.sections):
+            if section.first < last:
+                holder.setdefault(number, r)
+    for r, (row, (first, _)) in enumerate(zip(rows, own, strict=True)):
+        above = outline.section_at(first)
+        path: list[int] = []
+        at = above
+        while at >= 0:
+            path.insert(0, at)
+            at = outline.sections[at].parent
+        if above >= 0 and holder[above] == r:
+            above = outline.sections[above].parent
+        parent = holder[above] if above >= 0 else -1
+        row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
+        row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first)}
+    for row in reversed(rows):
+        if row["parent"] >= 0:
+            rows[row["parent"]]["subtree"] += row["subtree"]
+    spans = [(outline.unit_at(first), outline.unit_at(last - 1)) for first, last in own]
+    units = []
+    for r, (first, last) in enumerate(spans):
+        shares = r > 0 and spans[r - 1][1] == first
+        units.append(first if shares else last if r + 1 < len(spans) and spans[r + 1][0] == last else -1)
+    begin = 0
+    for r in range(1, len(rows) + 1):
+        if r < len(rows) and units[r] >= 0 and units[r] == units[begin]:
+            continue
+        for p in range(begin, r):
+            if units[begin] >= 0:
+                rows[p] |= {"part": p - begin + 1, "parts": r - begin}
+        begin = r
+
+
+def _header(d: Document, s: int) -> str:
+    if d.kind_of(s) != TABLE:
+        return ""
+    first = d.block_of.index(d.block_of[s])
+    return d.text[d.starts[first] : d.ends[first]].strip() if first < s else ""

@@ -1,0 +1,39 @@
+"""Chunks by headings, of units that belong together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import UNITS, Method, check_choice, check_flag, check_whole
+
+if TYPE_CHECKING:
+    from ..data.plan import Plan
+
+
+class Structure(Method):
+    """Sections by headings; in one, units that belong together, packed up to ``size``; the table holds their tree.
+
+    Headings, lists, tables and code come from ``blocks=``; without them lines that look like headings are headings of
+    one level. A unit is a list with the line that introduces it, a question with its answer, a table with its caption,
+    code with the sentence before it, or a sentence; a heading belongs to what it heads. Chunks end at the strongest
+    border of their second half (blank line, line, else sentence), and those of a section are as even as can be
+    (``balance``). A unit that is too long is cut into even parts, at items, rows and lines where that is enough; the
+    columns ``part`` and ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk
+    crosses a heading of its own level or a higher one, a page that ``page_starts=`` says, or what ``removed=`` leaves
+    out. A section of at most a quarter of ``size`` shares its chunk with its first subsection, none with another of its
+    level.
+    """
+
+    name = "structure"
+    reason = "size"
+    sized = True
+    keeps_short = True
+    outline = True
+
+    def __init__(self, *, size: int = 200, unit: str = "tokens", balance: bool = True) -> None:
+        self.size = check_whole("size", size, least=1)
+        self.unit = check_choice("unit", unit, UNITS)
+        self.balance = check_flag("balance", balance)
+
+    def plan(self, shared: Plan) -> Plan:
+        return super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)

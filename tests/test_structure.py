@@ -1,0 +1,420 @@
+"""Chunks by headings, the tree that they make, and text that is left out."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pychunk
+from pychunk import Segmenter, _native
+from pychunk._reference import engine
+from pychunk._reference.structure import heading_text
+from pychunk.data.blocks import Blocks
+from pychunk.documents import TextBatch
+from pychunk.given.given import Given
+
+Block = tuple[str, int, int, int]
+Span = tuple[int, int, str, float]
+
+WORDS = st.sampled_from(
+    [
+        "Cats",
+        "purr",
+        "café",
+        "中国",
+        "👍",
+        "Dr.",
+        "3.14",
+        "x" * 40,
+        "e\u0301",
+        "(so",
+        "said.",
+        "Why?",
+        "Such",
+        "as:",
+        "***",
+    ]
+)
+SENTENCES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+STOPS = st.sampled_from([".", "?", "!", ":", "", "？"])
+PROSE = st.lists(st.builds("{}{}".format, SENTENCES, STOPS), min_size=1, max_size=4).map(" ".join)
+ROW = st.lists(WORDS, min_size=1, max_size=3).map(lambda cells: "| " + " | ".join(cells) + " |")
+TABLE = st.tuples(ROW, st.sampled_from(["|---|:-:|\n", ""]), st.lists(ROW, max_size=8)).map(
+    lambda parts: parts[0] + "\n" + parts[1] + "\n".join(parts[2])
+)
+LEVELS = st.integers(1, 4)
+
+
+def made(kind: str) -> st.SearchStrategy[tuple[str, int, str]]:
+    """(kind, level, text) of a block."""
+    if kind == "heading":
+        title = st.lists(WORDS, max_size=3).map(" ".join)
+        marks = st.sampled_from(["{0} {1}", "{0} {1} {0}", "{1} x\n===", "== {1} =="])
+        return st.builds(lambda level, mark, text: (kind, level, mark.format("#" * level, text)), LEVELS, marks, title)
+    if kind == "table":
+        return TABLE.map(lambda text: (kind, 0, text))
+    if kind in ("code", "front_matter"):
+        lines = st.lists(st.sampled_from(["a = 1.", "", "    b(2). c", "é"]), min_size=1, max_size=8)
+        return lines.map(lambda found: (kind, 0, "```\n" + "\n".join(found) + "\n```"))
+    if kind == "item":
+        return st.builds(lambda level, text: (kind, level, "- " + text), st.integers(1, 3), PROSE)
+    return PROSE.map(lambda text: (kind, 0, text))
+
+
+KINDS = ("paragraph", "heading", "heading", "item", "item", "table", "code", "quote", "caption", "form", "front_matter")
+BLOCKS = st.sampled_from(KINDS).flatmap(made)
+GAPS = st.sampled_from(["\n\n", "\n\n", "\n", " ", "\n\n[ref]: x y.\n\n", "", "\f"])
+Document = tuple[str, list[Block], list[Span], list[int]]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    """A text with blocks, spans that are left out, and pages."""
+    text = draw(st.sampled_from(["", "", "\n\n", "Preamble. It is short.\n"]))
+    blocks: list[Block] = []
+    for kind, level, body in draw(st.lists(BLOCKS, max_size=12)):
+        lead = draw(st.sampled_from(["", "", "", "  "]))
+        blocks.append((kind, level, len(text), len(text) + len(lead) + len(body)))
+        text += lead + body + draw(GAPS)
+    edges = draw(st.lists(st.integers(0, len(text)), max_size=4, unique=True).map(sorted))
+    removed = [(a, b, "noise", 0.5) for a, b in zip(edges[::2], edges[1::2], strict=False)]
+    pages = draw(st.lists(st.integers(0, len(text)), max_size=2, unique=True).map(sorted))
+    return text, blocks, removed, pages
+
+
+def said_of(found: list[Document], pages: bool) -> dict[str, Any]:
+    said: dict[str, Any] = {"blocks": [blocks for _, blocks, _, _ in found], "removed": [each[2] for each in found]}
+    if pages:
+        said["page_starts"] = [each[3] for each in found]
+    return said
+
+
+OPTIONS = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "method": st.just("structure"),
+            "size": st.integers(2, 60),
+            "unit": st.sampled_from(["tokens", "words", "characters"]),
+            "balance": st.booleans(),
+            "max_tokens": st.sampled_from([None, None, 9]),
+            "overlap": st.sampled_from([0, 0, 1]),
+            "min_tokens": st.sampled_from([0, 0, 6]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "method": st.sampled_from(["recursive", "fixed", "sentence", "paragraph", "semantic", "pic", "cluster"]),
+            "max_tokens": st.sampled_from([None, 20]),
+            "atoms": st.booleans(),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "method": st.just("recursive"),
+            "separators": st.just(("\n\n", "\n", " ", "")),
+            "size": st.integers(5, 40),
+            "unit": st.sampled_from(["tokens", "words", "characters"]),
+        }
+    ),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(found=st.lists(documents(), max_size=2), pages=st.booleans(), options=OPTIONS)
+def test_native_equals_the_reference(found: list[Document], pages: bool, options: dict[str, Any]) -> None:
+    segmenter = Segmenter(**options)
+    batch = TextBatch.of([text for text, *_ in found])
+    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), said_of(found, pages))
+    for bare, _ in segmenter._requests(batch, beside, 0):
+        request = segmenter.models.complete(bare, _native)
+        native, reference = _native.segment(request), engine.segment(request)
+        for name in ("tokens_met", "fallback_tokens"):
+            native.pop(name), reference.pop(name)
+        assert native.keys() == reference.keys()
+        for name, column in native.items():
+            mine = column.view(np.uint8) if column.dtype.itemsize == 1 and reference[name].dtype == np.uint8 else column
+            np.testing.assert_array_equal(mine, reference[name], err_msg=name)
+
+
+@settings(max_examples=50, deadline=None)
+@given(found=documents(), pages=st.booleans(), options=OPTIONS)
+def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, options: dict[str, Any]) -> None:
+    text = found[0]
+    chunks = pychunk.segment([text], **{**options, "overlap": 0}, **said_of([found], pages))
+    held = np.zeros(len(text), int)
+    for chunk in chunks:
+        assert text[chunk.start : chunk.end] == chunk.text
+        held[chunk.start : chunk.end] += 1
+    for span in chunks.removed.to_pylist():
+        held[span["start"] : span["end"]] += 1
+    for at, character in enumerate(text):
+        assert held[at] == 1 or character.isspace(), (at, character)
+
+
+@settings(max_examples=50, deadline=None)
+@given(found=documents(), size=st.integers(2, 60), overlap=st.sampled_from([0, 1]))
+def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(found: Document, size: int, overlap: int) -> None:
+    text, blocks, removed, pages = found
+    said = said_of([found], True)
+    chunks = pychunk.segment([text], "structure", size=size, unit="words", overlap=overlap, **said)
+    headings = [
+        (len(text[:start]) + len(text[start:]) - len(text[start:].lstrip()), level)
+        for kind, level, start, end in blocks
+        if kind == "heading" and text[start:end].strip()
+    ]
+    headings = [(at, level) for at, level in headings if not any(a <= at < b for a, b, *_ in removed)]
+    for chunk in chunks:
+        before = [level for at, level in headings if at <= chunk.start]
+        level = before[-1] if before else 0
+        assert all(inside > level for at, inside in headings if chunk.start < at < chunk.end)
+        assert not any(chunk.start < page < len(text[: chunk.end].rstrip()) for page in pages if text[page:].strip())
+        assert chunk.page == chunk.page_end
+
+
+def check_tree(rows: list[Any]) -> None:
+    """Of one document: parents come before, depths count them, and every subtree is a slice."""
+    below: dict[int, set[int]] = {i: {i} for i in range(len(rows))}
+    for i in reversed(range(len(rows))):
+        if rows[i].parent is not None:
+            assert 0 <= rows[i].parent < i
+            below[rows[i].parent] |= below[i]
+    for i, row in enumerate(rows):
+        assert row.depth == (0 if row.parent is None else rows[row.parent].depth + 1)
+        assert below[i] == set(range(i, i + row.subtree))
+        assert row.parent is None or row.path[: len(rows[row.parent].path)] == rows[row.parent].path
+        assert 1 <= row.part <= row.parts
+        if row.part > 1:
+            assert (rows[i - 1].part, rows[i - 1].parts) == (row.part - 1, row.parts)
+
+
+@settings(max_examples=50, deadline=None)
+@given(found=documents(), size=st.integers(2, 60), plain=st.booleans())
+def test_every_subtree_is_a_slice(found: Document, size: int, plain: bool) -> None:
+    said = said_of([found], True)
+    if plain:
+        said.pop("blocks")
+    check_tree(list(pychunk.segment([found[0]], "structure", size=size, unit="words", **said)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(found=st.lists(documents(), min_size=2, max_size=5), seed=st.randoms())
+def test_results_do_not_depend_on_batch_order_or_threads(found: list[Document], seed: Any) -> None:
+    def rows(some: list[Document], threads: int) -> list[list[dict[str, Any]]]:
+        out = pychunk.segment([text for text, *_ in some], "structure", size=20, threads=threads, **said_of(some, True))
+        own: list[list[dict[str, Any]]] = [[] for _ in some]
+        for row in out.to_list():
+            own[row.pop("document")].append(row)
+        return own
+
+    together = rows(found, 4)
+    assert together == [rows([each], 1)[0] for each in found]
+    order = list(range(len(found)))
+    seed.shuffle(order)
+    assert rows([found[i] for i in order], 2) == [together[i] for i in order]
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(ROW, min_size=2, max_size=30), size=st.integers(20, 60))
+def test_parts_of_a_table_name_its_header_and_fit(rows: list[str], size: int) -> None:
+    table = "\n".join([rows[0], "|---|", *rows[1:]])
+    text = "# Cats\n\n" + table + "\n\nAfter it."
+    blocks = [("heading", 1, 0, 6), ("table", 0, 8, 8 + len(table)), ("paragraph", 0, len(text) - 9, len(text))]
+    segmenter = Segmenter("structure", size=size, unit="words")
+    chunks = list(segmenter([text], blocks=[blocks]))
+    parts = [chunk for chunk in chunks if chunk.parts > 1]
+    for chunk in chunks:
+        assert len(chunk.text.split()) <= size
+        assert not chunk.text.startswith("|---")
+        assert chunk.header == (rows[0] if chunk.part > 1 else None)
+        assert set(chunk.text.splitlines()) <= {"# Cats", "", "|---|", "After it.", *rows}  # no row is cut
+    assert [chunk.part for chunk in parts] == list(range(1, len(parts) + 1))
+    assert not parts or "After it." not in parts[-1].text
+
+
+MARKDOWN = """# Guide
+
+Do the following:
+
+- One step.
+- Another. It is longer.
+
+Is it done?
+
+Yes, it is.
+
+Run this. Then wait.
+
+```
+a = 1
+
+b = 2
+```
+
+## Details
+
+Short.
+
+### More
+
+Cats purr. They sleep all day. The sun burns hydrogen, and stars do.
+
+### Other
+
+Dogs bark.
+"""
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Blocks of the simple Markdown above."""
+    found: list[Block] = []
+    at, fence = 0, text.find("```")
+    for part in text.split("\n\n"):
+        start, at = at, at + len(part) + 2
+        if fence >= 0 and fence < start <= text.find("```", fence + 3):
+            kind, level, _, _ = found.pop()
+            found.append((kind, level, fence, start + len(part.rstrip())))
+        elif part.startswith("#"):
+            found.append(("heading", len(part) - len(part.lstrip("#")), start, start + len(part)))
+        elif part.startswith("-"):
+            for line in part.split("\n"):
+                found.append(("item", 1, start, start + len(line)))
+                start += len(line) + 1
+        else:
+            found.append(("code" if part.startswith("```") else "paragraph", 0, start, start + len(part.rstrip())))
+    return found
+
+
+def test_units_stay_together_and_short_sections_share_a_chunk_with_their_first() -> None:
+    chunks = pychunk.segment(MARKDOWN, "structure", size=16, unit="words", blocks=blocks_of(MARKDOWN))
+    assert [" ".join(text.split()) for text in chunks.texts] == [
+        "# Guide Do the following: - One step. - Another. It is longer.",
+        "Is it done? Yes, it is. Run this.",
+        "Then wait. ``` a = 1 b = 2 ```",
+        "## Details Short. ### More Cats purr. They sleep all day.",
+        "The sun burns hydrogen, and stars do.",
+        "### Other Dogs bark.",
+    ]
+    assert [chunk.path for chunk in chunks] == [
+        *[["Guide"]] * 3,
+        ["Guide", "Details"],
+        ["Guide", "Details", "More"],
+        ["Guide", "Details", "Other"],
+    ]
+    assert [(chunk.parent, chunk.depth, chunk.subtree) for chunk in chunks] == [
+        (None, 0, 6),
+        (0, 1, 1),
+        (0, 1, 1),
+        (0, 1, 3),
+        (3, 2, 1),
+        (3, 2, 1),
+    ]
+
+
+def test_a_unit_that_is_too_long_is_cut_evenly_at_items_and_says_so() -> None:
+    items = [f"- Step {i} of many. It is done." for i in range(10)]
+    text = "Do this:\n" + "\n".join(items)
+    starts = [0, *itertools.accumulate((len(item) + 1 for item in items), initial=9)]
+    blocks = [("paragraph", 0, 0, 8), *(("item", 1, a, a + len(i)) for a, i in zip(starts[1:], items, strict=False))]
+    chunks = pychunk.segment(text, "structure", size=40, unit="words", blocks=blocks)
+    assert [(chunk.part, chunk.parts) for chunk in chunks] == [(1, 3), (2, 3), (3, 3)]
+    assert all(chunk.text.startswith(("Do this:", "- Step")) for chunk in chunks)
+    assert [len(chunk.text.splitlines()) for chunk in chunks] in ([4, 4, 3], [5, 4, 2])
+
+
+def test_plain_text_works_by_lines_that_look_like_headings() -> None:
+    text = "History\n\nCats came first. " * 1 + "They purr.\n\nPresent\n\nDogs came later. They bark.\n"
+    chunks = pychunk.segment(text, "structure")
+    assert [(chunk.path, chunk.parent) for chunk in chunks] == [(["History"], None), (["Present"], None)]
+    check_tree(list(chunks))
+    assert "path" not in pychunk.segment(text, "recursive").table.column_names
+
+
+def test_what_is_removed_is_listed_with_reason_and_score() -> None:
+    texts = ["Menu. Cats purr. Footer.", "Dogs bark.", ""]
+    removed = [[(0, 5, "navigation", 0.9), {"start": 17, "end": 24, "reason": "footer"}], [], None]
+    out = pychunk.segment(texts, "recursive", removed=removed, ids=["a", "b", "c"])
+    assert out.texts == ["Cats purr.", "Dogs bark."]
+    assert out[0].cut == "removed"
+    assert out.removed.to_pylist() == [
+        {"document": 0, "id": "a", "start": 0, "end": 5, "reason": "navigation", "score": pytest.approx(0.9)},
+        {"document": 0, "id": "a", "start": 17, "end": 24, "reason": "footer", "score": None},
+    ]
+    assert pychunk.segment(texts, "recursive").removed is None
+    assert pychunk.segment(["All of it."], "structure", removed=[[(0, 10)]]).texts == []
+
+
+def test_blocks_may_be_columns_dicts_or_blocks() -> None:
+    from pychunk.parsing.columns import blocks_to_arrow
+
+    lists = [blocks_of(MARKDOWN), []]
+    wanted = pychunk.segment([MARKDOWN, "Cats."], "structure", blocks=lists).table
+    blocks = Blocks.of(lists)
+    column = blocks_to_arrow(blocks)
+    table = pa.table({"text": [MARKDOWN, "Cats."], "blocks": column})
+    dicts = [[dict(zip(("kind", "level", "start", "end"), block, strict=True)) for block in each] for each in lists]
+    for batch, said in [
+        (table, "blocks"),
+        ([MARKDOWN, "Cats."], blocks),
+        ([MARKDOWN, "Cats."], column),
+        (table, dicts),
+    ]:
+        assert pychunk.segment(batch, "structure", column=None, blocks=said).table.equals(wanted)
+
+
+def test_documents_that_are_left_out_need_no_blocks() -> None:
+    said = {"blocks": [[("paragraph", 0, 0, 5)], [("paragraph", 0, 0, 5)]], "removed": [[], [(0, 4)]]}
+    out = pychunk.segment(["Cats.", None], "structure", on_error="skip", **said)
+    assert out.texts == ["Cats."]
+    assert [error.row for error in out.errors] == [1]
+    assert not out.removed.num_rows
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"blocks": [[("heading", 1, 0, 3), ("paragraph", 0, 2, 5)]]}, "blocks of document 0 must rise"),
+        ({"blocks": [[("heading", 1, 3, 3)]]}, "begin before they end"),
+        ({"blocks": [[("heading", 1, 0, 99)]]}, "blocks of document 0 must lie in its 10 characters"),
+        ({"blocks": [[("title", 1, 0, 3)]]}, "unknown kind of block 'title'; the kinds are paragraph, heading"),
+        ({"blocks": [[], []]}, "one list for each of 1 documents"),
+        ({"removed": [[(0, 3), (2, 4)]]}, "removed of document 0 must rise"),
+        ({"removed": [[(0, 99)]]}, "removed of document 0 must lie in its 10 characters"),
+    ],
+)
+def test_bad_blocks_are_told(said: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        pychunk.segment(["Cats purr."], "structure", **said)
+
+
+def test_given_vectors_and_python_methods_see_the_sentences_of_blocks() -> None:
+    class EachSentence(pychunk.Method):
+        name = "each"
+
+        def cuts(self, features: pychunk.Features) -> pychunk.Cuts:
+            return pychunk.Cuts.of([list(range(count)) for count in features.given("sentences").counts])
+
+    text = "| a. b | c |\n| d. e | f |\nCats purr. Dogs bark."
+    blocks = [[("table", 0, 0, 25), ("paragraph", 0, 26, len(text))]]
+    out = pychunk.segment([text], EachSentence(), blocks=blocks, removed=[[(26, 36)]], atoms=False)
+    assert out.texts == ["| a. b | c |", "| d. e | f |", "Dogs bark."]
+    with pytest.raises(ValueError, match="a page, block or removed span begins inside one"):
+        pychunk.segment(["Cats purr"], "semantic", sentence_vectors=[np.eye(1, 4)], removed=[[(0, 4)]])
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        *(("## Cats  and\tdogs ##", "Cats and dogs"), ("#", ""), ("C#", "C#"), ("# C#", "C#"), ("== Life ==", "Life")),
+        *(("Cats\nand dogs\n---", "Cats and dogs"), ("======", "======"), ("####### x", "# x"), ("Cats", "Cats")),
+    ],
+)
+def test_headings_lose_their_marks(line: str, text: str) -> None:
+    assert heading_text(line) == text
+    chunks = pychunk.segment([line + "\n\nText."], "structure", blocks=[[("heading", 1, 0, len(line))]])
+    assert chunks[0].path == [text]
