@@ -85,7 +85,7 @@ def measure(found: Found, data: Dataset, encoder: Encoder) -> tuple[dict[str, F6
     values, within = {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
     top = found.rows[:, :5]
     if data.kind == "answers":
-        answers = encoder.remembered([question.answers[0] if question.answers else "" for question in data.questions])
+        answers = encoder.remembered(first_answers(data))
         vectors = found.chunked.vectors
         values |= {f"answer cosine@{k}": metrics.cosine_at_k(answers, vectors, top[:, :k]) for k in AVERAGED}
     kinds = found.chunked.table["kind"].to_pylist() if "kind" in found.chunked.table.column_names else []
@@ -93,6 +93,11 @@ def measure(found: Found, data: Dataset, encoder: Encoder) -> tuple[dict[str, F6
         relevant = np.array([kind == "relevant" for kind in kinds])[top] & (top >= 0)
         values["relevant among top 5"] = relevant.sum(axis=1) / np.maximum(1, (top >= 0).sum(axis=1))
     return values, within
+
+
+def first_answers(data: Dataset) -> list[str]:
+    """The first answer of each question; empty where it has none."""
+    return [question.answers[0] if question.answers else "" for question in data.questions]
 
 
 def _answers(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
