@@ -127,12 +127,12 @@ def test_a_file_name_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
 def test_nothing_that_could_be_read_is_status_1(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for i in range(3):
-        (tmp_path / "in" / f"{i}.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+        (tmp_path / "in" / f"{i}.bin").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
     done = invoke(["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out")])
     assert done.exit_code == 1
     assert "nothing could be read" in done.output
-    assert "0.pdf, whole file: a PDF, not text: extract its text first" in done.output
-    (tmp_path / "in" / "a.pdf").write_text("Text after all.")
+    assert "0.bin, whole file: a PDF, not text: its kind is pdf" in done.output
+    (tmp_path / "in" / "a.bin").write_text("Text after all.")
     done = invoke(["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out2")])
     assert done.exit_code == 0
     assert "3 dead letters" in done.output

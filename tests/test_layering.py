@@ -54,7 +54,7 @@ ALLOWED = {
     | {"options", "plumbing", "segmenter"},
     "retrieval": {"_native", "data", "encoders", "plumbing", "segmenter"},
     "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
-    "io": {"_arrow", "_native", "documents", "plumbing"},
+    "io": {"_arrow", "_native", "documents", "parsing", "plumbing"},
     "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
     "view": {"chunks", "data", "documents", "methods", "plumbing", "retrieval"},
     "evaluation": {"view", "_native", "encoders", "functions", "plumbing", "retrieval", "segmenter"},

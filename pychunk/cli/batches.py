@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,8 +50,11 @@ class LeftOut:
             self.console.print(Text(f"left out {letter.source}{place}: {letter.reason}", style="yellow"))
 
 
-def refuse(letter: DeadLetter) -> NoReturn:
-    """Ends the command at what is broken."""
+def refuse(letter: DeadLetter) -> None:
+    """Ends the command at what is broken, and says what a document lacks that is read without."""
+    if letter.partial:
+        LeftOut()(letter)
+        return
     place = f"{letter.source}, {letter.position}: {letter.reason}"
     is_text = "invalid UTF-8" in letter.reason and not letter.position.startswith("row")  # of Parquet: always UTF-8
     encoding = "name its encoding (--encoding latin-1), " if is_text else ""

@@ -19,6 +19,7 @@ def encoded(letters: Iterable[DeadLetter]) -> bytes:
     lines = []
     for letter in letters:
         said = letter._asdict() | {"excerpt": letter.excerpt.decode(errors="backslashreplace")}
+        del said["partial"]  # the position says as much
         lines.append(json.dumps(said, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
     return b"".join(lines)
 

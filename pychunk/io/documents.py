@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -20,12 +21,16 @@ EXCERPT_BYTES = 200
 
 
 class DeadLetter(NamedTuple):
-    """What could not be read: the file, the place in it (byte, line, row or page), why, and the first raw bytes."""
+    """What could not be read: the file, the place in it (byte, line, row or page), why, and the first raw bytes.
+
+    ``partial``: the document itself is read, without what stands at that place, such as a scanned page.
+    """
 
     source: str
     position: str
     reason: str
     excerpt: bytes = b""
+    partial: bool = False
 
 
 #: Is told of each dead letter; reading goes on when it returns, and ends if it raises.
@@ -35,9 +40,14 @@ DeadLetters = Callable[[DeadLetter], None]
 def refuse(letter: DeadLetter) -> None:
     """Ends reading at the first dead letter: what ``open_source`` does where no other callable is given.
 
+    Where only a part of a document is lost it warns.
+
     Raises:
-        ValueError: always.
+        ValueError: a document is lost.
     """
+    if letter.partial:
+        warnings.warn(f"{letter.source}, {letter.position}: {letter.reason}", stacklevel=2)
+        return
     raise ValueError(
         f"{letter.source}, {letter.position}: {letter.reason}; pass dead_letters= to go on without what is broken"
     )
@@ -83,12 +93,15 @@ class Item(Protocol):
 
 
 class Document(NamedTuple):
-    """A document ready for a batch; ``more`` are the values of the columns of its kind."""
+    """A document ready for a batch; ``more`` are the values of the columns of its kind.
+
+    Those of nested columns are Arrow arrays of one row.
+    """
 
     id: str
     text: str
     file: str
-    more: tuple[str | int | None, ...]
+    more: tuple[str | int | pa.Array | None, ...]
     size: int
     bytes_read: int
 
@@ -120,5 +133,11 @@ def table_of(documents: Sequence[Document], columns: pa.Schema) -> pa.Table:
     """One row a document; ``columns`` as ``schema`` made them."""
     arrays = [pa.array([document[i] for document in documents], columns.field(i).type) for i in range(3)]
     for i in range(3, len(columns)):
-        arrays.append(pa.array([document.more[i - 3] for document in documents], columns.field(i).type))
+        arrays.append(_column([document.more[i - 3] for document in documents], columns.field(i).type))
     return pa.table(arrays, schema=columns)
+
+
+def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if any(isinstance(value, pa.Array) for value in values):
+        return pa.concat_arrays([pa.nulls(1, kind) if value is None else value for value in values])
+    return pa.array(values, kind)

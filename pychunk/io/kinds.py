@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from . import arrow_files, csv_files, files, json_lines, parquet_files, streams, text_files
+from . import arrow_files, csv_files, files, json_lines, parquet_files, pdf_files, streams, text_files
 from .bzip2 import Block
 from .documents import DeadLetters
 from .wiki import mediawiki, wikiextractor
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Opened:
-    """A file for its parser, which takes one of ``blocks()`` and ``at()``."""
+    """A file for its parser, which takes one of ``blocks()``, ``stored()`` and ``at()``."""
 
     name: str
     size: int
@@ -64,6 +64,11 @@ class Opened:
             blocks = streams.blocks(file, self.name, self.tell, threads=self.threads)
             yield from streams.without_mark(streams.as_utf8(blocks, self.encoding) if self.encoding else blocks)
 
+    def stored(self) -> Iterator[Block]:
+        """The bytes, decompressed, of what is no text."""
+        with self.stream() as file:
+            yield from streams.blocks(file, self.name, self.tell, threads=self.threads)
+
     def at(self) -> AbstractContextManager[Any]:
         """The file as it is, for reading at any place."""
         return self.place()
@@ -73,9 +78,9 @@ class Opened:
 class Kind:
     """A format: what the names of its files look like, without the ending of a compression, and its parser.
 
-    ``read`` yields ``tables.Part`` where ``is_table``, else ``Document``, or ``RawPage`` where pages are still to be
-    cleaned; ``columns`` are those that its documents have beside id, text and file. ``begins`` knows the first bytes of
-    a file whose name says nothing.
+    ``read`` yields ``tables.Part`` where ``is_table``, else ``Document``, ``RawPage`` where pages are still to be
+    cleaned, or ``RawPdf``, which processes of their own make documents of. ``columns`` are those that its documents
+    have beside id, text and file. ``begins`` knows the first bytes of a file whose name says nothing.
     """
 
     names: re.Pattern[str]
@@ -127,6 +132,11 @@ def _text(file: Opened, asked: Asked) -> Iterator[Any]:
     return iter(() if document is None else (document,))
 
 
+def _pdf(file: Opened, asked: Asked) -> Iterator[Any]:
+    item = pdf_files.raw(file.stored(), file.name, file.tell)
+    return iter(() if item is None else (item,))
+
+
 def _named(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
@@ -152,6 +162,7 @@ KINDS = {
     "arrow": Kind(
         _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
     ),
+    "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=pdf_files.COLUMNS),
     "text": Kind(_named(r".*\.(txt|text|md|markdown)$"), _text),
 }
 #: What no document is, whatever its ending: the index beside a multistream dump, what an ingest could not read.

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
-from . import columns, files, streams
+from ..plumbing.isolated import Processes
+from . import columns, files, pdf_files, streams
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
@@ -93,13 +94,18 @@ class Source:
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
         groups = self._groups(skip)
-        if "mediawiki" in self.kinds and self.workers > 1:
-            yield from self._in_processes(groups)
-            return
-        for group in groups:
-            self._tell(group.letters)
-            if group.items:
-                yield self._made(group)
+        parsers = pdf_files.processes(self.workers) if "pdf" in self.kinds else None
+        try:
+            if "mediawiki" in self.kinds and self.workers > 1:
+                yield from self._in_processes(groups, parsers)
+                return
+            for group in groups:
+                self._tell(group.letters)
+                if group.items:
+                    yield self._made(group, parsers)
+        finally:
+            if parsers is not None:
+                parsers.close()
 
     def _groups(self, skip: int) -> Iterator[_Group]:
         """The items of each batch; at the end a group without items, for what was broken behind the last."""
@@ -129,7 +135,7 @@ class Source:
     def __iter__(self) -> Iterator[Batch]:
         return self.batches()
 
-    def _made(self, group: _Group) -> Batch:
+    def _made(self, group: _Group, parsers: Processes | None) -> Batch:
         """A batch of a group that nobody else cleans; leaves the group empty."""
         last = group.items[-1]
         if KINDS[group.kind].is_table:
@@ -137,6 +143,9 @@ class Source:
         documents = cast("list[Document]", group.items)
         if group.kind == "mediawiki":
             documents, letters = mediawiki.rendered(group.items, self.wanted)
+            self._tell(letters)
+        elif group.kind == "pdf":
+            documents, letters = pdf_files.parsed(group.items, cast(Processes, parsers))
             self._tell(letters)
         batch = self._batch(group.number, group.kind, documents, last)
         documents.clear()  # while the caller works, a long document is in memory once
@@ -150,7 +159,7 @@ class Source:
                 table = table.append_column(name, pa.nulls(len(table)))
         return Batch(table, number, last.file, last.bytes_read)
 
-    def _in_processes(self, groups: Iterator[_Group]) -> Iterator[Batch]:
+    def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
         """Batches whose pages are cleaned by other processes, a bounded number of tasks ahead, in order."""
         waiting: deque[tuple[_Group, list[Task]]] = deque()
         pool = Workers(self.workers, self.wanted)
@@ -164,7 +173,7 @@ class Source:
                     while waiting:
                         yield self._collected(pool, *waiting.popleft())
                     self._tell(group.letters)
-                    yield self._made(group)
+                    yield self._made(group, parsers)
                     continue
                 tasks = [pool.submit(pages) for pages in grouped(cast("list[RawPage]", group.items), _TASK_BYTES)]
                 waiting.append((group._replace(items=[group.items[-1]._replace(data=b"")]), tasks))
@@ -261,12 +270,13 @@ def open_source(
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
 
     Args:
-        kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, text, or auto: by the files' names,
-            else by their first bytes; standard input is text. A folder is read below as well: each file by its kind, or
-            those of the kind that is named. All but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz, .7z.
+        kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, pdf, text, or auto: by the files'
+            names, else by their first bytes; standard input is text. A folder is read below as well: each file by its
+            kind, or those of the kind that is named. All but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz,
+            .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
-            are written. The id of a text file is its path as given.
+            are written. The id of a text file or a PDF is its path as given.
         keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
             the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
             ...) are there anyhow.
@@ -274,7 +284,8 @@ def open_source(
         encoding: of text, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8.
         redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
         workers: mediawiki: processes that clean text; 1 does it in this one. Others are spawned: a script that asks
-            for them needs ``if __name__ == "__main__":``.
+            for them needs ``if __name__ == "__main__":``. pdf: processes that parse, 4 or as many as there are CPUs
+            where more are not asked for; they need nothing of a script.
         threads: threads that decompress bzip2; default: one a CPU, at most 8.
         batch_bytes: raw text of a batch; a longer document is a batch of its own.
         dead_letters: is called with a ``DeadLetter`` for what is broken, and reading goes on; the default raises.

@@ -11,7 +11,7 @@ from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 MAX_BYTES = 512 << 20
 #: What a file is that is no text, by its first bytes, and what to do about it.
 _OTHERS = (
-    (b"%PDF-", "a PDF, not text: extract its text first"),
+    (b"%PDF-", "a PDF, not text: its kind is pdf"),
     (b"PK\x03\x04", "a ZIP archive (as .docx, .xlsx and .epub are), not text: extract its text first"),
     (b"\xd0\xcf\x11\xe0", "an old Office document, not text: extract its text first"),
     (b"\xff\xfe\0\0", "text in UTF-32, not UTF-8: convert it, for example with iconv"),

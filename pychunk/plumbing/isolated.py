@@ -1,0 +1,217 @@
+"""Work in processes of their own with bounded time and memory: what would crash or hang takes nothing else along.
+
+Unlike pools of ``multiprocessing`` these need no ``if __name__ == "__main__":`` in scripts: a process imports the one
+module that it is told, and never the caller's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import queue
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, BinaryIO
+
+_LENGTH = struct.Struct("<q")
+#: Seconds that a process may take to start: it imports NumPy and Arrow.
+_START = 60.0
+#: Bytes written or read at once.
+_PIECE = 1 << 20
+
+
+class KilledError(Exception):
+    """The process was ended, or ended, before it was done: its message says why."""
+
+
+class Isolated:
+    """One process that calls a function of a module with bytes, again and again.
+
+    Args:
+        function: ``"package.module:name"``, which takes bytes and returns anything that can be pickled.
+        seconds: time of a call, after which the process is killed.
+        memory: bytes of address space that the process may have.
+    """
+
+    def __init__(self, function: str, *, seconds: float, memory: int) -> None:
+        self._function, self._seconds, self._memory = function, seconds, memory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Starts the process without waiting for it, if it does not run."""
+        if self._process is None:
+            code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
+            said = [self._function, repr(self._seconds), str(self._memory), str(os.getpid())]
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code, *said], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+
+    def __call__(self, data: bytes) -> Any:
+        """What the function returns.
+
+        Raises:
+            KilledError: it took too long, or the process died.
+            Exception: what the function raised.
+        """
+        self.start()
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            try:
+                process.stdin.write(_LENGTH.pack(len(data)))
+                process.stdin.write(data)
+                process.stdin.flush()
+                ended = time.monotonic() + self._seconds + _START
+                length = _LENGTH.unpack(_read(process.stdout, _LENGTH.size, ended))[0]
+                good, found = pickle.loads(_read(process.stdout, length, ended))
+            except (BrokenPipeError, EOFError):
+                raise KilledError(self._why()) from None
+            except TimeoutError:
+                raise KilledError(f"takes longer than {self._seconds:g} seconds") from None
+        except BaseException:
+            self.close()
+            raise
+        if not good:
+            raise found
+        return found
+
+    def close(self) -> None:
+        """Ends the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            process.wait()
+
+    def _why(self) -> str:
+        assert self._process is not None
+        status = self._process.wait()
+        if status == -signal.SIGALRM:
+            return f"takes longer than {self._seconds:g} seconds"
+        how = f"signal {-status}" if status < 0 else f"status {status}"
+        return f"the process that read it ended ({how}): out of memory ({self._memory >> 20:,} MB), or a damaged file"
+
+
+class Processes:
+    """Some processes that call one function; results come in the order of what they are made from.
+
+    Example:
+        >>> with contextlib.closing(Processes(2, "zlib:crc32", seconds=60, memory=4 << 30)) as processes:
+        ...     processes.map([b"one", b"two"])
+        [2053932785, 298486374]
+    """
+
+    def __init__(self, count: int, function: str, *, seconds: float, memory: int) -> None:
+        self._count = count
+        self._made = partial(Isolated, function, seconds=seconds, memory=memory)
+        self._all: list[Isolated] = []
+
+    def map(self, items: Sequence[bytes]) -> list[Any]:
+        """For each item what the function returned, or the exception that it ended with."""
+        wanted = min(self._count, len(items))
+        while len(self._all) < wanted:
+            self._all.append(self._made())
+        for one in self._all[:wanted]:
+            one.start()
+        idle: queue.SimpleQueue[Isolated] = queue.SimpleQueue()
+        for one in self._all[:wanted]:
+            idle.put(one)
+
+        def call(item: bytes) -> Any:
+            one = idle.get()
+            try:
+                return one(item)
+            except Exception as error:
+                return error
+            finally:
+                idle.put(one)
+
+        if wanted < 2:
+            return [call(item) for item in items]
+        with ThreadPoolExecutor(wanted) as pool:
+            try:
+                return list(pool.map(call, items))
+            except BaseException:  # Ctrl-C: nothing is waited for
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for one in self._all:
+            one.close()
+        self._all.clear()
+
+
+def _read(pipe: Any, size: int, ended: float) -> bytes:
+    """So many bytes of a pipe, before the clock stands at ``ended``."""
+    handle = pipe.fileno()
+    parts = []
+    while size:
+        left = ended - time.monotonic()
+        if left <= 0 or not select.select([handle], [], [], left)[0]:
+            raise TimeoutError
+        part = os.read(handle, min(size, _PIECE))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def serve() -> None:
+    """What the process does: calls the function of its arguments until its standard input ends."""
+    function, seconds, memory, parent = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what others print is no answer
+    threading.Thread(target=_follow, args=(int(parent),), daemon=True).start()
+    module, _, name = function.partition(":")
+    call = getattr(importlib.import_module(module), name)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), resource.getrlimit(resource.RLIMIT_AS)[1]))
+    source = sys.stdin.buffer
+    while head := source.read(_LENGTH.size):
+        data = source.read(_LENGTH.unpack(head)[0])
+        signal.setitimer(signal.ITIMER_REAL, float(seconds))  # the signal ends the process, whatever it is doing
+        found = _called(call, data)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _answer(out, found)
+
+
+def _called(call: Callable[[bytes], Any], data: bytes) -> bytes:
+    try:
+        return pickle.dumps((True, call(data)), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        return pickle.dumps((False, MemoryError("out of memory")))
+    except Exception as error:
+        return pickle.dumps((False, error))
+
+
+def _answer(out: BinaryIO, found: bytes) -> None:
+    out.write(_LENGTH.pack(len(found)))
+    out.write(found)
+    out.flush()
+
+
+def _follow(parent: int) -> None:
+    """Ends the process soon after its parent, even amid a call."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)

@@ -1,0 +1,18 @@
+"""What processes of ``pychunk.plumbing.isolated`` are told to do in tests; imports nothing that is slow."""
+
+import os
+import signal
+
+
+def work(data: bytes) -> bytes:
+    """Hangs, dies, eats memory, fails, or answers."""
+    if data == b"hang":
+        while True:
+            pass
+    if data == b"die":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if data == b"eat":
+        return bytes(8 << 30)
+    if data == b"fail":
+        raise KeyError("not there")
+    return data[::-1]
