@@ -18,14 +18,17 @@ def width_of(text: str, size: float) -> float:
 
 @dataclass
 class Page:
-    """Texts (x, y of the baseline from the page's top, size, bold, text) and other content, in PDF's own words."""
+    """Texts (x, y of the baseline from the page's top, size, font, text) and other content, in PDF's own words.
 
-    texts: list[tuple[float, float, float, bool, str]] = field(default_factory=list)
+    Fonts are 1 Helvetica, 2 Helvetica-Bold, 3 Courier; 4, and the image 1, is what ``made`` is given as ``extra``.
+    """
+
+    texts: list[tuple[float, float, float, int, str]] = field(default_factory=list)
     content: str = ""
     keys: str = ""
 
-    def put(self, x: float, y: float, text: str, size: float = 10, bold: bool = False) -> Page:
-        self.texts.append((x, y, size, bold, text))
+    def put(self, x: float, y: float, text: str, size: float = 10, bold: bool = False, font: int = 1) -> Page:
+        self.texts.append((x, y, size, 2 if bold else font, text))
         return self
 
     def lines(self, x: float, y: float, lines: list[str], size: float = 10, bold: bool = False) -> float:
@@ -37,9 +40,9 @@ class Page:
 
     def stream(self) -> bytes:
         parts = [self.content]
-        for x, y, size, bold, text in self.texts:
+        for x, y, size, font, text in self.texts:
             shown = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-            parts.append(f"BT /F{2 if bold else 1} {size} Tf 1 0 0 1 {x} {HEIGHT - y} Tm ({shown}) Tj ET")
+            parts.append(f"BT /F{font} {size} Tf 1 0 0 1 {x} {HEIGHT - y} Tm ({shown}) Tj ET")
         return "\n".join(parts).encode("cp1252")
 
 
@@ -61,7 +64,7 @@ def made(
 
     fonts = [
         add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>".encode())
-        for name in ("Helvetica", "Helvetica-Bold")
+        for name in ("Helvetica", "Helvetica-Bold", "Courier")
     ]
     info = add(b"<< /Title " + _string(title) + b" >>") if title else 0
     first_extra = len(objects) + 1
@@ -74,9 +77,9 @@ def made(
         if packed:
             data, filters = zlib.compress(data), b" /Filter /FlateDecode"
         stream = add(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(data), filters, data))
-        resources = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R"
+        resources = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R /F3 {fonts[2]} 0 R"
         if extra:
-            resources += f" /F3 {first_extra} 0 R >> /XObject << /X1 {first_extra} 0 R"
+            resources += f" /F4 {first_extra} 0 R >> /XObject << /X1 {first_extra} 0 R"
         kids.append(
             add(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {stream} 0 R "

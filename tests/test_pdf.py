@@ -249,6 +249,24 @@ def test_numbers_that_do_not_grow_are_no_page_numbers() -> None:
     assert read_pdf(made(pages)).removed == []
 
 
+def test_page_numbers_and_heads_of_chapters_of_any_length() -> None:
+    drawn = random.Random(17)
+    pages = []
+    for number in range(9):
+        page = Page()
+        if number in (0, 2, 3, 6):  # first pages of chapters
+            page.put(520, 40, str(number + 1), 8)
+        else:
+            chapter = sum(number > first for first in (0, 2, 3, 6))
+            page.put(50, 40, f"Chapter {chapter}: {WORDS[chapter]}", 8).put(520, 40, str(number + 1), 8)
+        page.lines(50, 80, paragraph(drawn, 480, 150))
+        pages.append(page)
+    pdf = read_pdf(made(pages))
+    assert [span.reason for span in pdf.removed] == [
+        "page_number" if number in (0, 2, 3, 6) else "running_head" for number in range(9)
+    ]
+
+
 def test_roman_page_numbers() -> None:
     pages = [Page().put(50, 100, text).put(290, 815, roman) for text, roman in zip(WORDS, ["ii", "iii", "iv", "v"])]
     pdf = read_pdf(made(pages))
@@ -356,6 +374,41 @@ def test_a_table_below_two_columns_is_neither_of_them() -> None:
     assert found[-1][0] == "table"
 
 
+CODE = ["def fox(size):", "    if size > 3:", "        return 'big'     # or so", "", "    return 'small'"]
+
+
+def test_code_is_one_block_that_keeps_its_lines_and_indentation() -> None:
+    page = Page()
+    y = page.lines(50, 60, paragraph(random.Random(13), 480)) + 8
+    for line in CODE:
+        for found in re.finditer(r"\S+(?: \S+)*", line):
+            page.put(60 + 6 * found.start(), y, found.group(), font=3)
+        y += 12
+    page.lines(50, y + 8, paragraph(random.Random(14), 480))
+    found = rows(read_pdf(made([page])))
+    assert [kind for kind, *_ in found] == ["paragraph", "code", "paragraph"]
+    assert found[1][3].splitlines() == [line for line in CODE if line]
+
+
+def test_a_typed_document_is_no_code() -> None:
+    page = Page()
+    for number, line in enumerate(paragraph(random.Random(15), 300)):
+        page.put(50, 60 + 12 * number, line, font=3)
+    assert [kind for kind, *_ in rows(read_pdf(made([page])))] == ["paragraph"]
+
+
+def test_entries_of_a_table_of_contents_are_no_headings() -> None:
+    page = Page().put(50, 60, "Contents", 16, bold=True)
+    for number, name in enumerate(("Foxes", "Wolves", "Dogs")):
+        page.put(
+            50, 90 + 16 * number, f"{number + 1} {name} . . . . . . . . . . . . . . . {5 * number + 1}", 12, bold=True
+        )
+    page.lines(50, 180, paragraph(random.Random(16), 480, 100))
+    found = rows(read_pdf(made([page])))
+    assert [kind for kind, *_ in found] == ["heading"] + ["paragraph"] * 4
+    assert [text[:8] for *_, text in found][1:4] == ["1 Foxes ", "2 Wolves", "3 Dogs ."]
+
+
 # --- what cannot be read ---
 
 
@@ -404,7 +457,7 @@ def test_pages_of_images_are_noted_and_the_others_read() -> None:
 
 
 def test_a_font_without_a_character_map() -> None:
-    page = Page(content="BT /F3 10 Tf 50 700 Td <00410042004300440045> Tj ET")
+    page = Page(content="BT /F4 10 Tf 50 700 Td <00410042004300440045> Tj ET")
     assert "no character map" in broken(made([page], extra=[UNMAPPED]))
     pdf = read_pdf(made([headed(), page], extra=[UNMAPPED]))
     assert [number for number, _ in pdf.notes] == [2]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .paragraphs import Draft
+from .paragraphs import CONTENTS, Draft
 
 #: How much larger than the text a heading is, unless it is bold.
 _LARGER = 1.12
@@ -45,7 +45,7 @@ def mark_headings(drafts: Sequence[Draft], bookmarks: Sequence[Bookmark], body: 
     levels: dict[tuple[float, bool], Counter[int]] = {}
     found: list[Draft] = []
     for draft in drafts:
-        if draft.kind == "table" or draft.lines[0].removed:
+        if draft.kind in ("table", "code") or draft.lines[0].removed:
             continue
         text = draft.text
         if len(text) > _LONG or len(draft.lines) > _LINES or not _LETTER.search(text):
@@ -63,7 +63,7 @@ def mark_headings(drafts: Sequence[Draft], bookmarks: Sequence[Bookmark], body: 
 
 
 def _stands_out(draft: Draft, text: str, body: float, by_weight: bool) -> bool:
-    if draft.kind == "caption" or text.rstrip().endswith((",", ";")):
+    if draft.kind == "caption" or text.rstrip().endswith((",", ";")) or CONTENTS.search(text):
         return False
     if draft.kind == "item" and _BULLET.match(text):
         return False

@@ -23,13 +23,15 @@ _GAP = 1.0
 #: Least width of a strip of white between columns or cells, in sizes of the font.
 _STRIP = 0.8
 #: A column of running text is at least so many sizes wide and so many lines high, and its lines fill so much of it.
-_WIDE, _HIGH, _FILL = 8.0, 3, 0.55
+_WIDE, _HIGH, _FILL = 12.0, 3, 0.55
 #: Share of the lines of a region in which each column of running text has something.
 _PRESENT = 0.6
 #: Share of the lines of a column of running text without a gap in them.
 _SINGLE = 0.6
 #: Columns within columns within ...
 _DEEP = 5
+#: Spaces that a gap in a line of code becomes at most.
+_SPACES = 80
 #: Separates cells of a row of a table in the text.
 CELLS = " | "
 #: Letters that are read from right to left.
@@ -56,6 +58,7 @@ class Line:
     size: float
     bold: bool
     first: float
+    mono: bool = False
     column: tuple[float, float] = (0.0, 0.0)
     flow: int = 0
     table: int = 0
@@ -77,7 +80,8 @@ class Line:
 class Piece(NamedTuple):
     """Words that follow each other on a line without a wide gap: box in points, size of the font of most letters.
 
-    ``first``: width of the first word; ``bold``: bold ones of its ``letters``; ``leftward``: read from right to left.
+    ``first``: width of the first word; ``bold`` and ``mono``: those of its ``letters`` that are bold, and all of one
+    width; ``leftward``: read from right to left.
     """
 
     text: str
@@ -89,6 +93,7 @@ class Piece(NamedTuple):
     first: float
     letters: int
     bold: int
+    mono: int
     leftward: bool
 
 
@@ -144,6 +149,7 @@ def pieces_of(words: PageWords) -> list[Piece]:
             (right - left)[begins].tolist(),
             np.add.reduceat(length, begins).tolist(),
             np.add.reduceat(length * words.bold, begins).tolist(),
+            np.add.reduceat(length * words.mono, begins).tolist(),
             leftward[begins].tolist(),
             strict=True,
         )
@@ -186,7 +192,7 @@ class _Page:
                 plain = []
                 for column in _columns(inside, strips):
                     found += self.lines(column, deep + 1)
-            elif len(columns) > 1 and (rows := _rows(columns, strips)):
+            elif len(columns) > 1 and not _is_typed(columns) and (rows := _rows(columns, strips)):
                 found += self._flow(plain)
                 plain = []
                 found += self._table(rows)
@@ -235,7 +241,8 @@ def line_of(row: Sequence[Piece]) -> Line:
     """Pieces that stand side by side as a line."""
     if len(row) == 1:
         p = row[0]
-        return Line(p.text, p.left, p.top, p.right, p.bottom, p.size, p.bold > 0.9 * p.letters, p.first)
+        bold, mono = p.bold > 0.9 * p.letters, p.mono > 0.9 * p.letters
+        return Line(p.text, p.left, p.top, p.right, p.bottom, p.size, bold, p.first, mono)
     row = sorted(row, key=lambda piece: piece.left)
     letters = sum(piece.letters for piece in row)
     if 2 * sum(piece.letters for piece in row if piece.leftward) > letters:
@@ -243,7 +250,10 @@ def line_of(row: Sequence[Piece]) -> Line:
     parts = [row[0].text]
     for last, piece in pairwise(row):
         gap = max(piece.left - last.right, last.left - piece.right)
-        parts.append(" " if gap > 0.15 * piece.size else "")
+        spaces = 1
+        if piece.mono == piece.letters and last.mono == last.letters:
+            spaces = round(gap * len(piece.text) / max(piece.right - piece.left, 1.0))
+        parts.append(" " * min(max(spaces, 1), _SPACES) if gap > 0.15 * piece.size else "")
         parts.append(piece.text)
     most = max(row, key=lambda piece: piece.letters)
     return Line(
@@ -255,6 +265,7 @@ def line_of(row: Sequence[Piece]) -> Line:
         most.size,
         sum(piece.bold for piece in row) > 0.9 * letters,
         row[0].first,
+        sum(piece.mono for piece in row) > 0.9 * letters,
     )
 
 
@@ -387,6 +398,11 @@ def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
         if sum(row[0].bottom - row[0].top for row in inside) < _PRESENT * 0.8 * (high - low):
             return False
     return True
+
+
+def _is_typed(columns: Sequence[Sequence[Piece]]) -> bool:
+    """Whether all letters are of fonts of one width: code, whose gaps are kept in the text."""
+    return all(piece.mono > 0.9 * piece.letters for column in columns for piece in column)
 
 
 def _rows(columns: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[list[Piece]]]:

@@ -17,6 +17,8 @@ _CAPTION = re.compile(
     r"\s*\d+(?:\.\d+)*\s*(?:[.:–—-]|$|\w)",
     re.IGNORECASE,
 )
+#: An entry of a table of contents or of an index: dots that lead to a page's number.
+CONTENTS = re.compile(r"(?:\.\s?){4,}\s*[\w, ]{1,12}$|\u2026\s*[\w, ]{1,12}$")
 _CAPTION_LENGTH = 300
 #: Distance of lines beyond which a paragraph ends, in usual distances of its column.
 _APART = 1.3
@@ -24,6 +26,10 @@ _APART = 1.3
 _INDENT = 0.8
 #: Sizes of fonts that differ by more than this factor are another style.
 _STYLE = 1.08
+#: A line whose font is larger or smaller by less than this may go on a sentence.
+_NOTE = 1.25
+#: White between two lines of code that are one block, in heights of a line: one empty line, and a bit.
+_CODE_APART = 2.2
 
 
 @dataclass
@@ -56,9 +62,9 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
     """The blocks of a page's lines, which are in reading order.
 
     Example:
-        >>> lines = [Line("One two", 0, 0, 90, 10, 10, False, 20, (0, 100), 1),
-        ...          Line("three.", 0, 12, 30, 22, 10, False, 25, (0, 100), 1),
-        ...          Line("- four", 0, 24, 30, 34, 10, False, 5, (0, 100), 1)]
+        >>> lines = [Line("One two", 0, 0, 90, 10, 10, False, 20, False, (0, 100), 1),
+        ...          Line("three.", 0, 12, 30, 22, 10, False, 25, False, (0, 100), 1),
+        ...          Line("- four", 0, 24, 30, 34, 10, False, 5, False, (0, 100), 1)]
         >>> [(draft.kind, draft.text) for draft in drafts_of(lines, 1)]
         [('paragraph', 'One two three.'), ('item', '- four')]
     """
@@ -70,7 +76,13 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
         if last is not None and _goes_on(last, line, marked, pitches.get(line.flow, 0.0)):
             last.lines.append(line)
         else:
-            kind = "table" if line.table else "item" if marked and not line.removed else "paragraph"
+            kind = "paragraph"
+            if line.table:
+                kind = "table"
+            elif line.mono and not line.removed:
+                kind = "code"
+            elif marked and not line.removed:
+                kind = "item"
             drafts.append(Draft(kind, [line], page))
     for draft in drafts:
         text = draft.lines[0].text
@@ -106,11 +118,15 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         return False
     if line.table:
         return True
-    if last.angle != line.angle or marked:
+    if draft.kind == "code" or line.mono:
+        near = line.height and line.top - last.bottom < _CODE_APART * line.height
+        return bool(draft.kind == "code" and line.mono and near)
+    if last.angle != line.angle or marked or CONTENTS.search(last.text):
         return False
     if max(last.size, line.size) > _STYLE * min(last.size, line.size) or last.bold != line.bold:
         # A line with a note in small print, or in bold print from end to end, within a sentence goes on.
-        return line.text[:1].islower() and not line.bold and last.size < 1.5 * line.size and not last.bold
+        near = max(last.size, line.size) < _NOTE * min(last.size, line.size)
+        return line.text[:1].islower() and not line.bold and not last.bold and near
     em = line.size or line.height
     if line.angle in (0, 2) and line.height:
         distance = (line.bottom - last.bottom) / line.height

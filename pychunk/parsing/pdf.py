@@ -1,7 +1,8 @@
 """PDF to plain text with its blocks, pages and what is left out, on PDFium.
 
 The text holds the words of every page in reading order; pages are separated by form feeds, blocks by a blank line,
-items of a list and rows of a table by a line break, cells by `` | ``. Lines of a paragraph are joined by spaces.
+items of a list, rows of a table and lines of code by a line break, cells by `` | ``. Lines of a paragraph are joined by
+spaces.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,8 @@ MAX_SECONDS = 120.0
 _BOOKMARKS = 20_000
 #: Share of a document's characters whose meaning is unknown beyond which it is no text.
 _UNMAPPED = 0.5
+#: Share of a document's characters in fonts of one width from which these are no sign of code.
+_TYPED = 0.6
 _HYPHEN = re.compile(r"([^\W\d_]{2,})[-\u00ad\u2010]$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PLACEHOLDER = re.compile(
@@ -178,6 +181,8 @@ def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title:
     sizes = np.concatenate([page.size for page in pages]).round(1)
     lengths = np.concatenate([page.lengths for page in pages])
     letters = int(lengths.sum())
+    if np.concatenate([page.mono for page in pages]) @ lengths > _TYPED * letters:
+        pages = [replace(page, mono=np.zeros_like(page.mono)) for page in pages]
     if not letters:
         raise PdfError(_without_text(len(pages), notes))
     if unmapped > _UNMAPPED * letters:
@@ -250,7 +255,7 @@ def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, n
             last = None
         if last is not None:
             put("\n" if draft.kind == last.kind == "item" else "\n\n")
-        text = "\n".join([line.text for line in draft.lines]) if draft.kind == "table" else _joined(draft.lines, words)
+        text = _text(draft, words)
         first = draft.lines[0]
         if first.removed:
             removed.append(Span(at, at + len(text), first.removed, first.score))
@@ -274,6 +279,16 @@ def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, n
     )
     text = "".join(parts)
     return Pdf(text, blocks, np.array(starts, np.int64), title or _first_large(drafts, words), removed, notes)
+
+
+def _text(draft: Draft, words: set[str]) -> str:
+    if draft.kind == "table":
+        return "\n".join([line.text for line in draft.lines])
+    if draft.kind == "code":
+        left, width = draft.left, min((line.right - line.left) / len(line.text) for line in draft.lines)
+        indents = [round((line.left - left) / max(width, 1.0)) for line in draft.lines]
+        return "\n".join([" " * min(indent, 80) + line.text for indent, line in zip(indents, draft.lines, strict=True)])
+    return _joined(draft.lines, words)
 
 
 def _joined(lines: Sequence[Line], words: set[str]) -> str:

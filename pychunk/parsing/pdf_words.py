@@ -22,9 +22,12 @@ UNMAPPED = 0.3
 _OBJECTS = 200
 #: A word ends at white space, and behind a hyphen at the end of a line, which PDFium marks by one of two characters.
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
-_BOLD = re.compile(r"bold|black|heavy|demi(?!lune)", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|-bd\b", re.IGNORECASE)
+_MONO = re.compile(
+    r"courier|mono|consol|menlo|typewriter|fixed|cmtt|cmvtt|sltt|cmsltt|sftt|nimbusmon|inconsolata", re.IGNORECASE
+)
 _LIGHT = re.compile(r"regular|roman|book|light|italic|oblique|mt$", re.IGNORECASE)
-_FORCE_BOLD = 1 << 18
+_FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
 #: These marks are hyphens; other control characters have no meaning.
@@ -40,6 +43,7 @@ class PageWords:
         box: float64[n, 4], left, top, right, bottom in points from the page's top left.
         size: float64[n], of the font, in points.
         bold: bool[n].
+        mono: bool[n], whether all letters of the font are equally wide.
         angle: int64[n], quarter turns to the left at which a word is set, 0 for what reads from left to right.
         width, height: of the page, in points.
         unmapped: letters whose meaning the file does not say.
@@ -50,6 +54,7 @@ class PageWords:
     box: npt.NDArray[np.float64]
     size: npt.NDArray[np.float64]
     bold: npt.NDArray[np.bool_]
+    mono: npt.NDArray[np.bool_]
     angle: npt.NDArray[np.int64]
     width: float
     height: float
@@ -60,7 +65,8 @@ class PageWords:
     def empty(cls, width: float, height: float, note: str = "") -> PageWords:
         """A page without words."""
         none = np.empty(0)
-        return cls([], none.reshape(0, 4), none, none.astype(bool), none.astype(np.int64), width, height, 0, note)
+        no = none.astype(bool)
+        return cls([], none.reshape(0, 4), none, no, no, none.astype(np.int64), width, height, 0, note)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -72,7 +78,14 @@ class PageWords:
         texts = [text for text, one in zip(self.texts, wanted.tolist(), strict=True) if one]
         found = self.box if box is None else box
         return PageWords(
-            texts, found[wanted], self.size[wanted], self.bold[wanted], self.angle[wanted], self.width, self.height
+            texts,
+            found[wanted],
+            self.size[wanted],
+            self.bold[wanted],
+            self.mono[wanted],
+            self.angle[wanted],
+            self.width,
+            self.height,
         )
 
 
@@ -88,7 +101,7 @@ class WordReader:
         of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._box = loose(_address(raw.FPDFText_GetLooseCharBox))
         self._object = of_char(_address(raw.FPDFText_GetTextObject))
-        self._styles: dict[int, bool] = {}  # whether a font, by its address, is bold
+        self._styles: dict[int, tuple[bool, bool]] = {}  # whether a font, by its address, is bold, and mono
 
     def page(self, number: int) -> PageWords:
         """Page ``number``, from 0. A page that PDFium cannot read is empty and has a note."""
@@ -126,12 +139,12 @@ class WordReader:
         list(map(self._box, repeat(handle), first, range(at, at + 16 * len(spans), 16)))
         at += 16 * len(spans)
         list(map(self._box, repeat(handle), last, range(at, at + 16 * len(spans), 16)))
-        fonts: dict[int | None, tuple[float, bool, int, bool]] = {}
+        fonts: dict[int | None, tuple[float, bool, bool, int, bool]] = {}
         pointers = list(map(self._object, repeat(handle), first))
         for begin, pointer in zip(first, pointers, strict=True):
             if pointer not in fonts:
                 fonts[pointer] = self._font(text, begin, pointer, frame.turns)
-        size, bold, angle, strange = zip(*[fonts[pointer] for pointer in pointers], strict=True)
+        size, bold, mono, angle, strange = zip(*[fonts[pointer] for pointer in pointers], strict=True)
         unmapped = sum(len(said) if odd else said.count("\ufffd") for said, odd in zip(texts, strange, strict=True))
         note = ""
         if unmapped > UNMAPPED * sum(map(len, texts)):
@@ -141,6 +154,7 @@ class WordReader:
             frame.placed(boxes),
             np.array(size, np.float64),
             np.array(bold, bool),
+            np.array(mono, bool),
             np.array(angle, np.int64),
             frame.width,
             frame.height,
@@ -159,8 +173,8 @@ class WordReader:
             shown = "".join([_character(code) for code in codes])
         return shown
 
-    def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> tuple[float, bool, int, bool]:
-        """(size in points, bold, quarter turns, without meaning) of a character, as of all of its text object."""
+    def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> tuple[float, bool, bool, int, bool]:
+        """(size in points, bold, mono, quarter turns, without meaning) of a character, as of all of its text object."""
         raw = self._raw
         matrix = raw.FS_MATRIX()
         size = raw.FPDFText_GetFontSize(text, index)
@@ -170,27 +184,29 @@ class WordReader:
             angle = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2))
         size = abs(size) if math.isfinite(size) else 0.0
         strange = raw.FPDFText_HasUnicodeMapError(text, index) == 1
-        return size, self._is_bold(pointer), (angle - turns) % 4, strange
+        return size, *self._style(pointer), (angle - turns) % 4, strange
 
-    def _is_bold(self, pointer: int | None) -> bool:
+    def _style(self, pointer: int | None) -> tuple[bool, bool]:
+        """(bold, mono) of a text object."""
         raw = self._raw
         if not pointer:
-            return False
+            return False, False
         thing = ctypes.cast(pointer, raw.FPDF_PAGEOBJECT)
         font = raw.FPDFTextObj_GetFont(thing)
         if not font:
-            return False
+            return False, False
         address = ctypes.addressof(font.contents)
         known = self._styles.get(address)
         if known is None:
             name = ctypes.create_string_buffer(256)
             raw.FPDFFont_GetBaseFontName(font, name, 256)
-            said = name.value.decode("latin-1")
-            known = bool(_BOLD.search(said)) or bool(raw.FPDFFont_GetFlags(font) & _FORCE_BOLD)
-            if not known and not _LIGHT.search(said):
-                known = raw.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
-            self._styles[address] = known
-        return known or raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_FILL_STROKE
+            said, flags = name.value.decode("latin-1"), raw.FPDFFont_GetFlags(font)
+            bold = bool(_BOLD.search(said)) or bool(flags & _FORCE_BOLD)
+            if not bold and not _LIGHT.search(said):
+                bold = raw.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
+            known = self._styles[address] = bold, bool(_MONO.search(said)) or bool(flags & _FIXED_PITCH)
+        bold, mono = known
+        return bold or raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_FILL_STROKE, mono
 
     def _has_image(self, page: Any) -> bool:
         raw = self._raw

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from .layout import Piece, bands_of, line_of
 
@@ -21,6 +21,8 @@ _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?<!\w)[ivxlc]{1,7}(?!\w)", re.IGNORECASE)
 _PAGE_WORD = r"(?:pages?|pp?|pg|seite|s|blatt|стор|стр|с|сторінка|страница|p[áa]g|p[áa]gina|strona|str|sida|side)"
 _NUMBER = re.compile(rf"\W*(?:{_PAGE_WORD}\.?\s*)?(?:#(?:\s*(?:/|-|–|\w{{1,5}}\.?)\s*#)?|@)\W*")
+#: What stands around numbers of pages.
+_EDGES = " -–—.[]()|/"
 #: Lines whose numbers differ are headings, not running heads, where they are so much larger than the text.
 _LARGER = 1.15
 
@@ -66,29 +68,12 @@ def running(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, b
     if it is little more than a number, and that grows as the pages do.
 
     Example:
-        >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, False) for page in (7, 8, 9)]
+        >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, 0, False) for page in (7, 8, 9)]
         >>> found = running([edge for page in range(3) for edge in edges_of(page, pieces[page : page + 1])], 3, 10)
         >>> found[1, True, 0].reason
         'page_number'
     """
-    alike: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
-    for edge in edges:
-        alike[edge.top, _normal(edge.text)].append(edge)
-    repeated: dict[tuple[int, bool, int], Removed] = {}
-    for (top, text), found in alike.items():
-        for group in _at_one_height(found):
-            for run in _successive(group):
-                count = len({edge.page for edge in run})
-                if count < min(_TIMES, max(2, pages)):
-                    continue
-                numbers = bool(_NUMBER.fullmatch(text))
-                if numbers and not _grow(run):
-                    continue
-                if run[0].size > _LARGER * size and len({edge.text for edge in run}) > 1:
-                    continue
-                reason = PAGE_NUMBER if numbers else RUNNING_HEAD if top else RUNNING_FOOT
-                for edge in run:
-                    repeated[edge.page, top, edge.rank] = Removed(reason, count / pages)
+    repeated = _repeated(edges, pages, size) | _numbered(edges, pages, size)
     out: dict[tuple[int, bool, int], Removed] = {}
     for edge in sorted(edges, key=lambda each: each.rank):
         key = (edge.page, edge.top, edge.rank)
@@ -96,6 +81,72 @@ def running(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, b
         if key in repeated and outer:
             out[key] = repeated[key]
     return out
+
+
+def _repeated(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, bool, int], Removed]:
+    """Lines that are equal but for numbers."""
+    alike: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
+    for edge in edges:
+        alike[edge.top, _normal(edge.text)].append(edge)
+    found: dict[tuple[int, bool, int], Removed] = {}
+    for (top, text), same in alike.items():
+        if _NUMBER.fullmatch(text):
+            continue
+        for group in _at_one_height(same):
+            for run in _successive(group):
+                count = len({edge.page for edge in run})
+                if count < min(_TIMES, max(2, pages)):
+                    continue
+                if run[0].size > _LARGER * size and len({edge.text for edge in run}) > 1:
+                    continue
+                for edge in run:
+                    reason = RUNNING_HEAD if top else RUNNING_FOOT
+                    found[edge.page, top, edge.rank] = Removed(reason, count / pages)
+    return found
+
+
+def _numbered(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, bool, int], Removed]:
+    """Lines that begin or end with the number of their page, in a document where such stand alone or repeat."""
+    shifts: dict[tuple[bool, int], list[Edge]] = defaultdict(list)
+    for edge in edges:
+        for value in {_first(edge.text), _last(edge.text)} - {None}:
+            shifts[edge.top, cast(int, value) - edge.page].append(edge)
+    found: dict[tuple[int, bool, int], Removed] = {}
+    for (top, _), same in shifts.items():
+        for group in _at_one_height(same):
+            count = len({edge.page for edge in group})
+            if count < min(_TIMES, max(2, pages)):
+                continue
+            alone = {edge.page for edge in group if _NUMBER.fullmatch(_normal(edge.text))}
+            if len(alone) < count and group[0].size > _LARGER * size:
+                continue
+            texts = {edge.text for edge in group}
+            if 2 * len(alone) < count and len({_DIGITS.sub("", text) for text in texts}) > max(2, count // 2):
+                continue  # sentences that happen to hold the number
+            for edge in group:
+                reason = PAGE_NUMBER if edge.page in alone else RUNNING_HEAD if top else RUNNING_FOOT
+                found[edge.page, top, edge.rank] = Removed(reason, count / pages)
+    return found
+
+
+def _first(text: str) -> int | None:
+    """The number that a line begins with, Arabic or Roman."""
+    words = text.strip(_EDGES).split()
+    return _number(words[0]) if words else None
+
+
+def _last(text: str) -> int | None:
+    words = text.strip(_EDGES).split()
+    if len(words) > 2 and words[-2].casefold() in ("/", "of", "von", "de", "из", "з", "із"):
+        return _number(words[-3])
+    return _number(words[-1]) if words else None
+
+
+def _number(word: str) -> int | None:
+    word = word.strip(_EDGES)
+    if re.fullmatch(r"\d{1,6}(?:/\d{1,6})?", word):
+        return int(word.partition("/")[0])
+    return _value(word) if _ROMAN.fullmatch(word) else None
 
 
 def _normal(text: str) -> str:
@@ -122,16 +173,6 @@ def _successive(edges: Sequence[Edge]) -> list[list[Edge]]:
         else:
             found.append([edge])
     return found
-
-
-def _grow(edges: Sequence[Edge]) -> bool:
-    """Whether the first number of most lines grows by one a page."""
-    shifts: dict[int, int] = defaultdict(int)
-    for edge in edges:
-        numbers = _DIGITS.findall(edge.text)
-        value = int(numbers[0][:9]) if numbers else _value(edge.text)
-        shifts[value - edge.page] += 1
-    return max(shifts.values()) * 2 > len(edges)
 
 
 def _value(roman: str) -> int:
