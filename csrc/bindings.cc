@@ -214,5 +214,6 @@ PYBIND11_MODULE(_core, m) {
   bind_segment(m);
   bind_encode(m);
   bind_json(m);
+  bind_markdown(m);
   bind_topic(m);
 }

@@ -121,6 +121,7 @@ inline Unit unit_from(const std::string& name) {
 void bind_segment(py::module_& m);
 void bind_encode(py::module_& m);
 void bind_json(py::module_& m);
+void bind_markdown(py::module_& m);
 void bind_topic(py::module_& m);
 
 struct TopicHead;

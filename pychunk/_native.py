@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .data.blocks import Blocks
 from .data.cuts import Cuts
 from .data.features import Features
 from .data.plan import Plan, Traits
@@ -59,6 +60,7 @@ __all__ = [
     "find_invalid_utf8",
     "hash128",
     "isa",
+    "markdown_blocks",
     "method_traits",
     "normalized_rows",
     "pair_rows",
@@ -212,6 +214,11 @@ def split_texts(
 ) -> tuple[Ragged, Ragged]:
     """As :func:`split`, of texts alone: valid UTF-8 and nothing given."""
     return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))
+
+
+def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:
+    """The blocks of documents in Markdown, valid UTF-8, in characters of each."""
+    return Blocks(*_core.markdown_blocks(text, offsets, threads))
 
 
 def bytes_of_characters(

@@ -28,7 +28,7 @@ ALLOWED = {
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
     "features": {"_device", "_native", "data", "encoders", "engine", "methods"},
-    "parsing": {"data"},
+    "parsing": {"_arrow", "_native", "data"},
     "plumbing": set(),
     "engine": {"_device", "_native", "_reference"},
     "options": {"data", "encoders", "methods"},

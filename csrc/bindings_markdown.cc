@@ -1,0 +1,25 @@
+// Blocks of Markdown for Python.
+#include "bindings.h"
+#include "markdown.h"
+
+namespace pychunk {
+namespace {
+
+py::tuple blocks_of_markdown(const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads) {
+  const Texts documents = texts(text, offsets);
+  BlockTable found = without_gil([&] { return markdown_blocks(documents, threads); });
+  return py::make_tuple(array(std::move(found.offsets)), array(std::move(found.kind)), array(std::move(found.level)),
+                        array(std::move(found.start)), array(std::move(found.end)));
+}
+
+}  // namespace
+
+void bind_markdown(py::module_& m) {
+  m.def("markdown_blocks", &blocks_of_markdown, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+        py::arg("threads") = 1,
+        R"(Blocks of k documents of valid UTF-8, in characters of each.
+
+Returns (offsets int64[k + 1], kind int8[b], level int16[b], start int64[b], end int64[b]); see csrc/markdown.h.)");
+}
+
+}  // namespace pychunk
