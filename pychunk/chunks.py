@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from .tree import Node
     from .view import Page, Sizes
 
 
@@ -231,6 +232,54 @@ class ChunkBatch:
         if not pieces:
             return np.empty((0, column.type.list_size), np.float32)
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def tree(self, document: int | None = None) -> list[Node]:
+        """The tree of headings of one document, as its outermost nodes: each holds a chunk and its children.
+
+        Args:
+            document: row of the input; may be left out where there is one document alone.
+
+        Raises:
+            ValueError: chunks of another method than ``structure``, which have no tree, or no such document.
+
+        Example:
+            >>> import pychunk
+            >>> text = "Cats\\n\\nCats purr.\\n\\nDogs\\n\\nDogs bark."
+            >>> [node.chunk.path for node in pychunk.segment(text, "structure").tree()]
+            [['Cats'], ['Dogs']]
+        """
+        if "parent" not in self.table.column_names:
+            raise ValueError(f'{self!r} has no tree of headings: segment with method="structure"')
+        found: list[Node] = by_name("pychunk.tree", "tree_of")(self._of(document))
+        return found
+
+    def to_markdown(self, document: int | None = None) -> str:
+        """The chunks of one document as one text again: without what was left out, and nothing twice.
+
+        It is Markdown where the document was; headings without marks of their own get those of Markdown.
+
+        Args:
+            document: row of the input; may be left out where there is one document alone.
+
+        Example:
+            >>> import pychunk
+            >>> pychunk.segment("Menu\\n\\n# Cats\\n\\nCats purr.", "structure", removed=[(0, 4)]).to_markdown()
+            '# Cats\\n\\nCats purr.'
+        """
+        return str(by_name("pychunk.tree", "joined")(list(self._of(document))))
+
+    def _of(self, document: int | None) -> Iterator[Chunk]:
+        """The chunks of one document."""
+        if document is None:
+            if self.documents != 1:
+                raise ValueError(f"{self!r} holds several documents: name one by its row, from {self.first_document}")
+            document = self.first_document
+        if not self.first_document <= document < self.first_document + self.documents:
+            last = self.first_document + self.documents - 1
+            raise ValueError(f"document must be a row from {self.first_document} to {last}; got {document}")
+        rows = np.asarray(self.table["document"])
+        first, last = (int(np.searchsorted(rows, document, side)) for side in ("left", "right"))
+        return _chunks_of(self.table.slice(first, last - first))
 
     def to_list(self) -> list[dict[str, Any]]:
         """One dict a chunk, of the table's columns, in plain Python values.

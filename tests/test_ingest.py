@@ -127,6 +127,28 @@ def test_threads_change_no_byte(tmp_path: Path) -> None:
     assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
+def test_what_is_removed_is_a_data_set_of_its_own(tmp_path: Path) -> None:
+    path = corpus(tmp_path / "in.parquet")
+    table = pq.read_table(path)
+    texts = table.column("text").to_pylist()
+    spans = [[{"start": 0, "end": 2, "reason": "menu", "score": 0.5}] if text else None for text in texts]
+    blocks = [[{"kind": "paragraph", "level": 0, "start": 0, "end": len(text)}] if text else [] for text in texts]
+    table = table.append_column("gone", pa.array(spans)).append_column("parts", pa.array(blocks))
+    pq.write_table(table, path)
+    said: dict[str, Any] = {"method": "structure", "column": "text", "removed": "gone", "blocks": "parts"}
+    out, beside = tmp_path / "out", tmp_path / "out" / "_removed"
+    run_once(path, out, **said)
+    expected = pychunk.segment(table, ids="id", on_error="skip", **said)
+    assert ds.dataset(beside).to_table().to_pylist() == expected.removed.to_pylist()
+    assert ds.dataset(out).to_table().to_pylist() == expected.table.to_pylist()
+    wanted = contents(out)
+    sorted(beside.iterdir())[-1].unlink()
+    with pytest.raises(ValueError, match=r"its removed spans: is missing; --resume"):
+        run_once(path, out, **said)
+    run_once(path, out, resume=True, **said)
+    assert wanted == contents(out)
+
+
 class Stop(BaseException):
     """What a test raises where a process would have been killed: no clean-up may depend on it."""
 

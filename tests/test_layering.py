@@ -24,6 +24,7 @@ ALLOWED = {
     "removed": {"_arrow", "data"},
     "scores": {"_arrow", "data", "methods"},
     "origin": {"_arrow", "documents"},
+    "tree": {"data"},
     "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},

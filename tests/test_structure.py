@@ -125,7 +125,7 @@ OPTIONS = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(found=st.lists(documents(), max_size=2), pages=st.booleans(), options=OPTIONS)
 def test_native_equals_the_reference(found: list[Document], pages: bool, options: dict[str, Any]) -> None:
     segmenter = Segmenter(**options)
@@ -142,7 +142,7 @@ def test_native_equals_the_reference(found: list[Document], pages: bool, options
             np.testing.assert_array_equal(mine, reference[name], err_msg=name)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(found=documents(), pages=st.booleans(), options=OPTIONS)
 def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, options: dict[str, Any]) -> None:
     text = found[0]
@@ -157,7 +157,7 @@ def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, 
         assert held[at] == 1 or character.isspace(), (at, character)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(found=documents(), size=st.integers(2, 60), overlap=st.sampled_from([0, 1]))
 def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(found: Document, size: int, overlap: int) -> None:
     text, blocks, removed, pages = found
@@ -193,7 +193,7 @@ def check_tree(rows: list[Any]) -> None:
             assert (rows[i - 1].part, rows[i - 1].parts) == (row.part - 1, row.parts)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(found=documents(), size=st.integers(2, 60), plain=st.booleans())
 def test_every_subtree_is_a_slice(found: Document, size: int, plain: bool) -> None:
     said = said_of([found], True)
@@ -418,3 +418,36 @@ def test_headings_lose_their_marks(line: str, text: str) -> None:
     assert heading_text(line) == text
     chunks = pychunk.segment([line + "\n\nText."], "structure", blocks=[[("heading", 1, 0, len(line))]])
     assert chunks[0].path == [text]
+
+
+def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None:
+    text = "Menu.\n\n" + MARKDOWN
+    blocks = [("paragraph", 0, 0, 5), *((kind, level, a + 7, b + 7) for kind, level, a, b in blocks_of(MARKDOWN))]
+    said = {"blocks": [[], blocks], "removed": [[], [(0, 5)]]}
+    chunks = pychunk.segment(["", text], "structure", size=16, unit="words", **said)
+    (root,) = chunks.tree(1)
+    assert [chunk.chunk for chunk in root] == list(range(6))
+    assert [len(node.children) for node in root.children] == [0, 0, 2]
+    assert root.children[2].chunk.path == ["Guide", "Details"]
+    assert "Dogs bark." in root.children[2].text
+    assert "Run this" not in root.children[2].text
+    assert (chunks.tree(0), chunks.to_markdown(0)) == ([], "")
+    assert "".join(chunks.to_markdown(1).split()) == "".join(MARKDOWN.split())
+    overlapping = pychunk.segment(
+        [MARKDOWN], "structure", size=9, unit="words", overlap=3, blocks=[blocks_of(MARKDOWN)]
+    )
+    assert any(chunk.overlap for chunk in overlapping)
+    assert "".join(overlapping.to_markdown().split()) == "".join(MARKDOWN.split())
+    assert [node.chunk.chunk for node in chunks[2:5].tree(1)] == [2, 3]
+    with pytest.raises(ValueError, match="holds several documents: name one by its row, from 0"):
+        chunks.tree()
+    with pytest.raises(ValueError, match="document must be a row from 0 to 1; got 2"):
+        chunks.tree(2)
+    with pytest.raises(ValueError, match='segment with method="structure"'):
+        pychunk.segment(MARKDOWN, "recursive").tree()
+
+
+def test_a_plain_heading_gets_marks() -> None:
+    assert pychunk.segment("Cats\n\nCats purr. They sleep.", "structure").to_markdown() == (
+        "# Cats\n\nCats purr. They sleep."
+    )

@@ -72,7 +72,7 @@ def in_bytes(layout: Any, text: Any, offsets: I64, name: str, first_row: int, th
 def _arrow(values: Any) -> pa.Array | pa.ChunkedArray | None:
     import pyarrow as pa
 
-    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else None
+    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) and not pa.types.is_null(values.type) else None
 
 
 def _lists(values: Any, documents: int, name: str, keys: tuple[str, ...]) -> list[list[Any]]:

@@ -13,8 +13,9 @@ from ..plumbing import durable
 from ..plumbing.folder_lock import FolderLock
 
 LOCK = "_lock"
-#: The second data set, of summaries, whose shards are called as those of the chunks are.
-SUMMARIES = "_summaries"
+#: Data sets beside the chunks, whose shards are called as theirs are: summaries, and what was left out.
+SUMMARIES, REMOVED = "_summaries", "_removed"
+BESIDE = (SUMMARIES, REMOVED)
 #: Begins the name of a file that is being written.
 ASIDE = "_writing-"
 _SHARD = re.compile(r"part-\d{6,}\.parquet")
@@ -36,8 +37,8 @@ def settle(path: Path) -> None:
 
 def sweep(folder: Path, kept: set[str]) -> list[str]:
     """Removes half-written files, and shards that are not ``kept``; returns their names."""
-    beside = folder / SUMMARIES
-    files = [*sorted(folder.iterdir()), *(sorted(beside.iterdir()) if beside.is_dir() else [])]
+    folders = [folder, *(folder / name for name in BESIDE if (folder / name).is_dir())]
+    files = [path for each in folders for path in sorted(each.iterdir())]
     found = [path for path in files if path.name.startswith(ASIDE)]
     found += [path for path in files if _SHARD.fullmatch(path.name) and path.name not in kept]
     for path in found:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..plumbing.durable import whole_file
-from .folder import SUMMARIES, aside
+from .folder import REMOVED, SUMMARIES, aside
 
 NAME = "_manifest.json"
 SCHEMA = 1
@@ -21,7 +21,8 @@ class Shard:
 
     It covers ``batches`` of the source from ``first_batch`` on, which hold ``read`` documents from ``first_read`` on;
     ``documents`` of them, numbered from ``first_document``, were kept. Its letters are ``letter_bytes`` of the file of
-    dead letters from ``letters_at`` on. Its summaries, if the run writes any, are a file of their own.
+    dead letters from ``letters_at`` on. Its summaries and what was left out, if the run writes any, are files of
+    their own.
     """
 
     name: str
@@ -41,13 +42,16 @@ class Shard:
     letters_sha256: str
     summaries_bytes: int = 0
     summaries_sha256: str = ""
+    removed_bytes: int = 0
+    removed_sha256: str = ""
 
     def files(self, folder: Path) -> list[tuple[Path, int, str]]:
         """(path, bytes, SHA-256) of what it consists of."""
-        chunks = folder / self.name, self.bytes, self.sha256
-        if not self.summaries_sha256:
-            return [chunks]
-        return [chunks, (folder / SUMMARIES / self.name, self.summaries_bytes, self.summaries_sha256)]
+        beside = (
+            (folder / SUMMARIES / self.name, self.summaries_bytes, self.summaries_sha256),
+            (folder / REMOVED / self.name, self.removed_bytes, self.removed_sha256),
+        )
+        return [(folder / self.name, self.bytes, self.sha256), *(file for file in beside if file[2])]
 
 
 @dataclass

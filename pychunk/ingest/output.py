@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pyarrow as pa
 from ..chunks import ChunkBatch
 from ..io import DeadLetter
 from . import letters
-from .folder import SUMMARIES, settle, shard_name
+from .folder import REMOVED, SUMMARIES, settle, shard_name
 from .manifest import Manifest, Shard
 from .reading import Part, Range
 from .report import Report
@@ -44,8 +43,8 @@ class Output:
         self.folder, self.manifest, self.report = folder, manifest, report
         self.sink_seconds = 0.0
         self._shard_bytes, self._compression = shard_bytes, compression
-        self._writers: list[ShardWriter] = []
-        self._closing: list[list[ShardWriter]] = []
+        self._writers: dict[str, ShardWriter] = {}  # by the folder of the data set below the run's, "" of chunks
+        self._closing: list[dict[str, ShardWriter]] = []
 
     def begin(self, where: Range, wanted: Shard | None) -> None:
         """From now on, parts of this range; ``wanted`` is the one shard that it makes again."""
@@ -69,8 +68,9 @@ class Output:
             closed = self._close(_tables(chunks)) if self._is_full(part) else None
             if chunks is not None:
                 tables = _tables(chunks)
-                for writer, table in zip(self._opened(tables), tables, strict=True):
-                    writer.write(table, part.text_bytes)
+                writers = self._opened(tables)
+                for name, table in tables.items():
+                    writers[name].write(table, part.text_bytes)
             self._add(part)
         except OSError as error:
             raise self._unfinished(error) from error
@@ -96,7 +96,7 @@ class Output:
 
     def flush(self) -> None:
         """Has the disk take what was written so far, so that little is left to wait for at a shard's end."""
-        for writer in self._writers[:]:
+        for writer in list(self._writers.values()):
             if writer.sink.file.waiting >= FLUSH_BYTES:
                 try:
                     writer.sink.file.sync()
@@ -105,21 +105,22 @@ class Output:
 
     def abandon(self) -> None:
         """Removes shards that are not whole, after an error; does nothing at the end of a range."""
-        for writer in chain(*self._closing, self._writers):
-            writer.abandon()
-        self._writers, self._closing = [], []
+        for writers in [*self._closing, self._writers]:
+            for writer in writers.values():
+                writer.abandon()
+        self._writers, self._closing = {}, []
 
     def _is_full(self, part: Part) -> bool:
         more = part.table_rows is not None and self._wanted is None
         return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
-    def _opened(self, tables: list[pa.Table]) -> list[ShardWriter]:
-        if not self._writers:
-            folders = [self.folder, self.folder / SUMMARIES][: len(tables)]
-            for folder, table in zip(folders, tables, strict=True):
+    def _opened(self, tables: dict[str, pa.Table]) -> dict[str, ShardWriter]:
+        for name, table in tables.items():
+            if name not in self._writers:
+                folder = self.folder / name
                 folder.mkdir(exist_ok=True)
                 path = folder / shard_name(self._number)
-                self._writers.append(ShardWriter(path, table.schema, self._compression))
+                self._writers[name] = ShardWriter(path, table.schema, self._compression)
         return self._writers
 
     def _add(self, part: Part) -> None:
@@ -130,14 +131,16 @@ class Output:
         self._letters += part.letters
         self.report.new_text_bytes += part.text_bytes
 
-    def _close(self, tables: list[pa.Table]) -> Closed:
+    def _close(self, tables: dict[str, pa.Table]) -> Closed:
         """Ends the shard; one that nothing was written to gets the columns of ``tables``."""
         writers = self._opened(tables)
         self._closing.append(writers)
-        self._writers = []
-        files = [writer.finish() for writer in writers]
-        self.sink_seconds += sum(writer.sink.seconds for writer in writers)
-        writer = writers[0]
+        self._writers = {}
+        files = [writer.finish() for writer in writers.values()]
+        self.sink_seconds += sum(writer.sink.seconds for writer in writers.values())
+        writer = writers[""]
+        facts = {name: (each.sink.file.bytes, each.sink.sha256.hexdigest()) for name, each in writers.items()}
+        summaries, removed = (facts.get(name, (0, "")) for name in (SUMMARIES, REMOVED))
         lines = letters.encoded(self._letters)
         begun, ended = self._at, self._end
         shard = Shard(
@@ -156,8 +159,10 @@ class Output:
             letters_at=self._letters_at,
             letter_bytes=len(lines),
             letters_sha256=hashlib.sha256(lines).hexdigest(),
-            summaries_bytes=writers[1].sink.file.bytes if len(writers) > 1 else 0,
-            summaries_sha256=writers[1].sink.sha256.hexdigest() if len(writers) > 1 else "",
+            summaries_bytes=summaries[0],
+            summaries_sha256=summaries[1],
+            removed_bytes=removed[0],
+            removed_sha256=removed[1],
         )
         if self._wanted is not None and shard != self._wanted:
             raise IngestError(_unlike(self._wanted, shard))
@@ -173,11 +178,12 @@ class Output:
         )
 
 
-def _tables(chunks: ChunkBatch | None) -> list[pa.Table]:
-    """What goes into the files of a shard: chunks, and summaries where the run writes them."""
+def _tables(chunks: ChunkBatch | None) -> dict[str, pa.Table]:
+    """What goes into the files of a shard, by folder: chunks, and the data sets beside them that the run writes."""
     if chunks is None:
-        return []
-    return [chunks.table] if chunks.summaries is None else [chunks.table, chunks.summaries]
+        return {}
+    tables = {"": chunks.table, SUMMARIES: chunks.summaries, REMOVED: chunks.removed}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _unlike(before: Shard, now: Shard) -> str:

@@ -20,7 +20,7 @@ from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
 from . import facts, letters
-from .folder import LOCK, SUMMARIES, Lock, strangers, sweep
+from .folder import BESIDE, LOCK, Lock, strangers, sweep
 from .manifest import NAME, Manifest, Shard, differences
 from .output import IngestError, Output
 from .reading import Part, Range, parts
@@ -79,7 +79,8 @@ def ingest(
         progress: is called with the share that is done, 0 to 1, and the report so far.
         keep: columns of the source that every chunk repeats.
         options: those of ``Segmenter``, and columns that say something of each document, such as ``titles="title"``.
-            ``pic`` with ``summaries_out=True`` has its summaries written, too: a second data set in ``_summaries``.
+            ``pic`` with ``summaries_out=True`` has its summaries written, too: a second data set in ``_summaries``;
+            ``removed="removed"`` has what is left out written, in ``_removed``.
 
     Raises:
         ValueError: the folder holds another run, an unfinished one without ``resume``, or an option is wrong.
@@ -267,7 +268,7 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     """That of the folder where it may be gone on with, else a new one."""
     manifest = Manifest.load(folder)
     if manifest is None:
-        others = strangers(folder, {LOCK, NAME, SUMMARIES, letters.NAME})
+        others = strangers(folder, {LOCK, NAME, *BESIDE, letters.NAME})
         if others:
             raise ValueError(f"{folder} is not empty, and holds no run ({others[0]} is there): give another folder")
         manifest = Manifest(now)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from ..plumbing.checksums import sha256
 from . import letters
-from .folder import SUMMARIES
+from .folder import REMOVED, SUMMARIES
 from .manifest import Shard
+
+#: How the files of a data set beside the chunks are called.
+_BESIDE = {SUMMARIES: "its summaries: ", REMOVED: "its removed spans: "}
 
 
 def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:
@@ -25,7 +28,7 @@ def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple
 
 def _damage(path: Path, size: int, digest: str, hashes: bool) -> str:
     """Why a file is not what was written; empty where it is."""
-    beside = "its summaries: " if path.parent.name == SUMMARIES else ""
+    beside = _BESIDE.get(path.parent.name, "")
     if not path.is_file():
         return f"{beside}is missing"
     if path.stat().st_size != size:
