@@ -115,7 +115,9 @@ def test_encode_by_numpy(benchmark, texts) -> None:
 
 
 @pytest.mark.benchmark(group="pipeline")
-@pytest.mark.parametrize("method", ["pic", "semantic", "nsp", "topic", "cluster", "fixed", "recursive", "sentence"])
+@pytest.mark.parametrize(
+    "method", ["pic", "semantic", "nsp", "topic", "cluster", "fixed", "recursive", "structure", "sentence"]
+)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_segment(benchmark, texts, method: str, threads: int) -> None:
     segmenter = pychunk.Segmenter(method, encoder="static", threads=threads)
@@ -219,3 +221,34 @@ def test_summaries_out_cost_at_most_a_twentieth(benchmark, texts) -> None:
         return float(np.median(ratios))
 
     assert any(cost() <= 1.05 for _ in range(5))  # others use the machine, too: some 3 % where they do not
+
+
+@pytest.mark.benchmark(group="structure")
+def test_structure_takes_at_most_twice_as_long_as_recursive(benchmark, texts) -> None:
+    from pychunk.data.blocks import Blocks
+
+    lines = [list(re.finditer(r"\S[^\n]*", text)) for text in texts.to_pylist()]
+    blocks = Blocks.of([[(kind_of(line[0]), 1, *line.span()) for line in own] for own in lines])
+    structure, recursive = (pychunk.Segmenter(method, threads=1) for method in ("structure", "recursive"))
+    out = measure(benchmark, texts, lambda: structure(texts, blocks=blocks))
+    assert sum(map(len, out.texts)) > 0.95 * sum(map(len, texts.to_pylist()))
+
+    def cost() -> float:
+        """Median of the ratios of CPU seconds, in turns."""
+        ratios = []
+        for _ in range(5):
+            begun = time.process_time()
+            recursive(texts)
+            between = time.process_time()
+            structure(texts, blocks=blocks)
+            ratios.append((time.process_time() - between) / (between - begun))
+        return float(np.median(ratios))
+
+    assert any(cost() <= 2 for _ in range(3))
+
+
+def kind_of(line: str) -> str:
+    """A line of an article as a parser might see it."""
+    if line.startswith(("*", "-")):
+        return "item"
+    return "heading" if len(line) < 60 and line[-1] not in ".:?!" else "paragraph"
