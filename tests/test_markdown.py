@@ -1,6 +1,7 @@
 """Blocks of Markdown: equal to markdown-it-py's, native equal to the reference, right where input is odd."""
 
 import bisect
+import gzip
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from markdown_oracle import Leaf, leaves
 
 from pychunk._reference import markdown as reference
 from pychunk.data.blocks import BLOCK_KINDS, Blocks
+from pychunk.io import DeadLetter, open_source
+from pychunk.parsing.columns import BLOCKS_TYPE, blocks_from_arrow
 from pychunk.parsing.markdown import blocks_of, heading_text, titles_of
 
 Row = tuple[str, int, int, int]
@@ -400,3 +403,54 @@ def test_text_of_headings() -> None:
         "",
         "b",
     ]
+
+
+# ---- files ----
+
+
+def test_files_have_blocks_and_titles(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf# A\r\n\r\n- b\r\n")
+    (tmp_path / "b.MARKDOWN.gz").write_bytes(gzip.compress("---\ntitle: Ä\n---\nc".encode()))
+    (tmp_path / "c.mkd").write_bytes(b"")
+    (tmp_path / "d.md").write_bytes(b"\xff")
+    (tmp_path / "e.txt").write_text("# e")
+    letters: list[DeadLetter] = []
+    source = open_source(tmp_path, dead_letters=letters.append)
+    markdown, text = (batch.table for batch in source)
+    assert source.kind == "markdown, text"
+    assert [(letter.source, letter.reason) for letter in letters] == [
+        (str(tmp_path / "d.md"), "invalid UTF-8 at byte 0")
+    ]
+    assert markdown["text"].to_pylist() == ["# A\r\n\r\n- b\r\n", "---\ntitle: Ä\n---\nc", ""]
+    assert markdown["title"].to_pylist() == ["A", "Ä", None]
+    assert markdown.schema.field("blocks").type == BLOCKS_TYPE
+    assert rows_of(blocks_from_arrow(markdown["blocks"])) == [rows(text) for text in markdown["text"].to_pylist()]
+    assert markdown["blocks"][0][1].as_py() == dict.fromkeys(("source_start", "source_end", "page", "box")) | {
+        "kind": "item", "level": 1, "start": 7, "end": 10
+    }  # fmt: skip
+    assert text.column_names == ["id", "text", "file"]
+
+
+def test_markdown_is_text_for_those_who_ask(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A")
+    (tmp_path / "b.txt").write_text("b")
+    for path, texts in ((tmp_path, ["# A", "b"]), (tmp_path / "a.md", ["# A"])):
+        (batch,) = open_source(path, kind="text")
+        assert batch.table["text"].to_pylist() == texts
+        assert batch.table.column_names == ["id", "text", "file"]
+    (batch,) = open_source(tmp_path, kind="markdown")
+    assert batch.table["title"].to_pylist() == ["A"]
+
+
+def test_a_long_file_takes_seconds(tmp_path: Path) -> None:
+    section = (
+        "## Section {}\n\n"
+        + "Words of a paragraph, more or less. " * 10
+        + "\n\n- a\n- b\n\n| c | d |\n|---|---|\n| é | f |\n\n"
+    )
+    for sections in (10_000, 20_000):
+        (tmp_path / "a.md").write_text("# T\n\n" + "".join(section.format(i) for i in range(sections)))
+        begun = time.perf_counter()
+        (batch,) = open_source(tmp_path / "a.md")
+        assert time.perf_counter() - begun < 5  # 0.1 s and 0.2 s here
+        assert len(batch.table["blocks"][0]) == 1 + 5 * sections

@@ -271,7 +271,7 @@ def test_folders_of_text(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
     found, letters = read(tmp_path)
     assert [(row["id"], row["text"]) for row in found] == [
-        (str(tmp_path / "b/a.txt"), "Ä"), (str(tmp_path / "b/z.md"), "# Z\n"), (str(tmp_path / "d.txt.gz"), "packed")
+        (str(tmp_path / "b/z.md"), "# Z\n"), (str(tmp_path / "b/a.txt"), "Ä"), (str(tmp_path / "d.txt.gz"), "packed")
     ]  # fmt: skip
     assert [(letter.source, letter.reason) for letter in letters] == [
         (str(tmp_path / "c.txt"), "invalid UTF-8 at byte 4")
@@ -338,7 +338,7 @@ def test_batches_are_bounded_and_the_same_each_time(tmp_path: Path, name: str) -
         ("a.JSONL.zst", "jsonl"),
         ("a.pq", "parquet"),
         ("a.feather", "arrow"),
-        ("notes.markdown", "text"),
+        ("notes.markdown", "markdown"),
         ("a.PDF.gz", "pdf"),
         ("a.doc", None),
     ],

@@ -83,7 +83,7 @@ def test_files_of_several_kinds_are_read_each_by_its_own(tmp_path: Path) -> None
     (tmp_path / "e.bin").write_bytes(b"\0")
     letters: list[DeadLetter] = []
     opened = open_source(tmp_path, column="text", keep=["title"], dead_letters=letters.append)
-    assert opened.kind == "wikiextractor, jsonl, tsv, parquet, text"
+    assert opened.kind == "wikiextractor, jsonl, tsv, parquet, markdown"
     assert opened.ignored == [str(tmp_path / "e.bin")]
     batches = list(opened)
     assert [(row["id"], row["text"], row["title"]) for batch in batches for row in batch.table.to_pylist()] == [

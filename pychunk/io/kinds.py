@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from . import arrow_files, csv_files, files, json_lines, parquet_files, pdf_files, streams, text_files
+from . import arrow_files, csv_files, files, json_lines, markdown_files, parquet_files, pdf_files, streams, text_files
 from .bzip2 import Block
 from .documents import DeadLetters
 from .wiki import mediawiki, wikiextractor
@@ -132,6 +132,11 @@ def _text(file: Opened, asked: Asked) -> Iterator[Any]:
     return iter(() if document is None else (document,))
 
 
+def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
+    document = markdown_files.document(file.blocks(), file.name, file.tell)
+    return iter(() if document is None else (document,))
+
+
 def _pdf(file: Opened, asked: Asked) -> Iterator[Any]:
     item = pdf_files.raw(file.stored(), file.name, file.tell)
     return iter(() if item is None else (item,))
@@ -149,7 +154,8 @@ def _magic(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)
 
 
-#: Every kind that is read.
+_MARKDOWN = "(md|markdown|mdown|mdwn|mkdn|mkd)"
+#: Every kind that is read; of those that a name is of, the first is meant unless another is asked for.
 KINDS = {
     "mediawiki": Kind(_named(r".*\.xml(-p\d+p\d+)?$"), _mediawiki, mediawiki.begins, columns=mediawiki.COLUMNS),
     "wikiextractor": Kind(
@@ -163,22 +169,26 @@ KINDS = {
         _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
     ),
     "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=pdf_files.COLUMNS),
-    "text": Kind(_named(r".*\.(txt|text|md|markdown)$"), _text),
+    "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS),
+    "text": Kind(_named(rf".*\.(txt|text|{_MARKDOWN})$"), _text),  # Markdown, too, for those who ask for text
 }
 #: What no document is, whatever its ending: the index beside a multistream dump, what an ingest could not read.
 _NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
 
 
-def kind_of(name: str) -> str | None:
+def kind_of(name: str, wanted: str = "auto") -> str | None:
     """The kind that a file's name says, without the ending of a compression; None where it says none.
 
+    One that is ``wanted`` comes before the others.
+
     >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("notes.md"), kind_of("data.bin")
-    ('mediawiki', 'text', None)
+    ('mediawiki', 'markdown', None)
     """
     bare = streams.bare(files.base_name(name))
     if _NONE.fullmatch(bare):
         return None
-    return next((name for name, kind in KINDS.items() if kind.names.fullmatch(bare)), None)
+    found = [name for name, kind in KINDS.items() if kind.names.fullmatch(bare)]
+    return wanted if wanted in found else next(iter(found), None)
 
 
 def kind_of_bytes(head: bytes) -> str | None:

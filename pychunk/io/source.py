@@ -270,18 +270,18 @@ def open_source(
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
 
     Args:
-        kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, pdf, text, or auto: by the files'
-            names, else by their first bytes; standard input is text. A folder is read below as well: each file by its
-            kind, or those of the kind that is named. All but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz,
-            .7z.
+        kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, pdf, markdown, text, or auto: by the
+            files' names, else by their first bytes; standard input is text. A folder is read below as well: each file
+            by its kind, or those of the kind that is named. All but Parquet and Arrow may be compressed: .gz, .bz2,
+            .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
-            are written. The id of a text file or a PDF is its path as given.
+            are written. The id of a text, Markdown or PDF file is its path as given.
         keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
             the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
             ...) are there anyhow.
         needed: columns kept besides, which no document may lack: one whose value is null is broken.
-        encoding: of text, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8.
+        encoding: of text, Markdown, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8.
         redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
         workers: mediawiki: processes that clean text; 1 does it in this one. Others are spawned: a script that asks
             for them needs ``if __name__ == "__main__":``. pdf: processes that parse, 4 or as many as there are CPUs
@@ -351,7 +351,7 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
     found = files.find(path)
     if len(found) == 1 and found[0].path == path:
         return found, [kind if kind != "auto" else _recognised(path)], []
-    kinds = {file.path: kind_of(file.path) for file in found}
+    kinds = {file.path: kind_of(file.path, kind) for file in found}
     for name in _again(kinds):
         kinds[name] = None
     if not any(kinds.values()):

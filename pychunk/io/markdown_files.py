@@ -1,0 +1,25 @@
+"""Markdown files to documents, one a file, with their blocks and title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from ..parsing.columns import BLOCKS_TYPE, blocks_to_arrow
+from ..parsing.markdown import blocks_of, titles_of
+from . import text_files
+from .bzip2 import Block
+from .documents import DeadLetters, Document
+
+#: The columns of its documents beside id, text and file.
+COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()))
+
+
+def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
+    """A file as one document, named by its path, whose text is the file's; None where it cannot be decoded."""
+    found = text_files.document(blocks, file, dead_letters)
+    if found is None:
+        return None
+    seen = blocks_of([found.text], threads=1)
+    return found._replace(more=(blocks_to_arrow(seen), titles_of([found.text], seen)[0]))
