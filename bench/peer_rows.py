@@ -9,7 +9,7 @@ from pathlib import Path
 Run = Callable[[], int]
 
 
-def pychunk_row(method: str, threads: int, **options: object) -> Callable[[list[str]], Run]:
+def pychunk_row(method: str | None, threads: int, **options: object) -> Callable[[list[str]], Run]:
     def prepare(texts: list[str]) -> Run:
         import pyarrow as pa
 
@@ -250,6 +250,8 @@ COLD = {"WordPiece, cold"}
 #: group -> name -> (MB of text, how to prepare it); the first row of a group is pychunk.
 ROWS: dict[str, dict[str, tuple[float, Callable[[list[str]], Run]]]] = {
     "by meaning": {
+        "pychunk default (topic), 1 thread": (60, pychunk_row(None, 1)),
+        "pychunk default (topic), 2 threads": (60, pychunk_row(None, 2)),
         "pychunk pic, 1 thread": (60, pychunk_row("pic", 1)),
         "pychunk pic, 2 threads": (60, pychunk_row("pic", 2)),
         "pychunk semantic, 1 thread": (60, pychunk_row("semantic", 1)),

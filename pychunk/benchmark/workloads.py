@@ -90,6 +90,7 @@ def check_tiling(spans: np.ndarray[Any, Any], texts: list[str]) -> None:
 
 _TOKENS = {"size": 200, "unit": "tokens"}
 _CHARACTERS = {"size": 800, "unit": "characters"}
+_DEFAULT = {"size": 150, "min_tokens": 64, "max_tokens": 200}  # by name: an earlier pychunk had another default
 
 WORKLOADS: dict[str, Workload] = {
     each.name: each
@@ -98,7 +99,8 @@ WORKLOADS: dict[str, Workload] = {
         Workload(
             "wordpiece", "WordPiece counting: fixed by tokens", "articles", "fixed", _TOKENS, answer="e1294d1d0ff0f809"
         ),
-        Workload("pic", "the default method", "articles", "pic", answer="ab7472c22f2c414f"),
+        Workload("topic", "the default method", "articles", "topic", _DEFAULT, answer="8a9e885345cd3eb0"),
+        Workload("pic", "runs near to and far from the summary", "articles", "pic", answer="ab7472c22f2c414f"),
         Workload(
             "pic-vectors",
             "pic, sentence vectors returned",
