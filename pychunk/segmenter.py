@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import logging
@@ -27,8 +28,9 @@ from .features.models import Models
 from .features.sentences import with_sentences
 from .given.given import Given, split_all
 from .given.kept import kept_columns, with_kept
+from .given.layout import columns_of_parsers
 from .given.missing import left_out
-from .methods import Method, default, make_method
+from .methods import Method, default, make_method, option_names
 from .methods.base import check_flag, check_whole
 from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
 from .origin import Origin
@@ -69,7 +71,8 @@ class Segmenter:
             (``pychunk methods`` lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``,
             in chunks of 64 to 200 tokens; or the only method that has the options given, such as ``pic`` for
             ``summary="lead"``; or ``pic`` for an ``encoder`` other than the static one, on whose vectors ``topic`` was
-            learned.
+            learned. Documents that come with blocks (``blocks=``, or read from HTML, Markdown or PDF) are then cut by
+            ``structure``.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
             ``"minilm"``; or a directory that ``pychunk export`` wrote.
@@ -223,10 +226,12 @@ class Segmenter:
         ``page_starts``, ``blocks``, ``removed``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
         """
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
+        values = columns_of_parsers(texts.source, said)
+        if values.get("blocks") is not None and self._structured is not None:
+            return self._structured(texts, keep=keep, progress=progress, first_document=first_document, **values)
         self._check_threshold()
         report = reporter(progress)
         kept = kept_columns(keep, texts)
-        values: dict[str, Any] = dict(said)
         if self.on_error == "skip" and values:
             texts, values = left_out(texts, values)
         given = Given.of(self.method, texts, lambda: self._split(texts), values)
@@ -264,8 +269,16 @@ class Segmenter:
             busy=busy,
             summaries=pa.concat_tables(summaries) if summaries else None,
             removed=None if given.removed is None else removed_table(given.removed, texts.ids, first_document),
-            origin=Origin.kept(self, texts, dict(said), first_document),
+            origin=Origin.kept(self, texts, values, first_document),
         )
+
+    @functools.cached_property
+    def _structured(self) -> Segmenter | None:
+        """What cuts documents that come with blocks, where no method and no option of another one was named."""
+        own = {name for name in self._options if name not in COMMON and name != "method"}
+        if self._options["method"] is not None or not own <= set(option_names(default.STRUCTURED)):
+            return None
+        return Segmenter(**{**self._options, "method": default.STRUCTURED})
 
     def _columns(
         self,

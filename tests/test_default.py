@@ -3,6 +3,7 @@
 import inspect
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -104,3 +105,27 @@ def test_leaflets_are_cut_as_long_as_english(data: Path) -> None:
     words = [len(text.split()) for text in chunks.texts]
     assert 35 < sum(words) / len(words) < 130
     assert max(map(len, chunks.texts)) <= 800
+
+
+GUIDE = "# Cats\n\nThey purr when they are content.\n\n# Stars\n\nThey burn hydrogen for ages."
+BLOCKS = [[("heading", 1, 0, 6), ("paragraph", 0, 8, 40), ("heading", 1, 42, 49), ("paragraph", 0, 51, 79)]]
+
+
+def test_documents_with_blocks_are_cut_by_structure() -> None:
+    plain, blocks = pychunk.Segmenter(), pychunk.segment([GUIDE], blocks=BLOCKS)
+    assert blocks.metadata["method"] == "structure"
+    assert blocks.texts == [GUIDE[:40], GUIDE[42:]]
+    assert plain([GUIDE], blocks=BLOCKS).texts == blocks.texts
+    assert plain([GUIDE]).metadata["method"] == "topic"
+    assert pychunk.segment([GUIDE], "sentence", blocks=BLOCKS).metadata["method"] == "sentence"
+    assert pychunk.segment([GUIDE], summary="lead", blocks=BLOCKS).metadata["method"] == "pic"
+
+
+def test_what_readers_say_of_documents_is_taken_by_its_type() -> None:
+    from pychunk.data.blocks import Blocks
+    from pychunk.parsing.columns import blocks_to_arrow
+
+    table = pa.table({"text": [GUIDE], "blocks": blocks_to_arrow(Blocks.of(BLOCKS))})
+    assert pychunk.segment(table).texts == [GUIDE[:40], GUIDE[42:]]
+    chance = pa.table({"text": [GUIDE], "blocks": [3]})  # a column of that name that says something else
+    assert pychunk.segment(chance, column="text").metadata["method"] == "topic"

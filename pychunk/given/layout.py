@@ -58,6 +58,28 @@ def removed_of(values: Any, texts: TextBatch) -> Removed:
     return found
 
 
+def columns_of_parsers(source: Any, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, and the columns of a table that only readers of structured documents make, unless they were said.
+
+    They are told by their type: a column that is called ``blocks`` by chance is left alone.
+    """
+    import pyarrow as pa
+
+    if not isinstance(source, pa.Table) or "blocks" not in source.column_names or said.get("blocks") is not None:
+        return dict(said)
+    from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE
+
+    types = {"blocks": BLOCKS_TYPE, "removed": REMOVED_TYPE, "page_starts": pa.list_(pa.int64())}
+    if source.schema.field("blocks").type != BLOCKS_TYPE:
+        return dict(said)
+    found = {
+        name: name
+        for name, kind in types.items()
+        if said.get(name) is None and name in source.column_names and source.schema.field(name).type == kind
+    }
+    return {**said, **found}
+
+
 def in_bytes(layout: Any, text: Any, offsets: I64, name: str, first_row: int, threads: int) -> Any:
     """Blocks, or what is left out, with positions in bytes."""
 

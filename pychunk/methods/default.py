@@ -18,6 +18,9 @@ MAX_TOKENS, MIN_TOKENS = 200, 64
 #: What cuts by the vectors of another encoder than the static one, on which the default's model was learned.
 ANY_VECTORS = "pic"
 
+#: What cuts documents that come with blocks.
+STRUCTURED = "structure"
+
 
 def method_for(options: Mapping[str, Any], encoder: Any = None) -> str:
     """The default; or the only method that has these options; or for another encoder one that cuts by any vectors.
