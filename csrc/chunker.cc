@@ -31,7 +31,7 @@ class Chunker {
   }
   bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
   // Whether the method's own size is a limit of its groups of sentences.
-  bool bounds_groups() const { return plan_.method->sized && !plan_.cuts_text(); }
+  bool bounds_groups() const { return plan_.method->sized && plan_.size > 0 && !plan_.cuts_text(); }
   // Whether groups heed borders at all.
   bool heeds_borders() const { return plan_.atoms || plan_.method->outline || document_.has_walls(); }
   void split_by_separators();
@@ -242,7 +242,7 @@ class Chunker {
   // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
   void refit() {
     int64_t limit = limits_.unit == Unit::kTokens ? limits_.most : 0;
-    if (plan_.method->sized && plan_.unit == Unit::kTokens)
+    if (plan_.method->sized && plan_.size > 0 && plan_.unit == Unit::kTokens)
       limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
     if (limit <= 0) return;
     std::vector<Span> fitting;

@@ -10,6 +10,7 @@ namespace {
 
 // A section of less than this share of a chunk shares one with its first subsection.
 constexpr int64_t kShortSection = 4;
+constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
 
 class Structurer {
  public:
@@ -18,10 +19,14 @@ class Structurer {
         document_(document),
         out_(out),
         known_(document.borders()),
-        size_{&document.lengths(plan.unit), plan.size},
+        size_{&document.lengths(plan.size > 0 ? plan.unit : document.limits().unit), plan.size},
         sentences_(document.sentences()) {
     const LengthLimits limits = document.limits();
-    if (limits.most > 0 && limits.unit == plan.unit) size_.limit = std::min(size_.limit, limits.most);
+    if (size_.limit == 0) {
+      size_.limit = limits.most > 0 ? limits.most : kNoLimit;
+    } else if (limits.most > 0 && limits.unit == plan.unit) {
+      size_.limit = std::min(size_.limit, limits.most);
+    }
   }
 
   void run() {

@@ -30,7 +30,7 @@ def check_min_tokens(value: Any, auto: int, max_tokens: int) -> int:
 def check_budget(plan: Plan) -> None:
     if plan.max_tokens and plan.min_tokens > plan.max_tokens:
         raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
-    bound = plan.size if plan.traits.sized else plan.max_tokens
+    bound = (plan.size if plan.traits.sized else 0) or plan.max_tokens
     if bound and plan.overlap >= bound:
         raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
     if plan.cuts_text and plan.atoms:

@@ -121,6 +121,18 @@ def test_documents_with_blocks_are_cut_by_structure() -> None:
     assert pychunk.segment([GUIDE], summary="lead", blocks=BLOCKS).metadata["method"] == "pic"
 
 
+def test_structure_is_as_long_in_another_script() -> None:
+    english, other = (pychunk.segment(text, "structure") for text in (ENGLISH, UKRAINIAN))
+    for chunks in (english, other):
+        lengths = [len(text) for text in chunks.texts]
+        assert max(lengths) <= 800 + (chunks is english) * 400
+        assert sum(lengths) / len(lengths) > 500
+    assert max(english.table["tokens"].to_pylist()) <= 200
+    assert max(map(len, pychunk.segment(ENGLISH, "structure", unit="characters").texts)) <= 800
+    assert max(pychunk.segment(UKRAINIAN, "structure", max_tokens=200).table["tokens"].to_pylist()) <= 200
+    assert max(pychunk.segment(ENGLISH, "structure", size=300).table["tokens"].to_pylist()) > 200
+
+
 def test_what_readers_say_of_documents_is_taken_by_its_type() -> None:
     from pychunk.data.blocks import Blocks
     from pychunk.parsing.columns import blocks_to_arrow

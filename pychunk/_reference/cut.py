@@ -226,7 +226,7 @@ class Cut:
         groups, parts = self._split_long_sentences(groups, parts)
         groups = self._joined(groups, parts, unit, least, affinities)  # what cutting left short
         groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
-        unit = plan.unit if plan.traits.sized else "tokens"
+        unit = plan.unit if plan.traits.sized and plan.size else "tokens"
         starts = [first for first, _ in groups]
         if plan.overlap:
             fits = parts.fits(limits)
@@ -257,7 +257,7 @@ class Cut:
 
     def _limits(self) -> list[tuple[str, int]]:
         """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
-        own = [(self.plan.unit, self.plan.size)] if self.plan.traits.sized else []
+        own = [(self.plan.unit, self.plan.size)] if self.plan.traits.sized and self.plan.size else []
         unit, most, _ = self.document.limits
         return own + ([(unit, most)] if most else [])
 

@@ -47,9 +47,9 @@ class Structure:
     def __init__(self, d: Document) -> None:
         self.d, self.plan = d, d.plan
         self.ties, self.breaks = d.borders
-        self.length = d.length(d.plan.unit)
-        self.size = d.plan.size
         unit, most, _ = d.limits
+        self.length = d.length(d.plan.unit if d.plan.size else unit)
+        self.size = d.plan.size or most or 2**60
         if most and unit == d.plan.unit:
             self.size = min(self.size, most)
         self.outline = Outline()

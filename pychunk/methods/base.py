@@ -38,8 +38,6 @@ class Method:
     """
 
     name: ClassVar[str]
-    #: What ``max_tokens="auto"`` means: 512, BERT's longest input, where nothing else bounds a chunk; 0 is none.
-    auto_max_tokens: ClassVar[int] = 0
     #: Whether ``fit(sample)`` can set its threshold.
     fitted_threshold: ClassVar[bool] = False
     #: Features that its cuts are made of, besides sentences: "tokens", "vectors", "pairs", "summaries"; or "cuts".
@@ -63,6 +61,11 @@ class Method:
     def traits(self) -> Traits:
         """What the stages around it ask of it."""
         return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages, self.outline)
+
+    @property
+    def auto_max_tokens(self) -> int:
+        """What ``max_tokens="auto"`` means: 512, BERT's longest input, where nothing else bounds a chunk; 0 is none."""
+        return 0
 
     @property
     def auto_atoms(self) -> bool:

@@ -9,6 +9,9 @@ from .base import UNITS, Method, check_choice, check_flag, check_whole
 if TYPE_CHECKING:
     from ..data.plan import Plan
 
+#: Without ``size``; of tokens it is ``max_tokens``, whose 200 stand for characters where the tokenizer knows no words.
+_SIZES = {"tokens": 0, "words": 150, "characters": 800}
+
 
 class Structure(Method):
     """Sections by headings; in one, units that belong together, packed up to ``size``; the table holds their tree.
@@ -30,10 +33,15 @@ class Structure(Method):
     keeps_short = True
     outline = True
 
-    def __init__(self, *, size: int = 200, unit: str = "tokens", balance: bool = True) -> None:
-        self.size = check_whole("size", size, least=1)
+    def __init__(self, *, size: int | None = None, unit: str = "tokens", balance: bool = True) -> None:
+        self.size = None if size is None else check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
         self.balance = check_flag("balance", balance)
 
+    @property
+    def auto_max_tokens(self) -> int:
+        return 200 if self.size is None and self.unit == "tokens" else 0
+
     def plan(self, shared: Plan) -> Plan:
-        return super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)
+        size = _SIZES[self.unit] if self.size is None else self.size
+        return super().plan(shared).with_(size=size, unit=self.unit, balance=self.balance)
