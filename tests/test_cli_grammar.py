@@ -85,7 +85,8 @@ def test_flags_are_short_for_options_and_said_once() -> None:
 def test_every_option_of_a_segmenter_can_be_said() -> None:
     flags = {*inspect.signature(Cutting).parameters, *inspect.signature(Vectors).parameters}
     assert set(inspect.signature(Segmenter).parameters) - flags == {"on_error", "options"}  # on_error: each command's
-    assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == ["titles", "summaries", "page_starts"]
+    said = ["titles", "summaries", "page_starts", "blocks", "removed"]
+    assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == said
     assert Reading(namespace=["0", "4"]).namespaces == (0, 4)
     assert Reading(namespace=["all"]).namespaces is None
     with pytest.raises(ValueError, match="--namespace must be a number or all; got x"):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from command_line import invoke
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +21,7 @@ from pychunk._reference.structure import heading_text
 from pychunk.data.blocks import Blocks
 from pychunk.documents import TextBatch
 from pychunk.given.given import Given
+from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
 
 Block = tuple[str, int, int, int]
 Span = tuple[int, int, str, float]
@@ -350,8 +354,6 @@ def test_what_is_removed_is_listed_with_reason_and_score() -> None:
 
 
 def test_blocks_may_be_columns_dicts_or_blocks() -> None:
-    from pychunk.parsing.columns import blocks_to_arrow
-
     lists = [blocks_of(MARKDOWN), []]
     wanted = pychunk.segment([MARKDOWN, "Cats."], "structure", blocks=lists).table
     blocks = Blocks.of(lists)
@@ -451,3 +453,30 @@ def test_a_plain_heading_gets_marks() -> None:
     assert pychunk.segment("Cats\n\nCats purr. They sleep.", "structure").to_markdown() == (
         "# Cats\n\nCats purr. They sleep."
     )
+
+
+def test_the_listing_is_a_tree_and_says_what_was_left_out(tmp_path: Path) -> None:
+    text = "Menu. News.\n\n" + MARKDOWN
+    blocks = [("paragraph", 0, 0, 11), *((kind, level, a + 13, b + 13) for kind, level, a, b in blocks_of(MARKDOWN))]
+    removed = [(0, 5, "menu", 0.5), (6, 11, "menu", 0.5)]
+    table = pa.table(
+        {
+            "id": ["guide", "none"],
+            "text": [text, "Cats."],
+            "blocks": blocks_to_arrow(Blocks.of([blocks, []])),
+            "removed": removed_to_arrow([removed, []]),
+        }
+    )
+    path = tmp_path / "in.parquet"
+    pq.write_table(table, path)
+    columns = ["--column", "text", "--ids", "id", "--blocks", "blocks", "--removed", "removed"]
+    shown = invoke(["segment", str(path), "-m", "structure:size=16,unit=words", *columns]).output
+    assert "Guide › Details\n  document guide, chunk 3" in shown
+    assert "\n    document guide, chunk 4" in shown
+    assert "\n    The sun burns hydrogen" in shown
+    assert "document guide, left out: menu 2 spans, 10 characters (4%)" in shown
+    assert "document none, left out" not in shown
+    assert "left out: menu 2 spans" in invoke(["segment", str(path), "-m", "recursive", *columns]).output
+    out = tmp_path / "out.csv"
+    invoke(["segment", str(path), "-m", "structure:size=16,unit=words", *columns, "-o", str(out)])
+    assert ",Guide > Details > Other," in out.read_text().replace('"', "")

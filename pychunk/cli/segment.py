@@ -20,6 +20,7 @@ from .errors import readable_errors
 from .groups import with_groups
 from .options import Cutting, Kind, OnError, Reading, Vectors
 from .outputs import Overwrite, check_output
+from .tree import has_tree, print_removed, print_tree
 
 _OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: show."
 
@@ -103,7 +104,10 @@ def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Share
 def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     for out, _ in batches:
-        for chunk in out:
+        if has_tree(out):
+            print_tree(console, out)
+        for chunk in () if has_tree(out) else out:
             console.print(header(chunk))
             console.print(Text(chunk.text))
             console.print()
+        print_removed(console, out)

@@ -91,8 +91,14 @@ class Writer:
 
 
 def _flat(table: pa.Table, path: Path) -> pa.Table:
-    """A table as CSV holds it: without dictionaries; a column of lists has no place there."""
+    """A table as CSV holds it: without dictionaries; a column of lists has no place there, but lists of strings do."""
     for i, field in enumerate(table.schema):
+        if pa.types.is_large_list(field.type) and pa.types.is_large_string(field.type.value_type):
+            import pyarrow.compute as pc
+
+            joined = pc.binary_join(table.column(i), pa.scalar(" > ", pa.large_string()))
+            table = table.set_column(i, field.name, joined)
+            continue
         if pa.types.is_nested(field.type):
             raise ValueError(
                 f"{path}: a CSV file cannot hold the column {field.name!r}, which has lists in it: write .parquet, "
