@@ -157,8 +157,11 @@ class ChunkBatch:
 
     def with_origin(self, origin: Origin) -> ChunkBatch:
         """The same chunks, with what they were cut from."""
-        facts = {name: value for name, value in vars(self).items() if name not in ("table", "origin")}
-        return ChunkBatch(self.table, origin=origin, **facts)
+        return ChunkBatch(**{**vars(self), "origin": origin})
+
+    def with_table(self, table: pa.Table) -> ChunkBatch:
+        """The same chunks, in a table with other columns."""
+        return ChunkBatch(**{**vars(self), "table": table})
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

@@ -469,3 +469,11 @@ def test_an_output_is_written_whole_or_not_at_all(fault: str) -> None:
                 calls = disk.check(Case("segment", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
                 call += 1
             assert calls > 5
+
+
+def test_inputs_of_several_kinds_go_to_one_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Cats purr.")
+    (tmp_path / "b.md").write_text("# Dogs\n\nThey bark.\n\n# Stars\n\nThey burn.")
+    out = invoke(["segment", str(tmp_path / "a.txt"), str(tmp_path / "b.md"), "-o", str(tmp_path / "c.parquet")])
+    assert out.exit_code == 0, out.output
+    assert pq.read_table(tmp_path / "c.parquet")["path"].to_pylist() == [None, ["Dogs"], ["Stars"]]

@@ -458,3 +458,20 @@ def test_files_that_declare_other_types_are_an_error_that_names_the_column(tmp_p
         pq.write_table(pa.table({"text": ["Cats purr. " * 2000], "year": years}), tmp_path / "in" / f"{name}.parquet")
     with pytest.raises(ValueError, match=r"column 'year' is of type .*string, and was of type int64 before"):
         ingest(tmp_path / "in", tmp_path / "out", column="text", keep=["year"])
+
+
+def test_files_of_several_kinds_have_one_set_of_columns(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Cats purr. They sleep by day and hunt at dusk, when mice come out.")
+    (tmp_path / "in" / "b.md").write_text("# Dogs\n\nThey bark.\n\n# Stars\n\nThey burn.")
+    report = ingest(tmp_path / "in", tmp_path / "out", shard_bytes=30)
+    assert report.new_shards == 2  # one of each kind
+    whole = pq.read_table(sorted((tmp_path / "out").glob("*.parquet")))
+    paths = {Path(name).name: path for name, path in zip(whole["id"].to_pylist(), whole["path"].to_pylist())}
+    assert paths == {"a.txt": None, "b.md": ["Stars"]}
+    schemas = [pq.read_schema(file) for file in sorted((tmp_path / "out").glob("*.parquet"))]
+    assert schemas[0].equals(schemas[1])
+    again = ingest(tmp_path / "in", tmp_path / "again", shard_bytes=30)
+    assert again.new_shards == 2
+    for file in (tmp_path / "out").glob("*.parquet"):
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()

@@ -15,6 +15,7 @@ from rich.text import Text
 from ..chunks import ChunkBatch
 from ..documents import TextBatch
 from ..given.columns import DOCUMENT_COLUMNS
+from ..ingest.empty import empty_tables, fitted, nothing
 from ..io import DeadLetter, Source
 from ..io.documents import DeadLetters, documents_of
 from ..segmenter import Segmenter
@@ -68,14 +69,22 @@ def segmented(
     reading: Reading,
     shares: Shares,
     dead_letters: DeadLetters = refuse,
+    *,
+    alike: bool = False,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
-    The inputs are listed now, and read as the batches are asked for.
+    The inputs are listed now, and read as the batches are asked for. ``alike``: every batch has the columns of all
+    kinds of files, as one file of chunks needs them.
     """
     sources = [reading.source(path, kind, made.method.wants, dead_letters) for path in inputs]
     tell_ignored([path for source, _ in sources for path in source.ignored])
-    return _segmented(made, sources, reading.keep or [], reading.limit, shares)
+    found = _segmented(made, sources, reading.keep or [], reading.limit, shares)
+    kinds = {kind: said for source, said in sources for kind in source.kinds}
+    if not alike or len(kinds) < 2:
+        return found
+    columns = empty_tables(nothing(made, said, kind) for kind, said in kinds.items())[""]
+    return ((out.with_table(fitted(out.table, columns)), size) for out, size in found)
 
 
 def _segmented(

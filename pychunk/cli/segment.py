@@ -74,7 +74,7 @@ def segment(
         if scores:
             with_curves(made, documents([made], inputs, kind, reading, tell))
             return
-        batches = segmented(made, inputs, kind, reading, shares, tell)
+        batches = segmented(made, inputs, kind, reading, shares, tell, alike=output is not None)
         if output is None:
             _show(batches)
         else:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from ..chunks import ChunkBatch
 from ..io import DeadLetter
 from . import letters
+from .empty import fitted, tables_of
 from .folder import REMOVED, SUMMARIES, settle, shard_name
 from .manifest import Manifest, Shard
 from .reading import Part, Range
@@ -39,8 +40,17 @@ class Closed:
 class Output:
     """Writes the shards of a range of batches. ``write`` and ``settle`` may run in threads of their own."""
 
-    def __init__(self, folder: Path, manifest: Manifest, report: Report, shard_bytes: int, compression: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        report: Report,
+        empty: dict[str, pa.Table],
+        shard_bytes: int,
+        compression: str,
+    ) -> None:
         self.folder, self.manifest, self.report = folder, manifest, report
+        self._empty = empty  # the data sets without rows
         self.sink_seconds = 0.0
         self._shard_bytes, self._compression = shard_bytes, compression
         self._writers: dict[str, ShardWriter] = {}  # by the folder of the data set below the run's, "" of chunks
@@ -64,10 +74,10 @@ class Output:
         part, chunks = found
         try:
             if part is None:
-                return None, self._close(_tables(chunks))
-            closed = self._close(_tables(chunks)) if self._is_full(part) else None
+                return None, self._close()
+            closed = self._close() if self._is_full(part) else None
             if chunks is not None:
-                tables = _tables(chunks)
+                tables = self._tables(chunks)
                 writers = self._opened(tables)
                 for name, table in tables.items():
                     writers[name].write(table, part.text_bytes)
@@ -114,6 +124,11 @@ class Output:
         more = part.table_rows is not None and self._wanted is None
         return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
+    def _tables(self, chunks: ChunkBatch) -> dict[str, pa.Table]:
+        """What goes into the files of a shard, with the columns of all documents of the source."""
+        found = tables_of(chunks)
+        return {name: fitted(found.get(name, empty), empty) for name, empty in self._empty.items()}
+
     def _opened(self, tables: dict[str, pa.Table]) -> dict[str, ShardWriter]:
         for name, table in tables.items():
             if name not in self._writers:
@@ -131,9 +146,9 @@ class Output:
         self._letters += part.letters
         self.report.new_text_bytes += part.text_bytes
 
-    def _close(self, tables: dict[str, pa.Table]) -> Closed:
-        """Ends the shard; one that nothing was written to gets the columns of ``tables``."""
-        writers = self._opened(tables)
+    def _close(self) -> Closed:
+        """Ends the shard."""
+        writers = self._opened(self._empty)
         self._closing.append(writers)
         self._writers = {}
         files = [writer.finish() for writer in writers.values()]
@@ -176,14 +191,6 @@ class Output:
             f"{self.folder}: {error}; {len(self.manifest.shards)} shards are whole. Mend that (make room), then go on "
             "with --resume (resume=True)"
         )
-
-
-def _tables(chunks: ChunkBatch | None) -> dict[str, pa.Table]:
-    """What goes into the files of a shard, by folder: chunks, and the data sets beside them that the run writes."""
-    if chunks is None:
-        return {}
-    tables = {"": chunks.table, SUMMARIES: chunks.summaries, REMOVED: chunks.removed}
-    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _unlike(before: Shard, now: Shard) -> str:

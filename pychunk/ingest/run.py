@@ -9,17 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from ..chunks import ChunkBatch
 from ..given.columns import NAMES, wanted_columns
 from ..io import Source, open_source
-from ..io.documents import documents_of
 from ..io.files import find
 from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
-from . import facts, letters
+from . import empty, facts, letters
+from .empty import columns_of
 from .folder import BESIDE, LOCK, Lock, strangers, sweep
 from .manifest import NAME, Manifest, Shard, differences
 from .output import IngestError, Output
@@ -99,7 +96,7 @@ def ingest(
         column=column,
         ids=ids,
         keep=keep,
-        needed=_columns(said | {"keep": []}),
+        needed=columns_of(said | {"keep": []}),
         encoding=encoding,
         redirects=redirects,
         namespaces=namespaces,
@@ -112,12 +109,13 @@ def ingest(
     opened = replace(opened, written=tuple(name for name in keep if name not in opened.needed))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
-        opened = replace(opened, keep=tuple(_columns(said)), needed=tuple(_columns(said | {"keep": []})))
+        opened = replace(opened, keep=tuple(columns_of(said)), needed=tuple(columns_of(said | {"keep": []})))
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
+    nothing = [empty.nothing(made, said, kind) for kind in dict.fromkeys(opened.kinds or ["text"])]
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
-        manifest = _manifest(folder, facts.of(opened, options, chosen, _nothing(made, said)), resume)
+        manifest = _manifest(folder, facts.of(opened, options, chosen, nothing[0]), resume)
         report = Report(folder, ignored=opened.ignored)
         bad = damage(folder, manifest.shards, hashes=resume)
         report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
@@ -126,7 +124,9 @@ def ingest(
         report.removed = sweep(folder, {shard.name for shard in manifest.shards})
         report.did_nothing = manifest.complete and not bad
         if not report.did_nothing:
-            run = _Run(opened, made, said, Output(folder, manifest, report, shard_bytes, compression), limit, progress)
+            columns = empty.empty_tables(nothing)
+            output = Output(folder, manifest, report, columns, shard_bytes, compression)
+            run = _Run(opened, made, said, output, limit, progress)
             run.sample = None if sample is None else sample_of(opened, sample, seed)
             try:
                 run.all(shard for shard, _ in bad)
@@ -187,8 +187,8 @@ class _Run:
             self._count(staged.busy)
 
     def _segmented(self, part: Part | None) -> tuple[Part | None, Any]:
-        if part is None:  # of no documents: what a data set without any has for its columns
-            return None, _nothing(self.made, self.said)
+        if part is None:
+            return None, None
         if part.table is None:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
@@ -232,22 +232,6 @@ def _ended(found: Iterator[Part]) -> Iterator[Part | None]:
     """All parts, then None."""
     yield from found
     yield None
-
-
-def _nothing(made: Segmenter, said: dict[str, Any]) -> ChunkBatch:
-    """The chunks of no documents, with the columns that chunks have."""
-    columns = {name: pa.nulls(0) for name in _columns(said)}
-    table = pa.table({**columns, "id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())})
-    said = {name: value for name, value in said.items() if name != "sentence_vectors"}  # no sentences, of any width
-    return made(documents_of(table), **said)
-
-
-def _columns(said: dict[str, Any]) -> list[str]:
-    """The columns that are named, each once."""
-    for name, value in said.items():
-        if name != "keep" and not isinstance(value, str):
-            raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")
-    return list(dict.fromkeys([*said["keep"], *(value for name, value in said.items() if name != "keep")]))
 
 
 def _check(
