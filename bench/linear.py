@@ -27,6 +27,7 @@ from pychunk.io.documents import DeadLetter
 from pychunk.io.wiki import mediawiki, wikiextractor
 from pychunk.io.wiki.mediawiki import Wanted
 from pychunk.io.wiki.wikitext import clean
+from pychunk.parsing.markdown import blocks_of
 from pychunk.retrieval.index import Index
 
 LIMIT = 2.3
@@ -66,6 +67,10 @@ def extracted(data: bytes) -> None:
 def segmented(method: str, **options: Any) -> Callable[[Any], object]:
     segmenter = pychunk.Segmenter(method, threads=1, **options)
     return lambda text: segmenter([text])
+
+
+def scanned(text: str) -> None:
+    blocks_of([text], threads=1)
 
 
 def searched(folder: str) -> Callable[[Any], object]:
@@ -120,6 +125,12 @@ def entries(folder: str) -> list[Entry]:
         Entry("XML, unclosed <mediawiki", 50_000, lambda n: unclosed(b"<mediawiki ", n), dump),
         Entry("XML, empty pages", 20_000, lambda n: head + b"<page></page>" * n + foot, dump),
         Entry("WikiExtractor, unclosed <doc>", 50_000, lambda n: b'<doc id="1">\n' * n + b"\n</doc>\n", extracted),
+        Entry("Markdown, headings", 20_000, lambda n: "## Heading\n\nSome words.\n\n" * n, scanned),
+        Entry("Markdown, quotes that end at once", 20_000, lambda n: "> > a\n    - b\n" * n, scanned),
+        Entry("Markdown, lines of deep quotes", 20_000, lambda n: ">" * 40 + "a\n" + "b\n" * n, scanned),
+        Entry("Markdown, titles never closed", 20_000, lambda n: "[a]: b 'x\n" + "[a]: b (x\n" * n, scanned),
+        Entry("Markdown, one line of list items", 50_000, lambda n: "- " * n + "a", scanned),
+        Entry("Markdown, attributes", 50_000, lambda n: "<a" + " b=c" * n, scanned),
         Entry(
             "WikiExtractor, attributes", 200_000, lambda n: b"<doc " + b'a="x" ' * n + b">\n</doc>\n", extracted
         ),

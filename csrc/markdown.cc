@@ -697,6 +697,13 @@ bool MarkdownScanner::definition(const MarkdownPlace& place) {
   return lines > 0;
 }
 
+// Not inlined: where a scanner of the thread is known to be one, its address is asked for again and again.
+[[gnu::noinline]] void scan(MarkdownScanner& scanner, std::string_view text, std::vector<MarkdownBlock>& out) {
+  scanner.open(text, out);
+  scanner.scan();
+  scanner.close();
+}
+
 // Blocks in characters of their document.
 void to_characters(std::string_view text, MarkdownBlock* blocks, size_t count) {
   const uint8_t* data = as_bytes(text);
@@ -713,9 +720,7 @@ void to_characters(std::string_view text, MarkdownBlock* blocks, size_t count) {
 void markdown_blocks(std::string_view text, std::vector<MarkdownBlock>& out) {
   if (text.empty()) return;
   thread_local MarkdownScanner scanner;
-  scanner.open(text, out);
-  scanner.scan();
-  scanner.close();
+  scan(scanner, text, out);
 }
 
 BlockTable markdown_blocks(const Texts& texts, int threads) {

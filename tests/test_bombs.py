@@ -106,6 +106,8 @@ def test_compressed_runs(tmp_path: Path, name: str) -> None:
         ("csv", b'id,text\n1,"', 63, b'"\n', b"word "),
         ("csv", b'id,text\n1,"', 63, b'"\n', b'\n""'),
         ("text", b"", 505, b"", b"word "),
+        ("markdown", b"", 505, b"", b"word "),
+        ("markdown", b"", 31, b"", b"a\n\n"),
         ("wikiextractor", b'<doc id="1">\n', 63, b"\n</doc>\n", b"word "),
         ("mediawiki", PAGE, 63, PAGE_END, b"word "),
         ("mediawiki", PAGE, 63, PAGE_END, b"ab\n"),

@@ -19,7 +19,8 @@ from markdown_oracle import Leaf, leaves
 
 from pychunk._reference import markdown as reference
 from pychunk.data.blocks import BLOCK_KINDS, Blocks
-from pychunk.io import DeadLetter, open_source
+from pychunk.io import markdown_files, open_source
+from pychunk.io.documents import DeadLetter
 from pychunk.parsing.columns import BLOCKS_TYPE, blocks_from_arrow
 from pychunk.parsing.markdown import blocks_of, heading_text, titles_of
 
@@ -440,6 +441,15 @@ def test_markdown_is_text_for_those_who_ask(tmp_path: Path) -> None:
         assert batch.table.column_names == ["id", "text", "file"]
     (batch,) = open_source(tmp_path, kind="markdown")
     assert batch.table["title"].to_pylist() == ["A"]
+
+
+def test_files_that_are_too_long_have_no_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown_files, "MAX_BYTES", 3)
+    (tmp_path / "a.md").write_text("# A")
+    (tmp_path / "b.md").write_text("# Bé")
+    (batch,) = open_source(tmp_path)
+    assert batch.table["title"].to_pylist() == ["A", None]
+    assert batch.table["blocks"].is_valid().to_pylist() == [True, False]
 
 
 def test_a_long_file_takes_seconds(tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ from . import text_files
 from .bzip2 import Block
 from .documents import DeadLetters, Document
 
+#: Bytes of a file whose blocks are found; of a longer one they are null, and so is its title. In so many bytes there
+#: may be 10 million paragraphs of one letter, which take 1.6 GB on their way to a table.
+MAX_BYTES = 32 << 20
 #: The columns of its documents beside id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()))
 
@@ -21,5 +24,7 @@ def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> D
     found = text_files.document(blocks, file, dead_letters)
     if found is None:
         return None
+    if found.size > MAX_BYTES:
+        return found._replace(more=(None, None))
     seen = blocks_of([found.text], threads=1)
     return found._replace(more=(blocks_to_arrow(seen), titles_of([found.text], seen)[0]))

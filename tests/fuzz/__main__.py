@@ -14,7 +14,7 @@ from .schedule import schedule
 from .shrink import Checker
 
 PYTHON_TARGETS = ("files", "segmenting", "writes")
-NATIVE_ORDER = ("splitting", "recursive", "wordpiece", "methods", "budgets", "structure")
+NATIVE_ORDER = ("markdown", "splitting", "recursive", "wordpiece", "methods", "budgets", "structure")
 
 
 def main() -> int:
