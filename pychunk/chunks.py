@@ -488,6 +488,7 @@ def _sentences(columns: dict[str, Any]) -> pa.Array | None:
 _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "chunk_id": _chunk_ids,
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
+    "boxes": lambda columns: columns.get("boxes"),
     "parent": _parents,
     "path": _paths,
     "header": _headers,

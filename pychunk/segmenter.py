@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from . import _native
 from ._arrow import flat_text
+from .boxes import boxes_of
 from .chunks import ChunkBatch, chunk_table
 from .data.cuts import Cuts
 from .data.plan import Plan
@@ -242,6 +243,7 @@ class Segmenter:
         summaries: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
+            columns["boxes"] = boxes_of(columns, request.features, request.first_row)
             tables.append(chunk_table(columns, ids, request.first_row, facts))
             if self.plan.summaries_out:
                 summaries.append(self._summaries(columns, request, ids))
@@ -254,6 +256,7 @@ class Segmenter:
             _warn_script(fallback / met)
         if not tables:
             request, columns = self._nothing(given)
+            columns["boxes"] = boxes_of(columns, request.features, 0)
             tables.append(chunk_table(columns, texts.ids, 0, facts))
             if self.plan.summaries_out:
                 summaries.append(self._summaries(columns, request, texts.ids))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -480,3 +481,28 @@ def test_the_listing_is_a_tree_and_says_what_was_left_out(tmp_path: Path) -> Non
     out = tmp_path / "out.csv"
     invoke(["segment", str(path), "-m", "structure:size=16,unit=words", *columns, "-o", str(out)])
     assert ",Guide > Details > Other," in out.read_text().replace('"', "")
+
+
+def test_boxes_of_a_chunk_are_those_of_its_blocks(tmp_path: Path) -> None:
+    text = "Cats\n\nCats purr.\fDogs bark. They run.\n\nNo box."
+    blocks = Blocks.of(
+        [
+            [],
+            [("heading", 1, 0, 4), ("paragraph", 0, 6, 16), ("paragraph", 0, 17, 37), ("paragraph", 0, 39, 46)],
+        ]
+    )
+    box = np.arange(16, dtype=np.float32).reshape(4, 4)
+    box[3] = np.nan
+    blocks = replace(blocks, page=np.array([1, 1, 2, 2], np.int32), box=box)
+    said = {"page_starts": [[0], [0, 17]]}
+    chunks = pychunk.segment(["Plain.", text], "structure", size=3, unit="words", blocks=blocks, **said)
+    sides = ("page", "left", "top", "right", "bottom")
+    found = [[tuple(box[side] for side in sides) for box in chunk.boxes] for chunk in chunks]
+    own = [(1, 0, 1, 2, 3), (1, 4, 5, 6, 7), (2, 8, 9, 10, 11)]
+    assert found == [[], own[:2], own[2:], own[2:], []]
+    assert [chunk.page for chunk in chunks] == [1, 1, 2, 2, 2]
+    assert "boxes" not in pychunk.segment([text], "structure", page_starts=[[0]]).table.column_names
+    chunks.write(tmp_path / "out.csv")
+    assert '[{""page"": 1, ""left"": 0.0,' in (tmp_path / "out.csv").read_text()
+    empty = pychunk.segment([], "structure", blocks=Blocks.of([]), page_starts=[]).table
+    assert empty.schema.field("boxes").type == chunks.table.schema.field("boxes").type

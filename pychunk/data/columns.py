@@ -76,6 +76,10 @@ class ChunkFields:
         default=None,
         metadata=_about("page of its last character", when="there are pages", in_hits=True, delta=True),
     )
+    boxes: list[dict[str, Any]] | None = field(
+        default=None,
+        metadata=_about("page and sides of its blocks, in points", when="there are pages and blocks"),
+    )
     parent: int | None = field(
         default=None,
         metadata=_about("chunk that it hangs on, by its position in the document", when='method="structure"'),

@@ -91,13 +91,17 @@ class Writer:
 
 
 def _flat(table: pa.Table, path: Path) -> pa.Table:
-    """A table as CSV holds it: without dictionaries; a column of lists has no place there, but lists of strings do."""
+    """A table as CSV holds it: lists of strings joined, of named numbers as JSON; other lists have no place."""
     for i, field in enumerate(table.schema):
         if pa.types.is_large_list(field.type) and pa.types.is_large_string(field.type.value_type):
             import pyarrow.compute as pc
 
             joined = pc.binary_join(table.column(i), pa.scalar(" > ", pa.large_string()))
             table = table.set_column(i, field.name, joined)
+            continue
+        if pa.types.is_large_list(field.type) and _is_plain(field.type.value_type):
+            rows = [json.dumps(row) for row in table.column(i).to_pylist()]
+            table = table.set_column(i, field.name, pa.array(rows, pa.large_string()))
             continue
         if pa.types.is_nested(field.type):
             raise ValueError(
@@ -107,6 +111,11 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
         if pa.types.is_dictionary(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
     return table
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether it is a struct of nothing but numbers."""
+    return pa.types.is_struct(kind) and all(pa.types.is_primitive(field.type) for field in kind)
 
 
 def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:

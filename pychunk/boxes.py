@@ -1,0 +1,43 @@
+"""Where on their pages chunks stand: the boxes of the blocks that they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ._arrow import primitive
+from .data.ragged import offsets_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .data.features import Features
+
+SIDES = ("left", "top", "right", "bottom")
+
+
+def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
+    """For each chunk that the engine returned a list of (page, left, top, right, bottom) of its blocks, in their order.
+
+    None where documents have no blocks or no pages; a block whose box is not known is left out.
+    """
+    blocks = features.blocks
+    if blocks is None or features.page_starts is None:
+        return None
+    documents = columns["document"] - first_row
+    before = np.repeat(features.offsets[:-1], np.diff(blocks.offsets))
+    starts = columns["start_byte"] + features.offsets[documents]
+    ends = columns["end_byte"] + features.offsets[documents]
+    first = np.searchsorted(blocks.end + before, starts, "right")
+    counts = np.maximum(np.searchsorted(blocks.start + before, ends, "left") - first, 0)
+    found = np.repeat(first - offsets_of(counts)[:-1], counts) + np.arange(counts.sum())
+    box = np.full((len(blocks.start), 4), np.nan, np.float32) if blocks.box is None else blocks.box
+    page = np.zeros(len(blocks.start), np.int32) if blocks.page is None else blocks.page
+    known = ~np.isnan(box[found]).any(axis=1)
+    rows = np.repeat(np.arange(len(counts)), counts)[known]
+    found = found[known]
+    values: list[npt.NDArray[Any]] = [page[found], *np.ascontiguousarray(box[found].T)]
+    items = pa.StructArray.from_arrays([primitive(value) for value in values], ["page", *SIDES])
+    return pa.LargeListArray.from_arrays(primitive(offsets_of(np.bincount(rows, minlength=len(counts)))), items)
