@@ -213,6 +213,19 @@ def test_some_of_the_chunks_keep_their_numbers() -> None:
     assert all(hit[0] < 2 for hits in layers[0]["hits"] for hit in hits)
 
 
+def test_the_tree_and_what_was_left_out() -> None:
+    text = "👍 Menu.\n\n# Cats\n\nCats purr.\n\n## Food\n\nFish."
+    blocks = [("heading", 1, 9, 15), ("paragraph", 0, 17, 27), ("heading", 2, 29, 36), ("paragraph", 0, 38, 43)]
+    options = {"blocks": [[], blocks], "removed": [[], [(0, 7, "menu", 0.5)]], "size": 5, "unit": "words"}
+    data, *_ = parts(pychunk.segment(["One.", text], "structure", **options).view().html)
+    empty, own = (document["layers"][0] for document in data["documents"])
+    assert (empty["gone"], empty["depth"], empty["path"]) == ([], [0], [""])
+    assert own["gone"] == [[0, 8, "menu"]]
+    assert (own["depth"], own["path"]) == ([0, 1], ["Cats", "Cats › Food"])
+    data, *_ = parts(pychunk.segment(text, "recursive").view().html)
+    assert not {"gone", "depth", "path"} & data["documents"][0]["layers"][0].keys()
+
+
 def test_what_a_page_refuses() -> None:
     chunks = pychunk.segment(["One. Two."], "sentence")
     with pytest.raises(TypeError, match="ChunkBatch"):

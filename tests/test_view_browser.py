@@ -38,7 +38,19 @@ HOSTILE = {
     "zalgo": ". ".join("H" + MARKS[:60] + "e" + MARKS[:60] for _ in range(50)),
     "many lines": "\n".join(f"line {i}" for i in range(3000)),
 }
-METHODS = ["pic", "semantic", "cluster", "fixed", "recursive", "sentence", "paragraph", "page", "nsp", "topic"]
+METHODS = [
+    "pic",
+    "semantic",
+    "cluster",
+    "fixed",
+    "recursive",
+    "sentence",
+    "paragraph",
+    "page",
+    "nsp",
+    "topic",
+    "structure",
+]
 #: The text of the first column, as it is set, and the marks in it.
 TEXT = "[...document.querySelectorAll('.m%d .t')].map(each => each.textContent).join('')"
 
@@ -58,7 +70,7 @@ def browser() -> Iterator[chromium.Browser]:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_document_is_shown_as_text(method: str, browser: chromium.Browser, tmp_path: Path) -> None:
     options = {"encoder": "static"} if method == "nsp" else {}
-    overlap = 20 if method in ("fixed", "recursive", "sentence") else 0
+    overlap = 20 if method in ("fixed", "recursive", "sentence", "structure") else 0
     documents = list(HOSTILE.values())
     chunks = pychunk.segment(documents, method, ids=list(HOSTILE), overlap=overlap, **options)
     counts = [len(each) for each in chunks.by_document()]
@@ -74,6 +86,25 @@ def test_every_document_is_shown_as_text(method: str, browser: chromium.Browser,
     assert browser.requests == []
     assert browser.run("document.querySelectorAll('script').length") == 2
     assert browser.run("document.title") == HOSTILE["closing script"]
+
+
+def test_the_tree_is_indented_and_what_was_left_out_is_struck_out(browser: chromium.Browser, tmp_path: Path) -> None:
+    text = "Menu </script>.\n\n# Cats\n\nCats purr.\n\n## Food\n\nFish.\n\nFooter."
+    blocks = [("heading", 1, 17, 23), ("paragraph", 0, 25, 35), ("heading", 2, 37, 44), ("paragraph", 0, 46, 51)]
+    removed = [(0, 15, "<b>menu", 0.5), (53, 60, "footer", None)]
+    chunks = pychunk.segment(text, "structure", size=5, unit="words", blocks=blocks, removed=removed)
+    chunks.view(tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    gone = "[...document.querySelectorAll('.gone')].map(each => each.title + '|' + each.textContent.trim())"
+    assert browser.run(gone) == ["left out: <b>menu|Menu </script>.", "left out: footer|Footer."]
+    assert browser.run("getComputedStyle(document.querySelector('.gone')).textDecorationLine") == "line-through"
+    left = "[...document.querySelectorAll('.chunk')].map(each => each.getBoundingClientRect().left)"
+    first, second = browser.run(left)
+    assert second > first
+    paths = "[...document.querySelectorAll('.path')].map(each => each.textContent)"
+    assert browser.run(paths) == ["Cats", "Cats › Food"]
+    assert browser.run(TEXT % 0) == text
+    assert browser.errors == []
 
 
 def test_hostile_documents_side_by_side(browser: chromium.Browser, tmp_path: Path) -> None:

@@ -89,7 +89,11 @@
     const to = k + 1 < layer.s.length ? layer.own[k + 1] : doc.text.length;
     if (from >= to) return null;
     const text = doc.text.slice(from, to);
-    return make("span", blankUntil(text, 0) < text.length ? "gap rest t" : "gap t", text);
+    const reasons = (layer.gone || []).filter(([a, b]) => a < to && b > from).map((each) => each[2] || "no reason given");
+    if (!reasons.length) return make("span", blankUntil(text, 0) < text.length ? "gap rest t" : "gap t", text);
+    const gone = make("span", "gap gone t", text);
+    gone.title = "left out: " + [...new Set(reasons)].join(", ");
+    return gone;
   }
 
   // Characters that would act on the page's layout, or not be seen; ZWJ, ZWNJ and direction marks belong to scripts.
@@ -171,6 +175,7 @@
     const box = make("div", "chunk " + (k % 2 ? "odd" : "even") + (kind && " " + kind) + (layer.shared[k] ? "" : " differs"));
     box.dataset.k = k;
     box.dataset.m = m;
+    if (layer.depth) box.style.marginInlineStart = Math.min(layer.depth[k], 12) * 1.2 + "em";
     const head = make("div", "head"), link = make("a", "", "c" + numberOf(state.document, m, k));
     link.href = hash(state.document, m, k);
     head.append(link);
@@ -185,6 +190,7 @@
       const repeated = [...doc.text.slice(layer.s[k], Math.min(layer.reach[k - 1], layer.e[k]))].length;
       head.append(make("span", "", counted(repeated, "character") + " before, repeated"));
     }
+    if (layer.path?.[k] && layer.path[k] !== layer.path[k - 1]) head.prepend(make("span", "path", layer.path[k]));
     const reason = why(layer, method, k);
     if (reason) head.append(make("span", "why", "cut: " + reason));
     const mark = make("mark", "t");

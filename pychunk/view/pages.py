@@ -186,6 +186,7 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
     rows = columns["document"] - batch.first_document
     borders = np.searchsorted(rows, np.arange(len(texts) + 1))
     curves = _curves(batch, units)
+    gone = None if batch.removed is None else batch.removed.combine_chunks()
     found = []
     for row, text in enumerate(texts):
         a, b = int(borders[row]), int(borders[row + 1])
@@ -211,10 +212,23 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
             layer["kind"] = [-1 if kind is None else KINDS.index(kind) for kind in own["kind"].to_pylist()]
         if "cut" in own.column_names and own["cut"].null_count < b - a:
             layer["cut"] = [-1 if why is None else CUT_REASONS.index(why) for why in own["cut"].to_pylist()]
+        if "depth" in own.column_names:
+            layer["depth"] = own["depth"].to_pylist()
+            layer["path"] = [" › ".join(path or ()) for path in own["path"].to_pylist()]
+        if gone is not None:
+            layer["gone"] = _gone(gone, row + batch.first_document, units[row])
         if curves is not None:
             layer["curve"] = curves[row]
         found.append(layer)
     return found
+
+
+def _gone(removed: pa.Table, document: int, places: Units) -> list[list[Any]]:
+    """The spans of a document that were left out, in UTF-16 units, each with its reason."""
+    first, last = np.searchsorted(np.asarray(removed["document"]), [document, document + 1]).tolist()
+    own = removed.slice(first, last - first)
+    columns = [places.of(np.asarray(own[name])).tolist() for name in ("start", "end")]
+    return [list(row) for row in zip(*columns, own["reason"].to_pylist(), strict=True)]
 
 
 def _curves(batch: ChunkBatch, units: Sequence[Units]) -> list[dict[str, Any]] | None:
