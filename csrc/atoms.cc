@@ -10,9 +10,11 @@
 namespace pychunk {
 namespace {
 
-enum class HeadingLooks : uint8_t { kNone, kPlain, kMarked };
+// kLower: plain but for its first letter.
+enum class HeadingLooks : uint8_t { kNone, kLower, kPlain, kMarked };
 
-constexpr std::u32string_view kOpening = U"\"'“‘«„([{", kClosing = U"\"'”’»)]}", kBullets = U"-*+•‣◦▪–—·";
+constexpr std::u32string_view kOpening = U"\"'“‘«„([{", kClosing = U"\"'”’»)]}", kBullets = U"-*+•‣◦▪–—·",
+                              kIntroducing = U":：";
 constexpr char kCell = '|';
 
 bool is_one_of(std::u32string_view characters, char32_t c) { return characters.find(c) != std::u32string_view::npos; }
@@ -27,7 +29,7 @@ char32_t last_of(std::string_view text) {
 std::string_view without_last(std::string_view text) {
   return text.substr(0, static_cast<size_t>(character_before(text, static_cast<int64_t>(text.size()))));
 }
-bool introduces(std::string_view text) { return is_one_of(U":：", last_of(text)); }
+bool introduces(std::string_view text) { return is_one_of(kIntroducing, last_of(text)); }
 
 // Length of the tag or character reference at the start of text, 0 if there is none.
 size_t markup_length(std::string_view text) {
@@ -66,40 +68,74 @@ bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// What a line looks like by itself.
-HeadingLooks looks_of(std::string_view text) {
-  if (text.empty() || static_cast<int64_t>(text.size()) > kHeadingBytes) return HeadingLooks::kNone;
-  const auto size = static_cast<int64_t>(text.size());
-  char32_t first = 0;  // letter or digit
+// Length of what numbers a line: "2", "2.1.", "#3:", "b)", with white space behind it; 0 if nothing does.
+int64_t number_length(std::string_view text) {
+  const auto at = [&](size_t i) { return i < text.size() ? text[i] : '\0'; };
+  const auto is_ascii_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto past_digits = [&](size_t i) {
+    const size_t most = i + 3;
+    while (i < most && is_ascii_digit(at(i))) ++i;
+    return i;
+  };
+  const size_t begin = at(0) == '#' ? 1 : 0;
+  size_t end = past_digits(begin);
+  if (end > begin) {
+    while (at(end) == '.' && is_ascii_digit(at(end + 1))) end = past_digits(end + 1);
+    if (at(end) == '.' || at(end) == ')' || at(end) == ':') ++end;
+  } else {
+    if (!is_ascii_letter(at(begin)) || (at(begin + 1) != '.' && at(begin + 1) != ')')) return 0;
+    end = begin + 2;
+  }
+  const int space = end < text.size() ? space_length(text, static_cast<int64_t>(end)) : 0;
+  return space > 0 ? static_cast<int64_t>(end) + space : 0;
+}
+
+bool has_bullet(std::string_view text) {
+  const Decoded first = decode_utf8(text, 0);
+  return is_one_of(kBullets, first.code_point) && first.length < static_cast<int64_t>(text.size()) &&
+         space_length(text, first.length) > 0;
+}
+
+struct Looks {
+  HeadingLooks looks = HeadingLooks::kNone;
+  int64_t words = 0;
+};
+
+// What a line that is one sentence looks like by itself.
+Looks looks_of(std::string_view text) {
+  if (text.empty() || static_cast<int64_t>(text.size()) > kHeadingBytes) return {};
+  const auto size = static_cast<int64_t>(text.size()), number = number_length(text);
+  char32_t first = 0, named = 0;  // letter or digit, named: behind the number
   bool letters = false;
   int64_t characters = 0;
   for (int64_t i = 0; i < size; ++characters) {
     const Decoded c = decode_utf8(text, i);
-    if (first == 0 && is_letter_or_digit(c.code_point)) first = c.code_point;
+    if (is_letter_or_digit(c.code_point)) {
+      if (first == 0) first = c.code_point;
+      if (named == 0 && i >= number) named = c.code_point;
+    }
     letters = letters || is_letter(c.code_point);
     i += c.length;
   }
-  if (first == 0) return HeadingLooks::kNone;
+  if (first == 0) return {};
   const int64_t marks = std::min<int64_t>(static_cast<int64_t>(text.find_first_not_of('#')), 7);
-  if (marks >= 1 && marks <= 6 && space_length(text, marks) > 0) return HeadingLooks::kMarked;
-  if (size > 4 && text.starts_with("==") && text.ends_with("==")) return HeadingLooks::kMarked;
-  const Decoded begins = decode_utf8(text, 0);
+  if (marks >= 1 && marks <= 6 && space_length(text, marks) > 0) return {HeadingLooks::kMarked};
+  if (size > 4 && text.starts_with("==") && text.ends_with("==")) return {HeadingLooks::kMarked};
   const char32_t last = last_of(text), before_last = last_of(without_last(text));
-  // Speech ends with its stop inside, a title of a work with the stop behind it.
-  if (is_one_of(kOpening, begins.code_point) && !(last == '.' && is_one_of(kClosing, before_last)))
-    return HeadingLooks::kNone;
-  if (begins.code_point == kCell) return HeadingLooks::kNone;  // a row of a table
-  if (is_one_of(kBullets, begins.code_point) && begins.length < size && space_length(text, begins.length) > 0)
-    return HeadingLooks::kNone;
+  // Speech ends with its stop inside, a title of a work with the stop behind it; one may also be quoted in a heading.
+  if (is_one_of(kOpening, first_of(text)) && (is_one_of(kClosing, last) || is_stop(last)) &&
+      !(last == '.' && is_one_of(kClosing, before_last)))
+    return {};
+  if (text[0] == kCell || has_bullet(text)) return {};  // a row of a table, an item
   const int64_t words = count_words(text);
-  if (words > kHeadingWords) return HeadingLooks::kNone;
   if (is_stop(last)) {
-    if ((last != '.' && last != '?') || is_stop(before_last) || words > 8) return HeadingLooks::kNone;
-  } else if (is_one_of(U",;:，；：、-–—", last)) {
-    return HeadingLooks::kNone;
+    if (!is_one_of(U".?!…", last) || is_stop(before_last)) return {};
+    if (words > (last == '?' ? kQuestionWords : last == '.' ? kHeadingWords : kSentenceWords)) return {};
+  } else if (is_one_of(U",;，；、-–—", last) || words > (introduces(text) ? kIntroductionWords : kHeadingWords)) {
+    return {};
   }
-  if (!letters && characters < 4) return HeadingLooks::kNone;
-  return case_of(first) == Case::kLower ? HeadingLooks::kNone : HeadingLooks::kPlain;
+  if (!letters && characters < 4) return {};
+  return {case_of(named == 0 ? first : named) == Case::kLower ? HeadingLooks::kLower : HeadingLooks::kPlain, words};
 }
 
 class TieFinder {
@@ -169,44 +205,104 @@ class TieFinder {
     return !is_letter_or_digit(first_of(rest));
   }
 
-  // Lines from the last one up, as what follows decides. Lines that are scraps are looked through.
-  void find_headings() {
-    int64_t run = 0, following = 0, last = sentences_;  // [s, last): the line at hand
-    bool marked = false;                                // the heading that follows
-    bool prose_ends = false;                            // the line that follows ends with a stop, or introduces
-    for (int64_t s = sentences_ - 1; s >= 0; --s) {
+  // A line: sentences [first, last), of whose text the last character is `ending`.
+  struct Line {
+    int64_t first, last, bytes;
+    Break before;
+    Looks own;
+    char32_t ending;
+    bool numbered, item;
+    int32_t run;  // lines that look plain, up to this one
+    bool single() const { return last == first + 1; }
+    bool looks_plain() const { return own.looks == HeadingLooks::kPlain; }
+    bool stops() const { return is_stop(ending); }
+    bool introduces() const { return is_one_of(kIntroducing, ending); }
+    // Nothing that the next line goes on with: no line of a list, a title or a table.
+    bool is_complete() const { return bytes >= kProseBytes || stops() || item || !single(); }
+  };
+
+  void find_lines() {
+    for (int64_t s = 0, last = 0; s < sentences_; s = last) {
       checkpoint_each(s, 4096);
-      if (border(s) <= Break::kSentence) continue;
-      const bool single = last == s + 1;
-      if (!(single && scrap_[static_cast<size_t>(s)] && looks_of(sentence(s)) == HeadingLooks::kNone)) {
-        const std::string_view ending = sentence(last - 1);
-        const int64_t bytes = ending.data() + ending.size() - sentence(s).data();
-        const bool found = single && border(last) < Break::kPage && run < kHeadingRun &&
-                           is_heading(s, bytes, marked ? 0 : run, following, prose_ends);
-        heading_[static_cast<size_t>(s)] = found;
-        run = found ? run + 1 : 0;
-        marked = found && looks_of(sentence(s)) == HeadingLooks::kMarked;
-        following = bytes, prose_ends = is_stop(last_of(ending)) || introduces(ending);
-      } else if (last < sentences_ && border(last) < Break::kPage && border(last) <= border(s)) {
-        // The number of a heading, on a line of its own.
-        heading_[static_cast<size_t>(s)] = heading_[static_cast<size_t>(last)] && has_digit(sentence(s));
+      for (last = s + 1; last < sentences_ && border(last) <= Break::kSentence;) ++last;
+      const std::string_view begins = sentence(s), ends = sentence(last - 1);
+      Line line{s, last, ends.data() + ends.size() - begins.data(), border(s), {}, last_of(ends), false, false, 0};
+      if (!begins.empty()) {
+        line.numbered = number_length(begins) > 0;
+        line.item = line.numbered || has_bullet(begins);
       }
-      last = s;
+      if (line.single()) line.own = looks_of(begins);
+      if (line.looks_plain()) line.run = 1 + (!lines_.empty() && line.before < Break::kPage ? lines_.back().run : 0);
+      lines_.push_back(line);
     }
   }
-  bool is_heading(int64_t s, int64_t bytes, int64_t run, int64_t following, bool prose_ends) const {
-    const std::string_view own = sentence(s);
-    const HeadingLooks looks = looks_of(own);
-    if (looks != HeadingLooks::kPlain) return looks == HeadingLooks::kMarked;
-    const Break before = border(s), after = border(s + 1);
-    const char32_t last = last_of(own);
+
+  // Lines from the last one up, as what follows decides. Lines that are scraps are looked through.
+  void find_headings() {
+    find_lines();
+    Following following;
+    for (size_t i = lines_.size(); i-- > 0;) {
+      checkpoint_each(static_cast<int64_t>(i), 4096);
+      const Line& line = lines_[i];
+      const auto s = static_cast<size_t>(line.first);
+      const Break after = border(line.last);
+      if (line.single() && scrap_[s] && line.own.looks < HeadingLooks::kPlain) {
+        // The number of a heading, on a line of its own.
+        heading_[s] = after < Break::kPage && after <= line.before && heading_[static_cast<size_t>(line.last)] &&
+                      has_digit(sentence(line.first));
+        continue;
+      }
+      const bool found = after < Break::kPage && is_heading(i, after, following);
+      heading_[s] = found;
+      following = {&line, found ? following.run + 1 : 0, found && line.own.looks == HeadingLooks::kMarked};
+    }
+  }
+
+  // The line that follows, and how many headings it is the first of.
+  struct Following {
+    const Line* line = nullptr;
+    int64_t run = 0;
+    bool marked = false;
+  };
+
+  bool is_heading(size_t i, Break after, const Following& next) const {
+    const Line& own = lines_[i];
+    if (own.own.looks == HeadingLooks::kMarked) return true;
+    // What stands closer to the line before than to the one behind belongs to that.
+    if (own.own.looks == HeadingLooks::kNone || next.line == nullptr || next.run >= kHeadingRun || after > own.before)
+      return false;
+    const Line* before = i > 0 && own.before < Break::kPage ? &lines_[i - 1] : nullptr;
+    const Line& behind = *next.line;
+    const bool blank = own.before >= Break::kBlankLine, apart = blank && after >= Break::kBlankLine;
+    const bool complete = before == nullptr || before->is_complete();
+    const bool introduced = before != nullptr && before->introduces();
+    const bool ends = behind.stops() || behind.introduces();
+    const bool prose = behind.bytes >= kProseBytes || (behind.bytes > own.bytes && ends);
+    // Numbered, and neither of its neighbours is: no item of a list.
+    const bool numbered = own.numbered && !behind.numbered && (before == nullptr || !before->numbered);
     // Where blank lines set lines apart, one that ends with a full stop is a short paragraph.
-    if (last == '.' && (after >= Break::kBlankLine || before == Break::kBlankLine)) return false;
+    if (own.ending == '.' && after >= Break::kBlankLine && !(numbered && complete && prose)) return false;
+    // A longer one is text, unless far more text follows.
+    if (own.ending == '.' && own.own.words > kSentenceWords &&
+        !(complete && own.run == 1 && (next.run > 0 ? behind.ending != '.' : behind.bytes >= 2 * own.bytes)))
+      return false;
+    if (own.own.looks == HeadingLooks::kLower)
+      return apart && complete && prose && next.run == 0 && own.own.words <= kSentenceWords && own.ending != '.' &&
+             !own.introduces();
+    if (own.introduces()) {
+      if (introduced) return false;
+      if (complete) return blank;
+      return own.own.words <= kLabelWords && next.run == 0 && behind.bytes > own.bytes && before->single();
+    }
     // Behind a line that introduces it a line without a stop is an item.
-    if (before == Break::kLine && s > 0 && !is_stop(last) && introduces(sentence(s - 1))) return false;
-    const bool apart = before >= Break::kBlankLine && after >= Break::kBlankLine;
-    const bool prose = following >= kProseBytes || (following > bytes && prose_ends);
-    return run > 0 || prose || (apart && !is_stop(last));
+    if (introduced && !own.stops() && (!prose || own.before == Break::kLine)) return false;
+    if (next.marked) return apart && complete && !own.stops();
+    // More short lines above a heading, which do not stop, are a list before it.
+    if (next.run > 0) return own.run <= kHeadingsAbove || own.ending == '.';
+    if (prose) return true;
+    if (complete && (behind.item || ends) && (blank || own.ending == '.')) return true;
+    if (blank && (numbered || (complete && own.run == 1 && behind.looks_plain()))) return true;
+    return apart && complete;
   }
 
   std::string_view text_;
@@ -215,6 +311,7 @@ class TieFinder {
   int64_t sentences_;
   std::vector<Trimmed> inside_;
   std::vector<uint8_t> heading_, scrap_;
+  std::vector<Line> lines_;
 };
 
 }  // namespace

@@ -28,11 +28,13 @@ struct Borders {
   void clear() { ties.clear(), breaks.clear(), levels.clear(); }
 };
 
-// A line that is a heading has at most so many bytes and words; a line of so many bytes is prose, whatever is before
-// it.
-constexpr int64_t kHeadingBytes = 240, kHeadingWords = 12, kProseBytes = 100;
-// Headings that may follow on each other; more are a list.
-constexpr int64_t kHeadingRun = 6;
+// A line that is a heading has at most so many bytes, and words: at all, of one that asks, that ends with another stop,
+// that ends with a colon, and that does so behind another short line. A line of so many bytes is prose, whatever is
+// before it.
+constexpr int64_t kHeadingBytes = 240, kHeadingWords = 12, kQuestionWords = 16, kSentenceWords = 8,
+                  kIntroductionWords = 6, kLabelWords = 3, kProseBytes = 100;
+// Headings that may follow on each other, and short lines that may, of which the last is a heading; more are a list.
+constexpr int64_t kHeadingRun = 6, kHeadingsAbove = 3;
 // Characters of a bare number at most, and of a chunk that is a scrap.
 constexpr int64_t kNumberCharacters = 16, kScrapCharacters = 50;
 

@@ -433,3 +433,80 @@ def test_a_row_of_a_table_and_a_line_before_a_marked_heading_are_no_headings() -
     text = f"{PROSE[0]}\nRead more about cats\n\n## Tests\n\n{PROSE[1]}"
     chunks = list(pychunk.segment(text, "fixed"))
     assert chunks[0].text.endswith("Read more about cats")
+
+
+def headings_found(text: str) -> list[str]:
+    """Lines that begin a section, or lead what does: they begin their chunk, in chunks as long as sections."""
+    return [chunk.text.split("\n")[0] for chunk in pychunk.segment(text, "fixed", size=100_000)]
+
+
+LONG = [f"{paragraph} {PROSE[0]}" for paragraph in PROSE]
+#: Lines that are headings where prose is before and behind them, at the distances given in line breaks.
+HEADINGS = [
+    ("Is one of these two engines more accurate than the other for long documents?", 2, 2),
+    ("9. Ably", 2, 2),
+    ("5.1 Scope of the agreement", 1, 1),
+    ("b) Companies that lead the market", 2, 2),
+    ("4. Edit what you wrote.", 2, 2),
+    ("systemd components", 2, 2),
+    ("So many models!", 2, 2),
+    ('"Unable to find root device" error after a restart', 2, 2),
+    ("Key takeaways:", 2, 2),
+    ("Overdose.", 2, 1),
+    ("Use in pregnancy and during breast feeding by mothers of children.", 1, 1),
+]
+#: Lines that are not.
+OTHERS = [
+    ("He laughed.", 2, 2),
+    ("and so they went on together", 1, 1),
+    ("A line that stands closer to what is before it", 1, 2),
+    ("It was the best of times, it was the worst of times, it was so.", 2, 2),
+    ("she said:", 2, 2),
+    ("“Never mind.”", 2, 2),
+    ("Cats, dogs,", 2, 2),
+]
+
+
+@pytest.mark.parametrize(("line", "before", "behind"), HEADINGS)
+def test_lines_that_are_headings(line: str, before: int, behind: int) -> None:
+    text = LONG[0] + "\n" * before + line + "\n" * behind + LONG[1]
+    assert headings_found(text)[1:] == [line]
+
+
+@pytest.mark.parametrize(("line", "before", "behind"), OTHERS)
+def test_lines_that_are_none(line: str, before: int, behind: int) -> None:
+    assert len(headings_found(LONG[0] + "\n" * before + line + "\n" * behind + LONG[1])) == 1
+
+
+def test_of_a_list_before_a_heading_no_item_is_one() -> None:
+    items = ["Fast", "Light to carry around", "Good for all of the family", "Cheap", "Made of steel"]
+    for gap in ("\n", "\n\n"):
+        text = f"{LONG[0]}\n\n{gap.join(items)}\n\nWho should buy it\n\n{LONG[1]}"
+        assert "Who should buy it" in headings_found(text)
+        assert not set(items[1:]) & set(headings_found(text)), gap
+    text = f"{LONG[0]}\n\nPros\n\n" + "\n\n".join(items) + f"\n\n{LONG[1]}"
+    assert headings_found(text)[1] == "Pros"
+
+
+POEM = [
+    "Tell me not in mournful numbers",
+    "Life is but an empty dream",
+    "For the soul is dead that slumbers",
+    "And things are not what they seem",
+]
+NOT_CUT = {
+    "poem": "\n\n".join(["\n".join(POEM)] * 3),
+    "contents": "\n".join(f"{i}. Chapter number {i}" for i in range(1, 15)),
+    "address": "Acme Widgets Limited\n12 High Street\nSpringfield\nUnited Kingdom\nTelephone 555 0100",
+    "cells": "Name\nAge\nTown\nAnna\n31\nKyiv\nBohdan\n28\nLviv\nOlha\n44\nOdesa",
+    "dialogue": "“Who is there?”\n\n“It is me.”\n\n“Come in, then.”\n\nHe came in.\n\n“Sit down.”\n\nHe sat.",
+    "items": "\n".join(f"- Item {i} of the list" for i in range(12)),
+    "steps": "\n".join(f"{i}. Press the button" for i in range(1, 12)),
+}
+
+
+@pytest.mark.parametrize("name", NOT_CUT)
+def test_lines_of_lists_poems_and_the_like_are_not_cut_apart(name: str) -> None:
+    text = f"{LONG[0]}\n\n{NOT_CUT[name]}\n\n{LONG[1]}"
+    assert len(headings_found(text)) <= 2, headings_found(text)
+    assert any(NOT_CUT[name].split("\n", 1)[-1] in chunk.text for chunk in pychunk.segment(text, "fixed", size=10**6))

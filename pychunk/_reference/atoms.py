@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 
 from .characters import STOPS, is_digit, is_letter, is_lower
 from .graphemes import count_words
@@ -43,10 +45,13 @@ class Break(IntEnum):
     DOCUMENT = 5
 
 
-HEADING_BYTES, HEADING_WORDS, PROSE_BYTES, HEADING_RUN = 240, 12, 100, 6
+HEADING_BYTES, HEADING_WORDS, QUESTION_WORDS, SENTENCE_WORDS = 240, 12, 16, 8
+INTRODUCTION_WORDS, LABEL_WORDS, PROSE_BYTES, HEADING_RUN, HEADINGS_ABOVE = 6, 3, 100, 6, 3
 NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, 50
 OPENING, CLOSING, BULLETS, INTRODUCING = "\"'“‘«„([{", "\"'”’»)]}", "-*+•‣◦▪–—·", ":："
 _STOPS = frozenset(STOPS)
+#: "2", "2.1.", "#3:", "b)", with white space behind it.
+_NUMBER = re.compile(r"#?[0-9]{1,3}(\.[0-9]{1,3})*[.):]?\s|#?[A-Za-z][.)]\s")
 _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 
 
@@ -83,48 +88,114 @@ def find_ties(
     return ties, list(map(int, headings)) if levels is None else list(levels)
 
 
+@dataclass
+class _Line:
+    """A line: sentences [first, last)."""
+
+    first: int
+    last: int
+    text: str
+    before: Break
+    looks: str
+    words: int
+    #: Lines that look plain, up to this one.
+    run: int
+
+    def __post_init__(self) -> None:
+        self.size = len(self.text.encode())
+        self.single = self.last == self.first + 1
+        self.stops = self.text[-1:] in _STOPS
+        self.introduces = self.text[-1:] in set(INTRODUCING)
+        self.numbered = _NUMBER.match(self.text) is not None
+        self.item = self.numbered or _has_bullet(self.text)
+        #: Nothing that the next line goes on with: no line of a list, a title or a table.
+        self.complete = self.size >= PROSE_BYTES or self.stops or self.item or not self.single
+
+
+def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break]) -> list[_Line]:
+    firsts = [s for s in range(len(spans)) if s == 0 or breaks[s] > Break.SENTENCE]
+    lines: list[_Line] = []
+    for first, last in pairwise([*firsts, len(spans)]):
+        line = text[spans[first][0] : spans[last - 1][1]]
+        looks = _looks(line) if last == first + 1 else ""
+        above = lines[-1].run if lines and breaks[first] < Break.PAGE else 0
+        words = count_words(line) if looks else 0
+        lines.append(_Line(first, last, line, breaks[first], looks, words, above + 1 if looks == "plain" else 0))
+    return lines
+
+
 def _headings(
     text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], scraps: Sequence[bool]
 ) -> list[bool]:
     """Lines from the last one up, as what follows decides; lines that are scraps are looked through."""
     headings = [False] * len(spans)
-    run = following = 0
-    prose_ends = marked = False
-    last = len(spans)
-    for s in reversed(range(len(spans))):
-        if breaks[s] <= Break.SENTENCE:
+    lines = _lines(text, spans, breaks)
+    behind: _Line | None = None
+    run, marked = 0, False
+    for i in reversed(range(len(lines))):
+        own, after = lines[i], breaks[lines[i].last]
+        if own.single and scraps[own.first] and own.looks not in ("plain", "marked"):
+            if after < Break.PAGE and after <= own.before:  # a heading's number, on a line of its own
+                headings[own.first] = headings[own.last] and any("0" <= c <= "9" for c in own.text)
             continue
-        line, single = text[spans[s][0] : spans[last - 1][1]], last == s + 1
-        looks = _looks(line) if single else ""
-        if not (single and scraps[s] and not looks):
-            size = len(line.encode())
-            found = False
-            if single and breaks[last] < Break.PAGE and run < HEADING_RUN:
-                apart = breaks[s] >= Break.BLANK_LINE and breaks[s + 1] >= Break.BLANK_LINE
-                prose = following >= PROSE_BYTES or (following > size and prose_ends)
-                # Where blank lines set lines apart, one that ends with a full stop is a short paragraph.
-                short = line[-1:] == "." and (breaks[s + 1] >= Break.BLANK_LINE or breaks[s] == Break.BLANK_LINE)
-                # Behind a line that introduces it a line without a stop is an item.
-                led = s > 0 and breaks[s] == Break.LINE and text[slice(*spans[s - 1])][-1:] in set(INTRODUCING)
-                item = led and line[-1:] not in _STOPS
-                plain = (
-                    not short
-                    and not item
-                    and ((run > 0 and not marked) or prose or (apart and line[-1:] not in _STOPS))
-                )
-                found = looks == "marked" or (looks == "plain" and plain)
-            headings[s] = found
-            run = run + 1 if found else 0
-            marked = found and looks == "marked"  # beside it a line that is not is no heading
-            following, prose_ends = size, line[-1:] in {*_STOPS, *INTRODUCING}
-        elif last < len(spans) and breaks[last] < Break.PAGE and breaks[last] <= breaks[s]:
-            headings[s] = headings[last] and any("0" <= c <= "9" for c in line)  # its number, on a line of its own
-        last = s
+        before = lines[i - 1] if i and own.before < Break.PAGE else None
+        found = after < Break.PAGE and _is_heading(own, before, behind, after, run, marked)
+        headings[own.first] = found
+        behind, run, marked = own, run + 1 if found else 0, found and own.looks == "marked"
     return headings
 
 
+def _is_heading(own: _Line, before: _Line | None, behind: _Line | None, after: Break, run: int, marked: bool) -> bool:
+    """Whether a line is one, that ``run`` headings follow, or other text."""
+    if own.looks == "marked":
+        return True
+    # What stands closer to the line before than to the one behind belongs to that.
+    if not own.looks or behind is None or run >= HEADING_RUN or after > own.before:
+        return False
+    dotted = own.text[-1] == "."
+    blank = own.before >= Break.BLANK_LINE
+    apart = blank and after >= Break.BLANK_LINE
+    complete = before is None or before.complete
+    introduced = before is not None and before.introduces
+    ends = behind.stops or behind.introduces
+    prose = behind.size >= PROSE_BYTES or (behind.size > own.size and ends)
+    # Numbered, and neither of its neighbours is: no item of a list.
+    numbered = own.numbered and not behind.numbered and not (before and before.numbered)
+    # Where blank lines set lines apart, one that ends with a full stop is a short paragraph.
+    if dotted and after >= Break.BLANK_LINE and not (numbered and complete and prose):
+        return False
+    # A longer one is text, unless far more text follows.
+    much = behind.text[-1:] != "." if run else behind.size >= 2 * own.size
+    if dotted and own.words > SENTENCE_WORDS and not (complete and own.run == 1 and much):
+        return False
+    if own.looks == "lower":
+        short = own.words <= SENTENCE_WORDS and not dotted and not own.introduces
+        return apart and complete and prose and not run and short
+    if own.introduces:
+        if introduced or complete:
+            return not introduced and blank
+        short_above = before is not None and before.single
+        return own.words <= LABEL_WORDS and not run and behind.size > own.size and short_above
+    # Behind a line that introduces it a line without a stop is an item.
+    if introduced and not own.stops and (not prose or own.before == Break.LINE):
+        return False
+    if marked:  # beside it a line that is not is a heading only if it stands apart
+        return apart and complete and not own.stops
+    if run:  # more short lines above a heading, which do not stop, are a list before it
+        return own.run <= HEADINGS_ABOVE or dotted
+    if prose or (complete and (behind.item or ends) and (blank or dotted)):
+        return True
+    if blank and (numbered or (complete and own.run == 1 and behind.looks == "plain")):
+        return True
+    return apart and complete
+
+
+def _has_bullet(line: str) -> bool:
+    return line[:1] in set(BULLETS) and line[1:2].isspace()
+
+
 def _looks(line: str) -> str:
-    """What a line looks like by itself: "marked" up as a heading, a "plain" one, or neither."""
+    """What a line looks like by itself: "marked" up as a heading, a "plain" one, "lower" but for its case, or none."""
     characters = [c for c in line if is_letter(c) or is_digit(c)]
     if not characters or len(line.encode()) > HEADING_BYTES:
         return ""
@@ -133,23 +204,23 @@ def _looks(line: str) -> str:
         return "marked"
     if len(line.encode()) > 4 and line.startswith("==") and line.endswith("=="):
         return "marked"
-    if line[0] in OPENING and not (line[-1] == "." and line[-2] in CLOSING):
-        return ""  # speech ends with its stop inside, a title of a work with the stop behind it
-    if line[0] == "|":  # a row of a table
+    # Speech ends with its stop inside, a title of a work with the stop behind it; one may be quoted in a heading.
+    if line[0] in OPENING and line[-1] in CLOSING + STOPS and not (line[-1] == "." and line[-2] in CLOSING):
         return ""
-    if line[0] in BULLETS and line[1:2].isspace():
+    if line[0] == "|" or _has_bullet(line):  # a row of a table, an item
         return ""
     words = count_words(line)
-    if words > HEADING_WORDS:
-        return ""
     if line[-1] in STOPS:
-        if line[-1] not in ".?" or line[-2:-1] in _STOPS or words > 8:
+        limit = {"?": QUESTION_WORDS, ".": HEADING_WORDS}.get(line[-1], SENTENCE_WORDS)
+        if line[-1] not in ".?!…" or line[-2:-1] in _STOPS or words > limit:
             return ""
-    elif line[-1] in ",;:，；：、-–—":
+    elif line[-1] in ",;，；、-–—" or words > (INTRODUCTION_WORDS if line[-1] in INTRODUCING else HEADING_WORDS):
         return ""
     if not any(map(is_letter, line)) and len(line) < 4:
         return ""
-    return "" if is_lower(characters[0]) else "plain"
+    number = _NUMBER.match(line)
+    named = [c for c in line[number.end() :] if is_letter(c) or is_digit(c)] if number else []
+    return "lower" if is_lower((named or characters)[0]) else "plain"
 
 
 def _is_scrap(sentence: str) -> bool:
