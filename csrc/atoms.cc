@@ -211,7 +211,7 @@ class TieFinder {
     Break before;
     Looks own;
     char32_t ending;
-    bool numbered, item;
+    bool numbered, item, names_value;
     int32_t run;  // lines that look plain, up to this one
     bool single() const { return last == first + 1; }
     bool looks_plain() const { return own.looks == HeadingLooks::kPlain; }
@@ -226,13 +226,17 @@ class TieFinder {
       checkpoint_each(s, 4096);
       for (last = s + 1; last < sentences_ && border(last) <= Break::kSentence;) ++last;
       const std::string_view begins = sentence(s), ends = sentence(last - 1);
-      Line line{s, last, ends.data() + ends.size() - begins.data(), border(s), {}, last_of(ends), false, false, 0};
+      Line line{s,     last, ends.data() + ends.size() - begins.data(), border(s), {}, last_of(ends), false, false,
+                false, 0};
       if (!begins.empty()) {
         line.numbered = number_length(begins) > 0;
         line.item = line.numbered || has_bullet(begins);
       }
       if (line.single()) line.own = looks_of(begins);
-      if (line.looks_plain()) line.run = 1 + (!lines_.empty() && line.before < Break::kPage ? lines_.back().run : 0);
+      line.names_value = line.looks_plain() && begins.find(": ") != std::string_view::npos;
+      // A line that stands closer to the one above it than to this one ends a block.
+      if (line.looks_plain())
+        line.run = 1 + (!lines_.empty() && line.before <= lines_.back().before ? lines_.back().run : 0);
       lines_.push_back(line);
     }
   }
@@ -274,7 +278,8 @@ class TieFinder {
     const Line* before = i > 0 && own.before < Break::kPage ? &lines_[i - 1] : nullptr;
     const Line& behind = *next.line;
     const bool blank = own.before >= Break::kBlankLine, apart = blank && after >= Break::kBlankLine;
-    const bool complete = before == nullptr || before->is_complete();
+    const bool after_prose = before == nullptr || before->is_complete();
+    const bool complete = after_prose || before->before < own.before;
     const bool introduced = before != nullptr && before->introduces();
     const bool ends = behind.stops() || behind.introduces();
     const bool prose = behind.bytes >= kProseBytes || (behind.bytes > own.bytes && ends);
@@ -297,11 +302,14 @@ class TieFinder {
     // Behind a line that introduces it a line without a stop is an item.
     if (introduced && !own.stops() && (!prose || own.before == Break::kLine)) return false;
     if (next.marked) return apart && complete && !own.stops();
-    // More short lines above a heading, which do not stop, are a list before it.
-    if (next.run > 0) return own.run <= kHeadingsAbove || own.ending == '.';
+    // More short lines above a heading, which do not stop, are a list before it, as are two that name a value.
+    if (next.run > 0)
+      return own.ending == '.' ||
+             (own.run <= kHeadingsAbove && !(own.run > 1 && own.names_value && before->names_value));
     if (prose) return true;
     if (complete && (behind.item || ends) && (blank || own.ending == '.')) return true;
-    if (blank && (numbered || (complete && own.run == 1 && behind.looks_plain()))) return true;
+    // A title of short lines; where these follow without a blank line they may as well be a stanza.
+    if (blank && (numbered || (after_prose && own.run == 1 && behind.looks_plain()))) return true;
     return apart && complete;
   }
 

@@ -118,7 +118,8 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
     for first, last in pairwise([*firsts, len(spans)]):
         line = text[spans[first][0] : spans[last - 1][1]]
         looks = _looks(line) if last == first + 1 else ""
-        above = lines[-1].run if lines and breaks[first] < Break.PAGE else 0
+        # A line that stands closer to the one above it than to this one ends a block.
+        above = lines[-1].run if lines and breaks[first] <= lines[-1].before else 0
         words = count_words(line) if looks else 0
         lines.append(_Line(first, last, line, breaks[first], looks, words, above + 1 if looks == "plain" else 0))
     return lines
@@ -155,7 +156,8 @@ def _is_heading(own: _Line, before: _Line | None, behind: _Line | None, after: B
     dotted = own.text[-1] == "."
     blank = own.before >= Break.BLANK_LINE
     apart = blank and after >= Break.BLANK_LINE
-    complete = before is None or before.complete
+    after_prose = before is None or before.complete
+    complete = after_prose or (before is not None and before.before < own.before)
     introduced = before is not None and before.introduces
     ends = behind.stops or behind.introduces
     prose = behind.size >= PROSE_BYTES or (behind.size > own.size and ends)
@@ -181,11 +183,13 @@ def _is_heading(own: _Line, before: _Line | None, behind: _Line | None, after: B
         return False
     if marked:  # beside it a line that is not is a heading only if it stands apart
         return apart and complete and not own.stops
-    if run:  # more short lines above a heading, which do not stop, are a list before it
-        return own.run <= HEADINGS_ABOVE or dotted
+    if run:  # more short lines above a heading, which do not stop, are a list before it, as are two that name a value
+        values = own.run > 1 and before is not None and ": " in own.text and ": " in before.text
+        return dotted or (own.run <= HEADINGS_ABOVE and not values)
     if prose or (complete and (behind.item or ends) and (blank or dotted)):
         return True
-    if blank and (numbered or (complete and own.run == 1 and behind.looks == "plain")):
+    # A title of short lines; where these follow without a blank line they may as well be a stanza.
+    if blank and (numbered or (after_prose and own.run == 1 and behind.looks == "plain")):
         return True
     return apart and complete
 
