@@ -235,8 +235,8 @@ class TieFinder {
       if (line.single()) line.own = looks_of(begins);
       line.names_value = line.looks_plain() && begins.find(": ") != std::string_view::npos;
       // A line that stands closer to the one above it than to this one ends a block.
-      if (line.looks_plain())
-        line.run = 1 + (!lines_.empty() && line.before <= lines_.back().before ? lines_.back().run : 0);
+      const bool in_block = !lines_.empty() && line.before < Break::kPage && line.before <= lines_.back().before;
+      if (line.looks_plain()) line.run = 1 + (in_block ? lines_.back().run : 0);
       lines_.push_back(line);
     }
   }

@@ -158,7 +158,8 @@ class Chunker {
     return out_.affinities;
   }
 
-  // Groups of one sentence that break a limit become groups of one piece each; false if there are none.
+  // Groups of one sentence that break a limit become groups of one piece each, and a sentence that does so only with
+  // what leads it is halved; false if there are none.
   bool split_long_sentences() {
     std::vector<Group>& groups = out_.grouping.groups;
     const std::vector<Limit> limits = limits_of_parts();
@@ -166,28 +167,29 @@ class Chunker {
       return g.last - g.first > 1 || std::all_of(limits.begin(), limits.end(),
                                                  [&](const Limit& limit) { return limit.allows(g.first, g.last); });
     };
-    if (std::all_of(groups.begin(), groups.end(), fits)) return false;
+    // Tied to the group before: what leads it stands alone.
+    const auto is_led = [&](const Group& g) {
+      return g.first > 0 && heeds_borders() && document_.borders().ties[static_cast<size_t>(g.first)] == Tie::kLead;
+    };
+    if (std::all_of(groups.begin(), groups.end(), [&](const Group& g) { return fits(g) && !is_led(g); })) return false;
     std::fill(std::begin(out_.has_lengths), std::end(out_.has_lengths), false);
     std::vector<Group> finer;
     Parts parts;
     parts.of_sentences(document_);
     for (const Group& g : groups) {
       const bool whole = fits(g);
-      const auto first = static_cast<int32_t>(parts.starts.size());
-      if (whole) {
-        for (int32_t s = g.first; s < g.last; ++s) parts.add(document_.begin(s), s, false);
-        const auto last = static_cast<int32_t>(parts.starts.size());
-        finer.push_back({first, last, first});
-        continue;
-      }
-      std::vector<int64_t> starts = pieces_of(document_.begin(g.first), document_.end(g.first));
-      if (const int64_t lead = lead_of(g.first, finer, parts); lead < g.first) {
+      const int64_t begin = document_.begin(g.first), end = document_.end(g.first);
+      std::vector<int64_t> starts;  // of the pieces of the first sentence
+      if (!whole) starts = pieces_of(begin, end);
+      if (const int64_t lead = is_led(g) ? lead_of(g.first, finer, parts) : g.first; lead < g.first) {
         // What leads the sentence stays with its first piece, which is shorter by so much.
-        std::vector<int64_t> led = pieces_of(document_.begin(lead), document_.end(g.first));
-        if (led.size() > 1 && led[1] > document_.begin(g.first)) {
-          parts.add(document_.begin(g.first), g.first, true);
+        std::vector<int64_t> led = pieces_of(document_.begin(lead), end);
+        if (led.size() > 1 && led[1] > begin) {
+          parts.add(begin, g.first, true);
           ++finer.back().last;
           starts.assign(led.begin() + 1, led.end());
+          if (const int64_t middle = whole ? middle_of(document_.begin(lead), begin, led[1], end) : 0; middle > 0)
+            starts.assign(1, middle);
         }
       }
       for (const int64_t start : starts) {
@@ -195,11 +197,42 @@ class Chunker {
         parts.add(start, g.first, true);
         finer.push_back({at, at + 1, at});
       }
+      if (starts.empty()) {
+        const auto at = static_cast<int32_t>(parts.starts.size());
+        parts.add(begin, g.first, false);
+        finer.push_back({at, at + 1, at});
+      }
+      for (int32_t s = g.first + 1; s < g.last; ++s) parts.add(document_.begin(s), s, false);
+      finer.back().last += g.last - g.first - 1;
     }
     groups = std::move(finer);
     out_.parts = std::move(parts);
     has_affinities_ = false, out_.borders.clear();
     return true;
+  }
+
+  // Of the words in (begin, most], the one before which [lead, end) is best cut in two: near its middle, and behind a
+  // mark that ends a clause, if there is one within a quarter; 0: there is no word.
+  int64_t middle_of(int64_t lead, int64_t begin, int64_t most, int64_t end) const {
+    const std::string_view text = document_.text();
+    const int64_t characters = count_characters(piece(lead, end));
+    int64_t best = 0, least = 0, passed = 0;
+    bool after_space = false;
+    char32_t before = 0;  // the last one that is no white space
+    for (int64_t at = lead; at <= most && at < end; ++passed) {
+      const Decoded c = decode_utf8(text, at);
+      const bool space = is_space(c.code_point);
+      if (at > begin && after_space && !space) {
+        constexpr std::u32string_view kClauseEnds = U",;:，；：、)–—";
+        const bool clause = kClauseEnds.find(before) != std::u32string_view::npos;
+        const int64_t cost = std::abs(2 * passed - characters) + (clause ? 0 : characters / 2);
+        if (best == 0 || cost < least) best = at, least = cost;
+      }
+      after_space = space;
+      if (!space) before = c.code_point;
+      at += c.length;
+    }
+    return best;
   }
 
   // The first sentence of the last group, if that is all whole sentences which lead sentence s; else s.

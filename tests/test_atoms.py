@@ -246,6 +246,10 @@ LINES = st.sampled_from(
             "Cats purr. Dogs bark! Why?",
             PROSE[0],
             PROSE[1],
+            "Price: 20",
+            "9. Ably",
+            "Is it so?",
+            "Pros:",
             "日本。中国。",
             "\f",
         ),
@@ -510,3 +514,36 @@ def test_lines_of_lists_poems_and_the_like_are_not_cut_apart(name: str) -> None:
     text = f"{LONG[0]}\n\n{NOT_CUT[name]}\n\n{LONG[1]}"
     assert len(headings_found(text)) <= 2, headings_found(text)
     assert any(NOT_CUT[name].split("\n", 1)[-1] in chunk.text for chunk in pychunk.segment(text, "fixed", size=10**6))
+
+
+@pytest.mark.parametrize("method", ["fixed", "recursive", "pic", "topic", "semantic"])
+@pytest.mark.parametrize("words", [30, 55, 56, 58, 60, 61, 90])
+def test_a_sentence_that_fits_only_without_its_heading_is_halved(method: str, words: int) -> None:
+    heading, size = "# Early life of the author", 60
+    sentence = " ".join(["Word", *["word"] * (words - 1)]) + "."
+    text = f"{PROSE[0]}\n\n{heading}\n\n{sentence} {PROSE[1]}"
+    options = {"size": size, "unit": "words"} if method in ("fixed", "recursive") else {"max_tokens": size + 1}
+    chunks = list(pychunk.segment(text, method, **options))
+    check_tiling(text, chunks)
+    check_budgets(chunks, options)
+    (own,) = [chunk for chunk in chunks if heading in chunk.text]
+    assert own.text.startswith(heading)
+    assert len(own.text) > 100  # some of the sentence is there
+    assert min(len(chunk.text) for chunk in chunks) >= 35
+
+
+def test_a_sentence_is_halved_behind_a_clause_near_its_middle() -> None:
+    first, second = " ".join(["word"] * 24), " ".join(["other"] * 31)
+    text = f"# Early life of the author\n\nThe {first}, and {second}."
+    chunks = list(pychunk.segment(text, "fixed", size=60, unit="words"))
+    assert [chunk.text for chunk in chunks] == [text.split(" and")[0], text.split(", ")[1]]
+
+
+def test_lines_that_name_values_before_a_heading_are_none() -> None:
+    values = "Price Range: $18.99\n\nAvailable: in all countries"
+    assert "9. Ably" in headings_found(f"{LONG[0]}\n\n{values}\n\n9. Ably\n\n{LONG[1]}")
+    assert "Kev's Observations" in headings_found(
+        f"{LONG[0]}\n\nMaterial: steel\nCertified: yes\nWarranty: two years\n\nKev's Observations\n\nA Classic\n\n{LONG[1]}"
+    )
+    for method, options in METHODS:  # the first line of a page has none before it
+        check_tiling(text := "1 Cons\fPrice: 20\nb) Part\nAnd?", list(pychunk.segment(text, method, **options)))

@@ -119,7 +119,8 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
         line = text[spans[first][0] : spans[last - 1][1]]
         looks = _looks(line) if last == first + 1 else ""
         # A line that stands closer to the one above it than to this one ends a block.
-        above = lines[-1].run if lines and breaks[first] <= lines[-1].before else 0
+        in_block = bool(lines) and breaks[first] < Break.PAGE and breaks[first] <= lines[-1].before
+        above = lines[-1].run if in_block else 0
         words = count_words(line) if looks else 0
         lines.append(_Line(first, last, line, breaks[first], looks, words, above + 1 if looks == "plain" else 0))
     return lines

@@ -262,27 +262,31 @@ class Cut:
         return own + ([(unit, most)] if most else [])
 
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
-        """Groups of one sentence that break a limit as groups of one piece each."""
+        """Groups of one sentence that break a limit as groups of one piece each.
+
+        A sentence that does so only with what leads it is halved.
+        """
         d = self.document
         fits = parts.fits(self._limits())
         finer: list[budget.Group] = []
         made: list[tuple[int, int, bool]] = []
         for first, last in groups:
-            if last - first > 1 or fits(first, last):
-                finer.append((len(made), len(made) + last - first))
-                made += [(d.starts[s], s, False) for s in range(first, last)]
-                continue
-            borders = self._pieces(d.starts[first], d.ends[first])
+            whole = last - first > 1 or fits(first, last)
+            begin, end = d.starts[first], d.ends[first]
+            borders = [] if whole else self._pieces(begin, end)
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
             if d.heeds_borders and lead < first and all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1]):
                 # What leads the sentence stays with its first piece, which is shorter by so much.
-                led = self._pieces(d.starts[lead], d.ends[first])
-                if len(led) > 1 and led[1] > d.starts[first]:
-                    made.append((d.starts[first], first, True))
+                led = self._pieces(d.starts[lead], end)
+                if len(led) > 1 and led[1] > begin:
+                    made.append((begin, first, True))
                     finer[-1] = finer[-1][0], len(made)
-                    borders = led[1:]
-            finer += [(at, at + 1) for at in range(len(made), len(made) + len(borders))]
-            made += [(border, first, True) for border in borders]
+                    middle = _middle(d.text, d.starts[lead], begin, led[1], end) if whole else None
+                    borders = led[1:] if middle is None else [middle]
+            finer += [(at, at + 1) for at in range(len(made), len(made) + max(1, len(borders)))]
+            made += [(border, first, True) for border in borders] or [(begin, first, False)]
+            made += [(d.starts[s], s, False) for s in range(first + 1, last)]
+            finer[-1] = finer[-1][0], len(made)
         starts, sentences, is_piece = (list(column) for column in zip(*made, strict=True))
         return finer, Parts(d, starts, sentences, is_piece)
 
@@ -385,6 +389,25 @@ class Cut:
             return [(begin, end)]
         starts = self._oversize(begin, end, "tokens", limit)
         return [trim(text, *piece) for piece in pairwise([*starts, end])]
+
+
+def _middle(text: str, lead: int, begin: int, most: int, end: int) -> int | None:
+    """Of the words in (begin, most], the one before which [lead, end) is best cut in two.
+
+    It is near the middle, and behind a mark that ends a clause, if there is one within a quarter.
+    """
+    words = [
+        at
+        for at in range(begin + 1, min(most + 1, end))
+        if not text[at].isspace() and at > lead and text[at - 1].isspace()
+    ]
+    size = end - lead
+
+    def cost(at: int) -> int:
+        clause = text[lead:at].rstrip()[-1:] in set(",;:，；：、)–—")
+        return abs(2 * (at - lead) - size) + (0 if clause else size // 2)
+
+    return min(words, key=cost, default=None)
 
 
 def _token_starts(document: Document) -> list[int]:
