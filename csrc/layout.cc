@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "buffer.h"
 #include "interrupt.h"
 #include "utf8_text.h"
 
@@ -82,6 +83,7 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
     if (marked) cut.flags.back() |= kParagraphStart, ++next;
   }
   mark_up_to(static_cast<int64_t>(text.size()));
+  forget_if_huge(marks);
   sentences = std::move(cut);
   return found;
 }

@@ -89,8 +89,9 @@ class OutlineWriter {
 
   // Of a chunk that begins in a table behind its first row, that row.
   void write_header(int64_t s) {
-    if (document_.kind_of(s) == BlockKind::kTable) {
-      const std::span<const int32_t> block = document_.block_of();
+    const std::span<const int32_t> block = document_.block_of();
+    if (document_.kind_of(s) == BlockKind::kTable &&
+        document_.begin(s) < document_.blocks().end[static_cast<size_t>(block[static_cast<size_t>(s)])]) {
       const int64_t first = std::lower_bound(block.begin(), block.end(), block[static_cast<size_t>(s)]) - block.begin();
       if (first < s) {
         const Trimmed row = trim(document_.text(), document_.begin(first), document_.end(first));

@@ -87,6 +87,7 @@ CORPORA: list[dict[str, Any]] = [
     {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None},
     {"documents": 300, "shard_bytes": 60_000, "compression": "zstd", "vectors": "chunk"},
     {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None, "summaries": True},
+    {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None, "removed": True},
 ]
 
 

@@ -190,7 +190,7 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
 
 
 def _header(d: Document, s: int) -> str:
-    if d.kind_of(s) != TABLE:
+    if d.kind_of(s) != TABLE or d.starts[s] >= d.blocks[d.block_of[s]].end:
         return ""
     first = d.block_of.index(d.block_of[s])
     return d.text[d.starts[first] : d.ends[first]].strip() if first < s else ""

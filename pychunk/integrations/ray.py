@@ -53,7 +53,8 @@ def segment(
         batch_size: rows of a call; default: a block, with GPUs 1,024 rows.
         batch_bytes: text cut at a time, which bounds an actor's memory.
         **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
-            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts`` and ``cuts`` are names of columns.
+            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``, ``removed`` and ``cuts``
+            are names of columns.
 
     Raises:
         ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.

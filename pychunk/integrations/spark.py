@@ -45,7 +45,8 @@ def segment(
             ``spark.sql.execution.arrow.maxRecordsPerBatch`` under its 10,000 rows.
         threads: of a task; as many as ``spark.task.cpus`` reserves.
         **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
-            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts`` and ``cuts`` are names of columns.
+            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``, ``removed`` and ``cuts``
+            are names of columns.
 
     Raises:
         ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.

@@ -25,13 +25,17 @@ class Ingesting(Work):
         lines = []
         for i in range(self.options["documents"]):
             text = " ".join(f"Document {i} has sentence {j}, and no more." for j in range(1 + i * 7 % 40))
-            lines.append("broken\n" if i % 29 == 5 else json.dumps({"id": f"d{i}", "text": text}) + "\n")
+            gone = [{"start": 0, "end": 8, "reason": "menu", "score": 0.5}][: i % 3]
+            lines.append("broken\n" if i % 29 == 5 else json.dumps({"id": f"d{i}", "text": text, "gone": gone}) + "\n")
         self.source.write_text("".join(lines))
         os.utime(self.source, (1, 1))  # the manifest holds it
 
     def _ingest(self) -> Any:
         from pychunk.ingest import ingest
 
+        said: dict[str, Any] = {"summaries_out": self.options.get("summaries", False)}
+        if self.options.get("removed"):
+            said = {"removed": "gone", "method": "structure"}
         return ingest(
             self.source,
             self.folder / "out",
@@ -41,8 +45,8 @@ class Ingesting(Work):
             shard_bytes=self.options["shard_bytes"],
             compression=self.options["compression"],
             vectors=self.options["vectors"],
-            summaries_out=self.options.get("summaries", False),
             threads=1,
+            **said,
         )
 
     def run(self, tell: Callable[[int], None], begun: int = 0) -> None:

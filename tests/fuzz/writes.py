@@ -154,6 +154,7 @@ class Writes:
             "compression": rng.choice(["none", "lz4", "zstd"]),
             "vectors": rng.choice([None, "chunk", "sentence"]),
             "summaries": rng.random() < 0.5,
+            "removed": rng.random() < 0.3,
         }
 
     def _model(self, rng: random.Random) -> dict[str, Any]:
