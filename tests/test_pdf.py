@@ -19,7 +19,8 @@ from pychunk import segment
 from pychunk.data.blocks import BLOCK_KINDS
 from pychunk.io import DeadLetter, open_source
 from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
-from pychunk.parsing.pdf import Pdf, PdfError, read_pdf
+from pychunk.parsing.paged import Paged
+from pychunk.parsing.pdf import PdfError, read_pdf
 from pychunk.plumbing.isolated import KilledError, Processes
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
@@ -75,7 +76,7 @@ def paragraph(drawn: random.Random, width: float, words: int = 60, size: float =
     return lines
 
 
-def rows(pdf: Pdf) -> list[tuple[str, int, int, str]]:
+def rows(pdf: Paged) -> list[tuple[str, int, int, str]]:
     """(kind, level, page, text) of each block; checks what holds of all."""
     blocks = pdf.blocks
     assert blocks.documents == 1

@@ -10,7 +10,20 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from . import arrow_files, csv_files, files, json_lines, markdown_files, parquet_files, pdf_files, streams, text_files
+from ..parsing.docling import BEGINS
+from . import (
+    arrow_files,
+    csv_files,
+    docling_files,
+    files,
+    json_lines,
+    markdown_files,
+    paged_files,
+    parquet_files,
+    pdf_files,
+    streams,
+    text_files,
+)
 from .bzip2 import Block
 from .documents import DeadLetters
 from .wiki import mediawiki, wikiextractor
@@ -142,6 +155,11 @@ def _pdf(file: Opened, asked: Asked) -> Iterator[Any]:
     return iter(() if item is None else (item,))
 
 
+def _docling(file: Opened, asked: Asked) -> Iterator[Any]:
+    document = docling_files.document(file.stored(), file.name, file.tell)
+    return iter(() if document is None else (document,))
+
+
 def _named(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
@@ -161,6 +179,12 @@ KINDS = {
     "wikiextractor": Kind(
         _named(r".*\bwiki_\d+$|.*\.wikiextractor$"), _wikiextractor, _starts(b"<doc "), columns=wikiextractor.COLUMNS
     ),
+    "docling": Kind(
+        _named(r".*\.docling(\.json)?$"),
+        _docling,
+        lambda head: BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None,
+        columns=paged_files.COLUMNS,
+    ),
     "jsonl": Kind(_named(r".*\.(jsonl|ndjson|jsonlines)$"), _json_lines, _starts(b"{"), is_table=True),
     "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True),
     "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True),
@@ -168,7 +192,7 @@ KINDS = {
     "arrow": Kind(
         _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
     ),
-    "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=pdf_files.COLUMNS),
+    "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=paged_files.COLUMNS),
     "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS),
     "text": Kind(_named(rf".*\.(txt|text|{_MARKDOWN})$"), _text),  # Markdown, too, for those who ask for text
 }

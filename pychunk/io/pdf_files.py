@@ -6,29 +6,18 @@ import importlib.util
 import os
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import pyarrow as pa
-
-from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
-from ..parsing.pdf import Pdf, PdfError
+from ..parsing.pdf import PdfError
 from ..plumbing.isolated import KilledError, Processes
+from . import paged_files
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
-#: Bytes that a file may have.
-MAX_BYTES = 512 << 20
 #: Seconds and bytes of address space for one document; Python, NumPy and Arrow take half a gigabyte of that.
 SECONDS, MEMORY = 120.0, 4 << 30
 #: Processes that parse, where not more are asked for.
 _MOST = 4
-#: The columns of its documents beside id, text and file.
-COLUMNS = (
-    ("blocks", BLOCKS_TYPE),
-    ("page_starts", pa.list_(pa.int64())),
-    ("title", pa.string()),
-    ("removed", REMOVED_TYPE),
-)
 
 
 class RawPdf(NamedTuple):
@@ -42,19 +31,8 @@ class RawPdf(NamedTuple):
 
 def raw(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> RawPdf | None:
     """A file's bytes; None where they cannot be had."""
-    held = bytearray()
-    read = 0
-    for block in blocks:
-        read = block.bytes_read
-        if block.gap:
-            return None
-        held += block.data
-        if len(held) > MAX_BYTES:
-            dead_letters(
-                DeadLetter(file, "whole file", f"longer than {MAX_BYTES:,} bytes", bytes(held[:EXCERPT_BYTES]))
-            )
-            return None
-    return RawPdf(bytes(held), file, max(1, len(held)), read)
+    found = paged_files.held(blocks, file, dead_letters)
+    return None if found is None else RawPdf(found[0], file, max(1, len(found[0])), found[1])
 
 
 def processes(workers: int) -> Processes:
@@ -80,19 +58,9 @@ def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], li
             reason = str(found) if known else f"cannot be read: {type(found).__name__}: {found}"
             letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
             continue
-        documents.append(_document(item, found))
+        documents.append(paged_files.document(found, item.file, item.bytes_read))
         letters += _letters(item.file, found.notes)
     return documents, letters
-
-
-def _document(item: RawPdf, pdf: Pdf) -> Document:
-    more: tuple[Any, ...] = (
-        blocks_to_arrow(pdf.blocks),
-        pa.array([pdf.page_starts], pa.list_(pa.int64())),
-        pdf.title or None,
-        removed_to_arrow([pdf.removed]),
-    )
-    return Document(item.file, pdf.text, item.file, more, len(pdf.text), item.bytes_read)
 
 
 def _letters(file: str, notes: Sequence[tuple[int, str]]) -> list[DeadLetter]:

@@ -270,10 +270,10 @@ def open_source(
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
 
     Args:
-        kind: mediawiki (XML dump), wikiextractor, jsonl, csv, tsv, parquet, arrow, pdf, markdown, text, or auto: by the
-            files' names, else by their first bytes; standard input is text. A folder is read below as well: each file
-            by its kind, or those of the kind that is named. All but Parquet and Arrow may be compressed: .gz, .bz2,
-            .zst, .xz, .7z.
+        kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, pdf, markdown, text, or
+            auto: by the files' names, else by their first bytes; standard input is text. A folder is read below as
+            well: each file by its kind, or those of the kind that is named. All but Parquet and Arrow may be
+            compressed: .gz, .bz2, .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
             are written. The id of a text, Markdown or PDF file is its path as given.
@@ -351,7 +351,7 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
     found = files.find(path)
     if len(found) == 1 and found[0].path == path:
         return found, [kind if kind != "auto" else _recognised(path)], []
-    kinds = {file.path: kind_of(file.path, kind) for file in found}
+    kinds = {file.path: kind_of(file.path, kind) or _json_kind(file.path) for file in found}
     for name in _again(kinds):
         kinds[name] = None
     if not any(kinds.values()):
@@ -368,6 +368,17 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
         [each for _, each in chosen],
         [files.unwritable(path) or path for path in others],
     )
+
+
+def _json_kind(path: str) -> str | None:
+    """That of a .json file of a local folder, which only its first bytes can say."""
+    if files.scheme_of(path) or not streams.bare(files.base_name(path)).lower().endswith(".json"):
+        return None
+    try:
+        found = _sniffed(path)
+    except OSError:  # told when it is read, if it is
+        return None
+    return found if found == "docling" else None
 
 
 def _again(names: Iterable[str]) -> list[str]:

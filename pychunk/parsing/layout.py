@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .paged import CELLS
 from .pdf_words import PageWords
 
 #: Gap between words of one piece of a line, in sizes of the font: the gutter of two columns is wider.
@@ -32,8 +33,6 @@ _SINGLE = 0.6
 _DEEP = 5
 #: Spaces that a gap in a line of code becomes at most.
 _SPACES = 80
-#: Separates cells of a row of a table in the text.
-CELLS = " | "
 #: Letters that are read from right to left.
 _LEFTWARD = re.compile(r"\W*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _MARK = re.compile(

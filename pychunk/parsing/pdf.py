@@ -12,21 +12,18 @@ import re
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..data.blocks import BLOCK_KINDS, Blocks
 from .headings import Bookmark, mark_headings
 from .layout import Line, line_of, lines_of, pieces_of
+from .paged import Paged, PagedWriter
 from .paragraphs import Draft, drafts_of
 from .pdf_words import PageWords, WordReader
 from .running import Edge, Removed, edges_of, running
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 #: Pages of a document, and characters of all of them, that are read.
 MAX_PAGES, MAX_CHARACTERS = 20_000, 100_000_000
@@ -51,38 +48,10 @@ class PdfError(ValueError):
     """A PDF that cannot be read as text; its message is the reason."""
 
 
-class Span(NamedTuple):
-    """Characters of the text that are left out, why, and the share of pages that have the like."""
-
-    start: int
-    end: int
-    reason: str
-    score: float
-
-
-@dataclass(frozen=True)
-class Pdf:
-    """A document read from a PDF.
-
-    Attributes:
-        text: plain text with a form feed between pages.
-        blocks: of the one document, with page and box; what is left out is a block, too.
-        page_starts: int64[pages], the first character of each page.
-        title: that of the metadata, else the first of the largest lines of the first page with text; may be "".
-        removed: running heads, running feet and page numbers, in the order of the text, which still holds them.
-        notes: (page from 1, what is wrong with it), for pages of scans, damaged ones and fonts without meaning.
-    """
-
-    text: str
-    blocks: Blocks
-    page_starts: npt.NDArray[np.int64]
-    title: str
-    removed: list[Span]
-    notes: list[tuple[int, str]]
-
-
-def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SECONDS) -> Pdf:
+def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SECONDS) -> Paged:
     """A PDF file, by its path or as bytes, as text with structure.
+
+    Its title is that of the metadata, else the first of the largest lines of the first page with text.
 
     Args:
         source: path, or the file's bytes.
@@ -175,7 +144,7 @@ def _metadata_title(document: Any) -> str:
     return "" if _PLACEHOLDER.fullmatch(title) else title
 
 
-def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str) -> Pdf:
+def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str) -> Paged:
     notes = [(number, page.note) for number, page in enumerate(pages, 1) if page.note]
     unmapped = sum(page.unmapped for page in pages)
     sizes = np.concatenate([page.size for page in pages]).round(1)
@@ -234,51 +203,14 @@ def _removed(edge: Edge, out: dict[tuple[int, bool, int], Removed]) -> Line:
     return line
 
 
-def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, notes: list[tuple[int, str]]) -> Pdf:
-    parts: list[str] = []
-    starts = [0]
-    rows: list[tuple[int, int, int, int, int]] = []
-    boxes = []
-    removed = []
-    at = 0
-    last: Draft | None = None
-
-    def put(text: str) -> None:
-        nonlocal at
-        parts.append(text)
-        at += len(text)
-
+def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, notes: list[tuple[int, str]]) -> Paged:
+    writer = PagedWriter()
     for draft in drafts:
-        while len(starts) < draft.page:
-            put("\f")
-            starts.append(at)
-            last = None
-        if last is not None:
-            put("\n" if draft.kind == last.kind == "item" else "\n\n")
-        text = _text(draft, words)
-        first = draft.lines[0]
-        if first.removed:
-            removed.append(Span(at, at + len(text), first.removed, first.score))
-        rows.append((BLOCK_KINDS.index(draft.kind), draft.level, at, at + len(text), draft.page))
         left, top, right, bottom = zip(*[line.box for line in draft.lines], strict=True)
-        boxes.append((min(left), min(top), max(right), max(bottom)))
-        put(text)
-        last = draft
-    while len(starts) < pages:
-        put("\f")
-        starts.append(at)
-    table = np.array(rows, np.int64).reshape(-1, 5)
-    blocks = Blocks(
-        np.array([0, len(rows)], np.int64),
-        table[:, 0].astype(np.int8),
-        table[:, 1].astype(np.int16),
-        table[:, 2].copy(),
-        table[:, 3].copy(),
-        page=table[:, 4].astype(np.int32),
-        box=np.array(boxes, np.float32).reshape(-1, 4),
-    )
-    text = "".join(parts)
-    return Pdf(text, blocks, np.array(starts, np.int64), title or _first_large(drafts, words), removed, notes)
+        box = min(left), min(top), max(right), max(bottom)
+        first = draft.lines[0]
+        writer.put(draft.kind, draft.level, _text(draft, words), draft.page, box, first.removed, first.score)
+    return writer.done(title or _first_large(drafts, words), pages, notes)
 
 
 def _text(draft: Draft, words: set[str]) -> str:

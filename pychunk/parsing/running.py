@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from .layout import Piece, bands_of, line_of
+from .paged import PAGE_NUMBER, RUNNING_FOOT, RUNNING_HEAD
 
-#: Why a line of a page is left out.
-RUNNING_HEAD, RUNNING_FOOT, PAGE_NUMBER = "running_head", "running_foot", "page_number"
 #: Lines looked at from each edge of a page.
 _EDGE = 4
 #: A line repeats if it is on so many pages at one height, within so many points.
