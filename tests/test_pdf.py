@@ -152,6 +152,14 @@ def test_two_columns_are_read_one_after_the_other(offset: float) -> None:
     assert (pdf.blocks.box[4:7, 0] > 300).all()
 
 
+def test_short_columns_that_follow_on_each_other_in_the_file_are_no_table() -> None:
+    page = Page()
+    columns = [[f"{side} column, line {number}" for number in range(1, 5)] for side in ("Left", "Right")]
+    for x, lines in zip((72, 320), columns):
+        page.lines(x, 100, lines)
+    assert read_pdf(made([page])).text.split() == " ".join(columns[0] + columns[1]).split()
+
+
 def test_paragraphs_by_distance_by_indentation_and_by_short_last_lines() -> None:
     drawn = random.Random(5)
     page = Page()

@@ -8,6 +8,7 @@ table; columns are laid out by the same rule again.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,8 @@ _WIDE, _HIGH, _FILL = 12.0, 3, 0.55
 _PRESENT = 0.6
 #: Share of the lines of a column of running text without a gap in them.
 _SINGLE = 0.6
+#: Letters that a line of a column has at least, where columns follow on each other in the file.
+_LETTERS = 8
 #: Columns within columns within ...
 _DEEP = 5
 #: Spaces that a gap in a line of code becomes at most.
@@ -80,7 +83,7 @@ class Piece(NamedTuple):
     """Words that follow each other on a line without a wide gap: box in points, size of the font of most letters.
 
     ``first``: width of the first word; ``bold`` and ``mono``: those of its ``letters`` that are bold, and all of one
-    width; ``leftward``: read from right to left.
+    width; ``leftward``: read from right to left; ``order``: its place in the file.
     """
 
     text: str
@@ -94,6 +97,7 @@ class Piece(NamedTuple):
     bold: int
     mono: int
     leftward: bool
+    order: int = 0
 
 
 def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
@@ -150,6 +154,7 @@ def pieces_of(words: PageWords) -> list[Piece]:
             np.add.reduceat(length * words.bold, begins).tolist(),
             np.add.reduceat(length * words.mono, begins).tolist(),
             leftward[begins].tolist(),
+            range(len(begins)),
             strict=True,
         )
     ]
@@ -363,10 +368,10 @@ def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Pie
     if not strips:
         return [[]]
     found: list[list[Piece]] = [[] for _ in range(len(strips) + 1)]
+    edges = [low for low, _ in strips]
     for band in bands:
         for piece in band:
-            middle = (piece.left + piece.right) / 2
-            found[sum(middle > low for low, _ in strips)].append(piece)
+            found[bisect_left(edges, (piece.left + piece.right) / 2)].append(piece)
     columns: list[list[Piece]] = []
     marks: list[Piece] = []
     for column in found:
@@ -379,7 +384,12 @@ def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Pie
 
 
 def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
-    """Whether columns hold running text: wide, high, their lines filled, and none with long holes."""
+    """Whether columns hold running text: wide, high, their lines filled, and none with long holes.
+
+    Where the file has one column after the other, a table would be there by rows: then lines of some letters will do.
+    """
+    if _one_after_the_other(columns):
+        return True
     rows = [_stacked(column) for column in columns]
     heights = [min(row[0].top for row in column) for column in rows], [max(r[0].bottom for r in c) for c in rows]
     low, high = max(heights[0]), min(heights[1])
@@ -396,6 +406,18 @@ def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
         inside = [row for row in lines if low - 1 <= row[0].top and row[0].bottom <= high + 1]
         if sum(row[0].bottom - row[0].top for row in inside) < _PRESENT * 0.8 * (high - low):
             return False
+    return True
+
+
+def _one_after_the_other(columns: Sequence[Sequence[Piece]]) -> bool:
+    last = -1
+    for column in columns:
+        lines = len(_stacked(column))
+        if lines < 2 or sum(piece.letters for piece in column) < _LETTERS * lines:
+            return False
+        if min(piece.order for piece in column) < last:
+            return False
+        last = max(piece.order for piece in column)
     return True
 
 

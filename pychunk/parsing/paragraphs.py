@@ -100,7 +100,7 @@ def _pitches(lines: Sequence[Line]) -> dict[int, float]:
     """The usual distance of lines in each flow, in heights of their boxes."""
     found: dict[int, list[float]] = {}
     for before, line in pairwise(lines):
-        if before.flow == line.flow and line.height > 0:
+        if before.flow == line.flow and line.height > 0 and line.bottom > before.bottom:
             found.setdefault(line.flow, []).append((line.bottom - before.bottom) / line.height)
     return {flow: _usual(ratios) for flow, ratios in found.items()}
 
@@ -121,7 +121,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     if draft.kind == "code" or line.mono:
         near = line.height and line.top - last.bottom < _CODE_APART * line.height
         return bool(draft.kind == "code" and line.mono and near)
-    if last.angle != line.angle or marked or CONTENTS.search(last.text):
+    if last.angle != line.angle or marked or CONTENTS.search(last.text[-60:]):
         return False
     if max(last.size, line.size) > _STYLE * min(last.size, line.size) or last.bold != line.bold:
         # A line with a note in small print, or in bold print from end to end, within a sentence goes on.

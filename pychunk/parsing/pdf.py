@@ -225,18 +225,18 @@ def _text(draft: Draft, words: set[str]) -> str:
 
 def _joined(lines: Sequence[Line], words: set[str]) -> str:
     """Lines as one: a word that is broken at their border is joined where the joined word stands elsewhere, too."""
-    text = lines[0].text
+    parts = [lines[0].text]
     for line in lines[1:]:
-        broken = _HYPHEN.search(text[-60:])
+        before = parts[-1]
+        broken = _HYPHEN.search(before[-60:])
         rest = _LETTERS.match(line.text) if broken else None
         if broken and rest and rest.group()[0].islower():
-            joined = (broken.group(1) + rest.group()).casefold()
-            text = (text[:-1] if joined in words else text) + line.text
-        elif text[-1:] >= "\u2e80" and line.text[:1] >= "\u2e80" and _is_east_asian(text[-1] + line.text[0]):
-            text += line.text
-        else:
-            text += " " + line.text
-    return text
+            if (broken.group(1) + rest.group()).casefold() in words:
+                parts[-1] = before[:-1]
+        elif not (before[-1:] >= "\u2e80" and _is_east_asian(before[-1:] + line.text[:1])):
+            parts.append(" ")
+        parts.append(line.text)
+    return "".join(parts)
 
 
 def _is_east_asian(text: str) -> bool:

@@ -128,7 +128,8 @@ class WordReader:
             return PageWords.empty(frame.width, frame.height, f"has {count:,} characters; {MAX_CHARACTERS:,} are read")
         shown = self._text(text, count)
         spans = [found.span() for found in _WORD.finditer(shown)]
-        texts = [text.translate(_CHANGED) for text in _WORD.findall(shown)]
+        shown = shown.translate(_CHANGED)
+        texts = [shown[begin:end] for begin, end in spans]
         if not spans:
             note = "no text, only images: a scan" if self._has_image(page) else ""
             return PageWords.empty(frame.width, frame.height, note)
@@ -145,7 +146,9 @@ class WordReader:
             if pointer not in fonts:
                 fonts[pointer] = self._font(text, begin, pointer, frame.turns)
         size, bold, mono, angle, strange = zip(*[fonts[pointer] for pointer in pointers], strict=True)
-        unmapped = sum(len(said) if odd else said.count("\ufffd") for said, odd in zip(texts, strange, strict=True))
+        unmapped = shown.count("\ufffd")
+        if any(strange):
+            unmapped = sum(len(said) if odd else said.count("\ufffd") for said, odd in zip(texts, strange, strict=True))
         note = ""
         if unmapped > UNMAPPED * sum(map(len, texts)):
             note = "a font without a character map: what its letters mean is not in the file"
