@@ -125,6 +125,11 @@ def _numbered(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int,
             for edge in group:
                 reason = PAGE_NUMBER if edge.page in alone else RUNNING_HEAD if top else RUNNING_FOOT
                 found[edge.page, top, edge.rank] = Removed(reason, count / pages)
+            if alone:  # pages before the first, which have numbers of another kind
+                for edge in edges:
+                    near = edge.top == top and group[0].y - _NEAR <= edge.y <= group[-1].y + _NEAR
+                    if near and _NUMBER.fullmatch(_normal(edge.text)):
+                        found.setdefault((edge.page, top, edge.rank), Removed(PAGE_NUMBER, count / pages))
     return found
 
 
