@@ -93,6 +93,33 @@ def made(
     return _file(objects, (f"/Info {info} 0 R " if info else "") + trailer)
 
 
+def in_any_letters(lines: list[str]) -> bytes:
+    """A PDF of lines in any letters of Unicode, by a font whose map says what each is."""
+    letters = sorted(set("".join(lines)))
+    code = {letter: number for number, letter in enumerate(letters, 1)}
+    rows = "\n".join(f"<{code[letter]:04x}> <{letter.encode('utf-16-be').hex()}>" for letter in letters)
+    body = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def "
+        "1 begincodespacerange <0000> <ffff> endcodespacerange "
+        f"{len(letters)} beginbfchar\n{rows}\nendbfchar endcmap end end"
+    ).encode()
+    page = Page()
+    for number, line in enumerate(lines):
+        shown = "".join(f"{code[letter]:04x}" for letter in line)
+        page.content += f"BT /F4 10 Tf 50 {780 - 12 * number} Td <{shown}> Tj ET\n"
+    stream = b"<< /Length %d >>\nstream\n%s\nendstream" % (len(body), body)
+    return made([page], extra=[NAMELESS.replace(b"/Identity-H", b"/Identity-H /ToUnicode 7 0 R"), stream])
+
+
+#: A font that is not in the file, without a map from its numbers to letters.
+NAMELESS = (
+    b"<< /Type /Font /Subtype /Type0 /BaseFont /Nameless /Encoding /Identity-H /DescendantFonts [<< /Type /Font "
+    b"/Subtype /CIDFontType2 /BaseFont /Nameless /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) "
+    b"/Supplement 0 >> /DW 500 /FontDescriptor << /Type /FontDescriptor /FontName /Nameless /Flags 4 "
+    b"/FontBBox [0 -200 1000 800] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >> >>] >>"
+)
+
+
 def _outline(bookmarks: list[tuple[int, str, int]], kids: list[int], objects: list[bytes]) -> str:
     if not bookmarks:
         return ""

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from command_line import invoke
 from corpora import contents
-from pdfs import HEIGHT, Page, made, width_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pdfs import HEIGHT, NAMELESS, Page, in_any_letters, made, width_of
 
 from pychunk import segment
 from pychunk.data.blocks import BLOCK_KINDS
@@ -418,6 +420,38 @@ def test_entries_of_a_table_of_contents_are_no_headings() -> None:
     assert [text[:8] for *_, text in found][1:4] == ["1 Foxes ", "2 Wolves", "3 Dogs ."]
 
 
+LETTERS = "abcdefghijk АБВгдеїґ ελληνικά 中文日本語한국 हिन्दी ไทย 😀🦊 𝔘𝔫𝔦 ß—’…½"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(st.sampled_from(LETTERS), min_size=1, max_size=12), min_size=1, max_size=20))
+def test_letters_of_any_script_come_out_as_they_went_in(lines: list[str]) -> None:
+    # PDFium knows no place for a letter that stands alone, in a font that is not there.
+    lines = [line for line in (" ".join(line.split()) for line in lines) if len(line) > 1]
+    if not lines:
+        return
+    pdf = read_pdf(in_any_letters(lines))
+    rows(pdf)
+    assert "".join(pdf.text.split()).replace("-", "") == "".join("".join(lines).split()).replace("-", "")
+
+
+def test_left_and_right_pages_with_heads_of_their_own() -> None:
+    drawn = random.Random(18)
+    pages = []
+    for number in range(6):
+        page = Page()
+        if number % 2:
+            page.put(50, 40, "The author", 8).put(530, 40, str(number + 1), 8)
+        else:
+            page.put(50, 40, str(number + 1), 8).put(480, 40, "The title", 8)
+        page.lines(50, 80, paragraph(drawn, 480, 150))
+        pages.append(page)
+    pdf = read_pdf(made(pages))
+    assert [pdf.text[span.start : span.end] for span in pdf.removed] == [
+        f"The author {number + 1}" if number % 2 else f"{number + 1} The title" for number in range(6)
+    ]
+
+
 # --- what cannot be read ---
 
 
@@ -435,12 +469,6 @@ IMAGE = (
     b"stream\n\x00\nendstream"
 )
 SCAN = "500 0 0 800 40 20 cm /X1 Do"
-UNMAPPED = (
-    b"<< /Type /Font /Subtype /Type0 /BaseFont /Nameless /Encoding /Identity-H /DescendantFonts [<< /Type /Font "
-    b"/Subtype /CIDFontType2 /BaseFont /Nameless /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) "
-    b"/Supplement 0 >> /DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /Nameless /Flags 4 "
-    b"/FontBBox [0 -200 1000 800] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >> >>] >>"
-)
 
 
 def test_files_that_are_no_document_say_why() -> None:
@@ -467,8 +495,8 @@ def test_pages_of_images_are_noted_and_the_others_read() -> None:
 
 def test_a_font_without_a_character_map() -> None:
     page = Page(content="BT /F4 10 Tf 50 700 Td <00410042004300440045> Tj ET")
-    assert "no character map" in broken(made([page], extra=[UNMAPPED]))
-    pdf = read_pdf(made([headed(), page], extra=[UNMAPPED]))
+    assert "no character map" in broken(made([page], extra=[NAMELESS]))
+    pdf = read_pdf(made([headed(), page], extra=[NAMELESS]))
     assert [number for number, _ in pdf.notes] == [2]
     assert "a font without a character map" in pdf.notes[0][1]
 

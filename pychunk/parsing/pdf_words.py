@@ -30,6 +30,7 @@ _LIGHT = re.compile(r"regular|roman|book|light|italic|oblique|mt$", re.IGNORECAS
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
+_HALF = re.compile(r"[\ud800-\udfff]")
 #: These marks are hyphens; other control characters have no meaning.
 _CHANGED = dict.fromkeys((*range(9), *range(14, 28), 127), "\ufffd") | {0x02: "-", 0xFFFE: "-"}
 
@@ -130,6 +131,8 @@ class WordReader:
         spans = [found.span() for found in _WORD.finditer(shown)]
         shown = shown.translate(_CHANGED)
         texts = [shown[begin:end] for begin, end in spans]
+        if _HALF.search(shown):
+            texts = [_whole(text) for text in texts]
         if not spans:
             note = "no text, only images: a scan" if self._has_image(page) else ""
             return PageWords.empty(frame.width, frame.height, note)
@@ -166,15 +169,18 @@ class WordReader:
         )
 
     def _text(self, text: Any, count: int) -> str:
-        """The page's characters, as many as PDFium counts: what has no Unicode value is U+FFFD."""
+        """The page's characters as PDFium counts them, which is in UTF-16: a letter outside of the BMP is two halves.
+
+        What has no Unicode value is U+FFFD.
+        """
         raw = self._raw
         buffer = (ctypes.c_ushort * (2 * count + 2))()
         written = raw.FPDFText_GetText(text, 0, count, buffer) - 1 if count else 0
-        shown = bytes(buffer)[: 2 * max(0, written)].decode("utf-16-le", "replace")
-        if len(shown) != count or written != count:  # letters outside of the BMP, or without a Unicode value
+        if written != count:  # some have no value, and are left out
             codes = map(raw.FPDFText_GetUnicode, repeat(text), range(count))
-            shown = "".join([_character(code) for code in codes])
-        return shown
+            return "".join([chr(code) if 0 < code < 0x110000 else "\ufffd" for code in codes])
+        shown = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
+        return shown if len(shown) == count else "".join(map(chr, buffer[:count]))
 
     def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> tuple[float, bool, bool, int, bool]:
         """(size in points, bold, mono, quarter turns, without meaning) of a character, as of all of its text object."""
@@ -256,7 +262,6 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _character(code: int) -> str:
-    if code == 0 or 0xD800 <= code < 0xE000 or code > 0x10FFFF:
-        return "\ufffd"
-    return chr(code)
+def _whole(text: str) -> str:
+    """Halves of letters joined."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
