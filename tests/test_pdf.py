@@ -622,7 +622,7 @@ COMMAND = """
 import functools, sys
 from pychunk.ingest import ingest, run
 run.open_source = functools.partial(run.open_source, batch_bytes=1 << 14)
-ingest(sys.argv[1], sys.argv[2], method="page", shard_bytes=1 << 12, resume=True, keep=("removed",))
+ingest(sys.argv[1], sys.argv[2], shard_bytes=1 << 12, resume=True)
 """
 
 
@@ -642,6 +642,7 @@ def test_a_run_over_pdfs_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     wanted = contents(tmp_path / "whole")
     assert wanted["_dead_letters.jsonl"].count(b"\n") == 4
     assert len(wanted) > 6
+    assert any("_removed" in name for name in wanted)
     begun = time.monotonic()
     child = start("out")
     while not list((tmp_path / "out").glob("part-*")):
