@@ -385,6 +385,47 @@ def test_a_table_below_two_columns_is_neither_of_them() -> None:
     assert found[-1][0] == "table"
 
 
+def test_cells_with_borders_are_rows_however_their_text_is_wrapped() -> None:
+    xs, ys = (60, 160, 300, 420), (100, 120, 170, 205)
+    page = Page().put(50, 80, "Before the table.")
+    for x in xs:
+        page.content += f"{x} {HEIGHT - ys[0]} m {x} {HEIGHT - ys[-1]} l S\n"
+    for y in ys:
+        page.content += f"{xs[0]} {HEIGHT - y} m {xs[-1]} {HEIGHT - y} l S\n"
+    page.put(65, 114, "Animal").put(165, 114, "What it does, said at length").put(305, 114, "Share")
+    page.put(65, 145, "Red fox").lines(165, 134, ["jumps over the lazy dog", "and wonders what that", "was about"])
+    page.put(305, 145, "40 %").put(65, 184, "Grey fox").put(65, 196, "or wolf").put(305, 190, "60 %")
+    page.put(50, 240, "After the table.")
+    found = rows(read_pdf(made([page])))
+    assert [kind for kind, *_ in found] == ["paragraph", "table", "paragraph"]
+    assert found[1][3].splitlines() == [
+        "Animal | What it does, said at length | Share",
+        "Red fox | jumps over the lazy dog and wonders what that was about | 40 %",
+        "Grey fox or wolf |  | 60 %",
+    ]
+
+
+def test_wrapped_cells_without_borders_and_a_head_above_two_columns() -> None:
+    page = Page().put(240, 100, "Dose in the morning and at night")
+    body = [("Size of the", "20 mg", "30 mg"), ("fox, cm", "", "")], [("10 to 20", "1", "2")], [("21 to 30", "2", "3")]
+    y = 120.0
+    for row in (*body, [("31 to 40", "3", "4")]):
+        for line in row:
+            for x, cell in zip((60, 240, 350), line):
+                if cell:
+                    page.put(x, y, cell)
+            y += 11
+        y += 7
+    found = rows(read_pdf(made([page])))
+    assert [kind for kind, *_ in found][-1] == "table"
+    assert found[-1][3].splitlines()[-4:] == [
+        "Size of the fox, cm | 20 mg | 30 mg",
+        "10 to 20 | 1 | 2",
+        "21 to 30 | 2 | 3",
+        "31 to 40 | 3 | 4",
+    ]
+
+
 CODE = ["def fox(size):", "    if size > 3:", "        return 'big'     # or so", "", "    return 'small'"]
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .grids import Grid, grids_of, uprights_of
 from .paged import CELLS
 from .pdf_words import PageWords
 
@@ -34,6 +35,8 @@ _SINGLE = 0.6
 _LETTERS = 8
 #: Columns within columns within ...
 _DEEP = 5
+#: White by which lines of one row are nearer to each other than rows are, in sizes of the font.
+_WRAPPED = 0.08
 #: Spaces that a gap in a line of code becomes at most.
 _SPACES = 80
 #: Letters that are read from right to left.
@@ -84,6 +87,7 @@ class Piece(NamedTuple):
 
     ``first``: width of the first word; ``bold`` and ``mono``: those of its ``letters`` that are bold, and all of one
     width; ``leftward``: read from right to left; ``order``: its place in the file.
+    ``grid``: from 1, which table with drawn borders it stands for, whose lines the page has.
     """
 
     text: str
@@ -98,6 +102,7 @@ class Piece(NamedTuple):
     mono: int
     leftward: bool
     order: int = 0
+    grid: int = 0
 
 
 def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
@@ -106,7 +111,7 @@ def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
     Lines of one ``flow`` stand in one column under each other.
     """
     layout = _Page()
-    found = layout.lines(pieces)
+    found = layout.lines(layout.without_grids(pieces, grids_of(page.drawn)))
     for angle in sorted(set(page.angle.tolist()) - {0}):
         upright = np.stack(_box(page.box.T, angle, page.width, page.height), axis=1)
         for line in layout.lines(pieces_of(page.where(page.angle == angle, upright))):
@@ -131,6 +136,11 @@ def pieces_of(words: PageWords) -> list[Piece]:
     leftward = np.array([bool(_LEFTWARD.match(text)) for text in words.texts])
     goes_on = (after >= -0.5 * limit) & (after <= limit)
     goes_on |= leftward[1:] & (before >= -0.5 * limit) & (before <= limit)
+    uprights = uprights_of(words.drawn)
+    if len(uprights):
+        x, above, below = uprights.T[:, None, :]
+        between = (right[:-1, None] - 1 <= x) & (x <= left[1:, None] + 1)
+        goes_on &= ~(between & (above <= bottom[:-1, None]) & (below >= top[:-1, None])).any(axis=1)
     goes_on &= overlap >= 0.5 * np.minimum(height[1:], height[:-1])
     begins = np.flatnonzero(np.concatenate(([True], ~goes_on)))
     ends = [*begins[1:].tolist(), len(words.texts)]
@@ -177,6 +187,32 @@ class _Page:
 
     def __init__(self) -> None:
         self.flows = self.tables = 0
+        self.grids: list[list[list[list[Piece]]]] = []
+
+    def without_grids(self, pieces: Sequence[Piece], grids: Sequence[Grid]) -> list[Piece]:
+        """Pieces with one in the place of those in the cells of each table."""
+        left = list(pieces)
+        for grid in grids:
+            cells: dict[tuple[int, int], list[Piece]] = {}
+            rest = []
+            for piece in left:
+                place = grid.cell((piece.left + piece.right) / 2, (piece.top + piece.bottom) / 2)
+                if place is None or piece.grid:
+                    rest.append(piece)
+                else:
+                    cells.setdefault(place, []).append(piece)
+            numbers, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
+            rows = [[cells.get((row, column), []) for column in columns] for row in numbers]
+            if sum(sum(map(bool, row)) > 1 for row in rows) < 2:
+                continue
+            self.grids.append(rows)
+            inside = [piece for cell in cells.values() for piece in cell]
+            whole = line_of(inside)
+            letters = sum(piece.letters for piece in inside)
+            box = whole.left, whole.top, whole.right, whole.bottom
+            first = min(piece.order for piece in inside)
+            left = [*rest, Piece("", *box, whole.size, 0.0, letters, 0, 0, False, first, len(self.grids))]
+        return left
 
     def lines(self, pieces: Sequence[Piece], deep: int = 0) -> list[Line]:
         """Pieces of a region as lines in reading order."""
@@ -196,7 +232,7 @@ class _Page:
                 plain = []
                 for column in _columns(inside, strips):
                     found += self.lines(column, deep + 1)
-            elif len(columns) > 1 and not _is_typed(columns) and (rows := _rows(columns, strips)):
+            elif len(columns) > 1 and _may_be_cells(columns) and (rows := _rows(*_as_most(bands[at:end], strips))):
                 found += self._flow(plain)
                 plain = []
                 found += self._table(rows)
@@ -206,7 +242,20 @@ class _Page:
         return found + self._flow(plain)
 
     def _flow(self, bands: list[list[Piece]]) -> list[Line]:
-        return self._numbered([line_of(row) for band in bands for row in _stacked(band)])
+        found: list[Line] = []
+        lines: list[Line] = []
+        for band in bands:
+            for row in _stacked(band):
+                if any(piece.grid for piece in row):
+                    beside = [piece for piece in row if not piece.grid]
+                    found += self._numbered(lines + ([line_of(beside)] if beside else []))
+                    lines = []
+                    for piece in row:
+                        if piece.grid:
+                            found += self._table(self.grids[piece.grid - 1])
+                else:
+                    lines.append(line_of(row))
+        return found + self._numbered(lines)
 
     def _table(self, rows: list[list[list[Piece]]]) -> list[Line]:
         self.tables += 1
@@ -375,12 +424,29 @@ def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Pie
     columns: list[list[Piece]] = []
     marks: list[Piece] = []
     for column in found:
-        if column and all(_MARK.fullmatch(p.text) for p in column) and not columns:
+        if not columns and 2 * sum(_MARK.fullmatch(p.text) is not None for p in column) > len(column):
             marks += column
         elif column:
             columns.append(marks + column)
             marks = []
     return columns or [marks]
+
+
+def _as_most(bands: Sequence[Sequence[Piece]], strips: _Strips) -> tuple[list[list[Piece]], _Strips]:
+    """Columns and strips as most lines of a table have them: heads that stand above several columns cross some."""
+    own = [_inner(_free(band)) for band in bands]
+    most = max(len(each) for each in own)
+    for count in range(most, len(strips), -1):
+        agreed = [band for band, each in zip(bands, own, strict=True) if len(each) >= count]
+        if 2 * len(agreed) < len(bands) or len(agreed) < 3:
+            continue
+        free = _free(agreed[0])
+        for band in agreed[1:]:
+            free = _common(free, _free(band))
+        if len(_inner(free)) == count:
+            strips = _inner(free)
+            break
+    return _columns(bands, strips), strips
 
 
 def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
@@ -421,31 +487,51 @@ def _one_after_the_other(columns: Sequence[Sequence[Piece]]) -> bool:
     return True
 
 
-def _is_typed(columns: Sequence[Sequence[Piece]]) -> bool:
-    """Whether all letters are of fonts of one width: code, whose gaps are kept in the text."""
-    return all(piece.mono > 0.9 * piece.letters for column in columns for piece in column)
+def _may_be_cells(columns: Sequence[Sequence[Piece]]) -> bool:
+    """Not where all letters are of fonts of one width: code, whose gaps are kept in the text; nor around a table."""
+    pieces = [piece for column in columns for piece in column]
+    return not all(piece.mono > 0.9 * piece.letters for piece in pieces) and not any(piece.grid for piece in pieces)
 
 
 def _rows(columns: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[list[Piece]]]:
     """Columns as the rows of a table, each a list of cells; none where they are no table.
 
-    A row whose first cell is empty, close below another, goes on with that one's cells.
+    Lines are one row, whose cells are wrapped, where less white is between them than between others of the table, and
+    most of those that follow the first lack cells; also where a line close to another has no first cell.
     """
     of = {id(piece): i for i, column in enumerate(columns) for piece in column}
-    rows: list[list[list[Piece]]] = []
+    lines: list[list[list[Piece]]] = []
+    gaps: list[float] = []  # above each line, in sizes of its font
     end = 0.0
     for row in _stacked([piece for column in columns for piece in column]):
         cells: list[list[Piece]] = [[] for _ in columns]
         for piece in row:
             cells[of[id(piece)]].append(piece)
-        top = min(piece.top for piece in row)
-        if rows and not cells[0] and top - end < 0.4 * row[0].size and rows[-1][0]:
-            for whole, more in zip(rows[-1], cells, strict=True):
-                whole += more
-        else:
-            rows.append(cells)
+        lines.append(cells)
+        gaps.append((min(piece.top for piece in row) - end) / max(row[0].size, 1.0))
         end = max(piece.bottom for piece in row)
+    close = min(gaps[1:], default=0.0) + _WRAPPED
+    if max(gaps[1:], default=0.0) <= close + _WRAPPED:
+        close = -1e9  # all lines are as far from each other
+    groups: list[list[list[list[Piece]]]] = []
+    for cells, gap in zip(lines, gaps, strict=True):
+        if groups and gap <= close:
+            groups[-1].append(cells)
+        else:
+            groups.append([cells])
+    rows: list[list[list[Piece]]] = []
+    number = 0
+    for group in groups:
+        wrapped = 2 * sum(not all(cells) for cells in group[1:]) >= len(group) - 1 and len(group) > 1
+        for i, cells in enumerate(group):
+            near = not cells[0] and gaps[number] < 0.4 and rows and rows[-1][0]
+            number += 1
+            if (wrapped and i) or near:
+                rows[-1] = [whole + more for whole, more in zip(rows[-1], cells, strict=True)]
+            else:
+                rows.append(cells)
     full = sum(sum(map(bool, row)) > 1 for row in rows)
     wide = max(high - low for low, high in strips) > 2 * median(piece.size for column in columns for piece in column)
     least = 2 if len(columns) > 2 or wide else 3
-    return rows if full >= least and full >= 0.6 * len(rows) else []
+    unmerged = sum(sum(map(bool, cells)) > 1 for cells in lines)
+    return rows if min(full, unmerged) >= least and full >= 0.6 * len(rows) else []

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 500_000
 #: Share of a page's characters without a Unicode value beyond which its font is said to have no character map.
 UNMAPPED = 0.3
-#: Objects of a page that are looked at to tell a scan from an empty page.
-_OBJECTS = 200
+#: Objects of a page that are looked at to tell a scan from an empty page, and for lines that are drawn.
+_OBJECTS, _DRAWN = 200, 5_000
 #: A word ends at white space, and behind a hyphen at the end of a line, which PDFium marks by one of two characters.
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|-bd\b", re.IGNORECASE)
@@ -47,6 +47,7 @@ class PageWords:
         mono: bool[n], whether all letters of the font are equally wide.
         angle: int64[n], quarter turns to the left at which a word is set, 0 for what reads from left to right.
         width, height: of the page, in points.
+        drawn: float64[m, 4], boxes of what is drawn in lines, such as borders of cells.
         unmapped: letters whose meaning the file does not say.
         note: why its text is not all there; "".
     """
@@ -59,6 +60,7 @@ class PageWords:
     angle: npt.NDArray[np.int64]
     width: float
     height: float
+    drawn: npt.NDArray[np.float64]
     unmapped: int = 0
     note: str = ""
 
@@ -67,7 +69,8 @@ class PageWords:
         """A page without words."""
         none = np.empty(0)
         no = none.astype(bool)
-        return cls([], none.reshape(0, 4), none, no, no, none.astype(np.int64), width, height, 0, note)
+        boxes = none.reshape(0, 4)
+        return cls([], boxes, none, no, no, none.astype(np.int64), width, height, boxes, 0, note)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -87,6 +90,7 @@ class PageWords:
             self.angle[wanted],
             self.width,
             self.height,
+            self.drawn,
         )
 
 
@@ -164,6 +168,7 @@ class WordReader:
             np.array(angle, np.int64),
             frame.width,
             frame.height,
+            self._lines(page, frame),
             unmapped,
             note,
         )
@@ -216,6 +221,20 @@ class WordReader:
             known = self._styles[address] = bold, bool(_MONO.search(said)) or bool(flags & _FIXED_PITCH)
         bold, mono = known
         return bold or raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_FILL_STROKE, mono
+
+    def _lines(self, page: Any, frame: _Frame) -> npt.NDArray[np.float64]:
+        """Boxes of the page's paths."""
+        raw = self._raw
+        left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+        found = []
+        for i in range(min(_DRAWN, raw.FPDFPage_CountObjects(page))):
+            thing = raw.FPDFPage_GetObject(page, i)
+            if raw.FPDFPageObj_GetType(thing) == raw.FPDF_PAGEOBJ_PATH and raw.FPDFPageObj_GetBounds(
+                thing, left, bottom, right, top
+            ):
+                found.append((left.value, top.value, right.value, bottom.value))
+        boxes = np.array(found, np.float32).reshape(-1, 4)
+        return frame.placed(np.stack((boxes, boxes)))
 
     def _has_image(self, page: Any) -> bool:
         raw = self._raw
