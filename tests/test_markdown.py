@@ -184,7 +184,7 @@ def test_blocks_are_those_of_markdown_it(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50_000, deadline=None)
+@settings(max_examples=10_000, deadline=None)
 @given(MARKDOWN)
 def test_blocks_are_those_of_markdown_it_often(text: str) -> None:
     pytest.importorskip("markdown_it")
@@ -252,7 +252,7 @@ def test_native_equals_reference(texts: list[str], threads: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30_000, deadline=None)
+@settings(max_examples=10_000, deadline=None)
 @given(MARKDOWN)
 def test_native_equals_reference_often(text: str) -> None:
     assert rows(text) == named(reference.blocks(text))
