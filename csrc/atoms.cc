@@ -96,6 +96,13 @@ bool has_bullet(std::string_view text) {
          space_length(text, first.length) > 0;
 }
 
+// Words of a text are no fewer.
+int64_t least_words(std::string_view text) {
+  int64_t words = 1;
+  for (size_t i = 1; i < text.size(); ++i) words += text[i - 1] == ' ' && text[i] != ' ';
+  return words;
+}
+
 struct Looks {
   HeadingLooks looks = HeadingLooks::kNone;
   int64_t words = 0;
@@ -104,6 +111,7 @@ struct Looks {
 // What a line that is one sentence looks like by itself.
 Looks looks_of(std::string_view text) {
   if (text.empty() || static_cast<int64_t>(text.size()) > kHeadingBytes) return {};
+  if (text[0] != '#' && text[0] != '=' && least_words(text) > kQuestionWords) return {};  // most of them
   const auto size = static_cast<int64_t>(text.size()), number = number_length(text);
   char32_t first = 0, named = 0;  // letter or digit, named: behind the number
   bool letters = false;
