@@ -158,9 +158,13 @@ class Processes:
 
         if wanted < 2:
             return [call(item) for item in items]
+        order = sorted(range(len(items)), key=lambda i: len(items[i]), reverse=True)  # a long one last is waited for
+        found: list[Any] = [None] * len(items)
         with ThreadPoolExecutor(wanted) as pool:
             try:
-                return list(pool.map(call, items))
+                for i, result in zip(order, pool.map(call, [items[i] for i in order]), strict=True):
+                    found[i] = result
+                return found
             except BaseException:  # Ctrl-C: nothing is waited for
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.close()
