@@ -16,6 +16,7 @@ from . import (
     csv_files,
     docling_files,
     files,
+    html_files,
     json_lines,
     markdown_files,
     paged_files,
@@ -26,6 +27,7 @@ from . import (
 )
 from .bzip2 import Block
 from .documents import DeadLetters
+from .html_files import How
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
 
@@ -33,6 +35,7 @@ from .wiki.mediawiki import Wanted
 class Asked(NamedTuple):
     """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump.
 
+    ``noise``: how what is noise in pages of HTML is found.
     ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
     """
 
@@ -42,6 +45,7 @@ class Asked(NamedTuple):
     written: tuple[str, ...] = ()
     wanted: Wanted = Wanted()
     every: bool = False
+    noise: How = "model"
 
     @property
     def named(self) -> dict[str, Any]:
@@ -150,6 +154,13 @@ def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
     return iter(() if document is None else (document,))
 
 
+def _html(file: Opened, asked: Asked) -> Iterator[Any]:
+    # Pages declare encodings of their own: only one that was named is undone before.
+    blocks = file.blocks() if file.encoding else file.stored()
+    document = html_files.document(blocks, file.name, file.tell, asked.noise)
+    return iter(() if document is None else (document,))
+
+
 def _pdf(file: Opened, asked: Asked) -> Iterator[Any]:
     item = pdf_files.raw(file.stored(), file.name, file.tell)
     return iter(() if item is None else (item,))
@@ -192,6 +203,7 @@ KINDS = {
     "arrow": Kind(
         _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
     ),
+    "html": Kind(_named(r".*\.(html?|xhtml)$"), _html, html_files.begins, columns=html_files.COLUMNS),
     "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=paged_files.COLUMNS),
     "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS),
     "text": Kind(_named(rf".*\.(txt|text|{_MARKDOWN})$"), _text),  # Markdown, too, for those who ask for text

@@ -17,6 +17,7 @@ from . import columns, files, pdf_files, streams
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
 from .files import SourceFile
+from .html_files import How
 from .kinds import KINDS, Asked, Opened, kind_of, kind_of_bytes
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
@@ -53,6 +54,7 @@ class Source:
     threads: int = 1
     batch_bytes: int = BATCH_BYTES
     dead_letters: DeadLetters = field(default=refuse, compare=False)
+    noise: How = "model"
 
     @property
     def kind(self) -> str:
@@ -220,7 +222,9 @@ class Source:
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         keep = tuple(name for name in self.keep if name not in _OWN)
         opened = self._opened(file, tell)
-        items = KINDS[kind].read(opened, Asked(self.column, self.ids, keep, self.written, self.wanted))
+        items = KINDS[kind].read(
+            opened, Asked(self.column, self.ids, keep, self.written, self.wanted, noise=self.noise)
+        )
         if not KINDS[kind].is_table:
             return items
         needed = [name for name in self.needed if name in keep]
@@ -266,22 +270,24 @@ def open_source(
     threads: int | None = None,
     batch_bytes: int = BATCH_BYTES,
     dead_letters: Callable[[DeadLetter], None] = refuse,
+    noise: How = "model",
 ) -> Source:
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
 
     Args:
-        kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, pdf, markdown, text, or
-            auto: by the files' names, else by their first bytes; standard input is text. A folder is read below as
+        kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, html, pdf, markdown, text,
+            or auto: by the files' names, else by their first bytes; standard input is text. A folder is read below as
             well: each file by its kind, or those of the kind that is named. All but Parquet and Arrow may be
             compressed: .gz, .bz2, .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
-            are written. The id of a text, Markdown or PDF file is its path as given.
+            are written. The id of a text, Markdown, HTML or PDF file is its path as given.
         keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
             the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
             ...) are there anyhow.
         needed: columns kept besides, which no document may lack: one whose value is null is broken.
-        encoding: of text, Markdown, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8.
+        encoding: of text, Markdown, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8. Of pages
+            of HTML: default: the one that they are in, whatever they declare.
         redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
         workers: mediawiki: processes that clean text; 1 does it in this one. Others are spawned: a script that asks
             for them needs ``if __name__ == "__main__":``. pdf: processes that parse, 4 or as many as there are CPUs
@@ -289,9 +295,11 @@ def open_source(
         threads: threads that decompress bzip2; default: one a CPU, at most 8.
         batch_bytes: raw text of a batch; a longer document is a batch of its own.
         dead_letters: is called with a ``DeadLetter`` for what is broken, and reading goes on; the default raises.
+        noise: html: how menus, banners, footers and the like are found, which the column ``removed`` lists: "model" (a
+            trained one), "rules" (names of elements and share of links) or "off" (none).
 
     Raises:
-        ValueError: an unknown kind or encoding; columns that are not there (while reading).
+        ValueError: an unknown kind, encoding or ``noise``; columns that are not there (while reading).
         FileNotFoundError: there is no such file.
         ImportError: a URL that needs a package which is not installed.
 
@@ -305,6 +313,8 @@ def open_source(
             raise ValueError(f"{name} must be at least 1; got {value}")
     if kind != "auto" and kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
+    if noise not in ("model", "rules", "off"):
+        raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {noise!r}")
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
@@ -326,6 +336,7 @@ def open_source(
         threads or min(8, os.cpu_count() or 1),
         batch_bytes,
         dead_letters,
+        noise,
     )
 
 

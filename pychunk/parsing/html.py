@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,7 @@ from .html_facts import HtmlFacts, word_hash, words_of
 from .html_guard import flattened, suspect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Leave = Callable[[], None]
+    import numpy.typing as npt
 
 #: Elements whose text nobody sees.
 UNSEEN = frozenset(
@@ -123,8 +122,15 @@ _BREAK = "\0"  # of a line, in text that has no NUL
 _DEPTH = 32767
 
 
-def _stay() -> None:
-    """What is to be done after an inline element: nothing."""
+#: Elements that change what is inside: how, says _enter_block.
+_SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcaption", "caption", "table"))
+_VERBATIM = frozenset(("pre", "listing", "xmp"))
+_SPECIAL |= _VERBATIM
+#: An element that is open: its row, and what was around it (None: the same as inside); or one inside a line.
+_Frame = tuple[int, "tuple[int, int, bool, int, int, list[str], list[int]] | None"]
+_INLINE: _Frame = (-1, None)
+_LINK: _Frame = (-2, None)
+_HIDDEN: _Frame = (-3, None)
 
 
 @dataclass(frozen=True)
@@ -176,6 +182,7 @@ def parse_html(data: bytes | str) -> HtmlPage:
     tree = LexborHTMLParser(page)
     tree.strip_tags(["script", "style"])
     walk = _Walk()
+    walk.about = _about(tree, page)
     if tree.root is not None:
         walk.run(tree.root)
     found = tree.css_first("head > title") or tree.css_first("title")
@@ -193,106 +200,106 @@ class _Walk:
         self.facts: list[tuple[int, int, int, int, bool]] = []  # element, characters, in links, links, hidden
         self.parent: list[int] = []
         self.last: list[int] = []
-        self.depth: list[int] = []
         self.words: list[tuple[int, ...]] = []
-        self.hashes: dict[tuple[str, str], tuple[int, ...]] = {}
         self.first_heading = ""
+        self.about: list[str] = []
         # The block that is being read: its text, its words, its links.
         self.parts: list[str] = []
         self.inline: list[tuple[int, ...]] = []
         self.link_chars = 0
         self.links = 0
         self.in_link = 0
-        # Around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number; and the last list.
+        # Around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number;
+        # and the elements above.
         self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
         self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
         self.number: list[int] = [0]  # of an ordered list, 0: bullets
-        self.list_end = -1  # how many blocks there were after the last item
+        self.path: list[tuple[Any, _Frame]] = []
 
     def run(self, root: Any) -> None:
         """Reads the elements below ``root``."""
+        parts, inline, path = self.parts, self.inline, self.path
         node = root
-        path: list[tuple[Any, Leave]] = []
         while True:
-            enter = self._enter(node)
-            child = node.first_child if enter is not None else None
-            if enter is not None and child is not None:
-                path.append((node, enter))
+            tag = node.tag
+            child = None
+            frame: _Frame | None = _INLINE
+            if tag == "-text":
+                text = node.text_content
+                if text and (parts or not text.isspace()):
+                    if self.in_link:
+                        self.link_chars += len(text.strip())
+                    parts.append(text)
+            elif tag in UNSEEN:
+                pass
+            elif tag in BLOCK or "-" in tag:
+                if parts or inline:
+                    self._flush()
+                frame = self._enter_block(node, tag)
+                if frame is not None and (child := node.first_child) is None:
+                    self._leave(frame)
+            elif tag == "br":
+                if parts:
+                    parts.append(_BREAK)
+            else:
+                attributes = node.attributes
+                if attributes or tag == "img" or tag == "a":
+                    inline.append(self._hashes(tag, attributes))
+                if tag == "a":
+                    if parts and not self.in_link and parts[-1] == "":
+                        parts[-1] = " "  # two links side by side, which nothing but style sets apart
+                    self.in_link += 1
+                    self.links += 1
+                    frame = _LINK
+                elif attributes and not self.hidden and _hides(attributes):
+                    # What is hidden inside a line is a block of its own: the rest of the line is seen.
+                    self._flush()
+                    self.hidden = True
+                    frame = _HIDDEN
+                if (child := node.first_child) is None and frame is not None:
+                    self._leave(frame)
+            if child is not None and frame is not None:
+                path.append((node, frame))
                 node = child
                 continue
-            if enter is not None:
-                enter()
             while (after := node.next) is None or not path:
                 if not path:
                     self._flush()
                     return
-                node, leave = path.pop()
-                leave()
+                node, frame = path.pop()
+                if frame is not _INLINE:
+                    self._leave(frame)
             node = after
 
-    def _enter(self, node: Any) -> Leave | None:
-        """Reads one node: what is to be done when its children are read; None: they are not read."""
-        tag = node.tag
-        if tag == "-text":
-            text = node.text_content
-            if text:
-                if self.in_link:
-                    self.link_chars += len(text.strip())
-                self.parts.append(text)
-            return None
-        if tag in UNSEEN:
-            return None
-        if tag in BLOCK or "-" in tag:
-            return self._enter_block(node, tag)
-        if tag == "br":
-            self.parts.append(_BREAK)
-            return None
-        attributes = node.attributes
-        if attributes or tag == "img":
-            self.inline.append(self._hashes(tag, attributes))
-        if tag == "a":
-            if self.parts and not self.in_link and self.parts[-1] == "":
-                self.parts[-1] = " "  # two links side by side, which nothing but style sets apart
-            self.in_link += 1
-            self.links += 1
-            return self._leave_link
-        if attributes and _hides(attributes) and not self.hidden:
-            return self._enter_hidden()
-        return _stay
-
-    def _leave_link(self) -> None:
-        self.in_link -= 1
-        self.parts.append("")
-
-    def _enter_hidden(self) -> Leave:
-        """An inline element that is hidden is a block of its own: the rest of its line is seen."""
-        self._flush()
-        self.hidden = True
-
-        def leave() -> None:
+    def _leave(self, frame: _Frame) -> None:
+        """What is to be done when the children of an element are read."""
+        own, around = frame
+        if own >= 0:
+            if self.parts or self.inline:
+                self._flush()
+            self.last[own] = len(self.parent)
+            self.element = self.parent[own]
+            if around is not None:
+                self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number = around
+        elif frame is _LINK:
+            self.in_link -= 1
+            if self.parts:
+                self.parts.append("")
+        elif frame is _HIDDEN:
             self._flush()
             self.hidden = False
 
-        return leave
-
-    def _enter_block(self, node: Any, tag: str) -> Leave | None:
-        if self.parts:
-            self._flush()
+    def _enter_block(self, node: Any, tag: str) -> _Frame | None:
+        """Adds an element: what is to be done after its children; None: they have been read."""
         attributes = node.attributes
-        around = (
-            self.kind, self.level, self.hidden, self.quotes, self.lists, self.element, self.mark, self.number
-        )  # fmt: skip
-        own = self.element = self._add_element(self._hashes(tag, attributes))
-        if attributes and _hides(attributes):
-            self.hidden = True
-        if tag == "pre" or tag == "listing" or tag == "xmp":
-            self._code(node)
-            self._leave_now(own, around)
-            return None
-        if tag == "table" and (rows := _data_table(node)):
-            self._table(*rows)
-            self._leave_now(own, around)
-            return None
+        own = self._add_element(self._hashes(tag, attributes))
+        hides = not self.hidden and bool(attributes) and _hides(attributes)
+        if tag not in _SPECIAL and not hides:
+            self.element = own
+            return own, None
+        around = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number)
+        self.element = own
+        self.hidden = self.hidden or hides
         if tag in _HEADINGS:
             self.kind, self.level = HEADING, _HEADINGS[tag]
         elif tag == "li":
@@ -303,49 +310,49 @@ class _Walk:
             self.lists += 1
             start = (attributes.get("start") or "1").strip() if tag == "ol" else "0"
             self.number = [int(start) if start.isdecimal() and len(start) < 9 else 1]
-        elif tag == "blockquote":
-            self.quotes += 1
         elif tag in _FORMS:
             self.kind, self.level = FORM, 0
+        elif tag == "blockquote":
+            self.quotes += 1
         elif tag == "figcaption" or tag == "caption":
             self.kind, self.level = CAPTION, 0
-
-        def leave() -> None:
-            if self.parts:
-                self._flush()
-            self._leave_now(own, around)
-
-        return leave
-
-    def _leave_now(self, own: int, around: Any) -> None:
-        self.last[own] = len(self.parent)
-        self.kind, self.level, self.hidden, self.quotes, self.lists, self.element, self.mark, self.number = around
+        elif tag in _VERBATIM:
+            self._code(node)
+            self._leave((own, around))
+            return None
+        elif tag == "table" and (rows := _data_table(node)):
+            self._table(*rows)
+            self._leave((own, around))
+            return None
+        return own, around
 
     def _add_element(self, words: tuple[int, ...]) -> int:
-        parent = self.element
-        self.parent.append(parent)
-        self.last.append(len(self.parent))
-        self.depth.append(min(_DEPTH, self.depth[parent] + 1) if parent >= 0 else 0)
+        own = len(self.parent)
+        self.parent.append(self.element)
+        self.last.append(own + 1)
         self.words.append(words)
-        return len(self.parent) - 1
+        return own
 
     def _hashes(self, tag: str, attributes: dict[str, str | None]) -> tuple[int, ...]:
         names = ""
         if attributes:
-            names = " ".join([value for name in _NAMING if (value := attributes.get(name))])
-        found = self.hashes.get((tag, names))
+            names = " ".join([value for name, value in attributes.items() if value and name in _NAMING])
+        found = _hashed.get((tag, names))
         if found is None:
             found = (word_hash("<" + tag), *(word_hash(word) for word in dict.fromkeys(words_of(names))))
-            self.hashes[tag, names] = found
+            if len(_hashed) >= _HASHED:
+                _hashed.clear()
+            if len(names) < 500:
+                _hashed[tag, names] = found
         return found
 
     def _flush(self) -> None:
         """What was read since the last border becomes a block, or several where empty lines are inside."""
-        parts, links, link_chars, inline = self.parts, self.links, self.link_chars, self.inline
-        if not parts:
-            return
-        self.parts, self.links, self.link_chars, self.inline = [], 0, 0, []
-        text = "".join(parts)
+        links, link_chars, inline = self.links, self.link_chars, self.inline[:]
+        text = "".join(self.parts)
+        self.parts.clear()
+        self.inline.clear()
+        self.links = self.link_chars = 0
         if _BREAK not in text:
             text = " ".join(text.split())
             if text:
@@ -433,6 +440,7 @@ class _Walk:
             offsets_of([len(rows)]), rows[:, 0].astype(np.int8), rows[:, 1].astype(np.int16), rows[:, 2].copy(),
             rows[:, 3].copy()
         )  # fmt: skip
+        last = np.array(self.last, np.int32)
         words = Ragged(
             np.array([word for words in self.words for word in words], np.uint32),
             offsets_of([len(words) for words in self.words]),
@@ -447,16 +455,51 @@ class _Walk:
                 np.minimum(facts[:, 3], _DEPTH).astype(np.int16),
                 facts[:, 4].astype(bool),
                 np.array(self.parent, np.int32),
-                np.array(self.last, np.int32),
-                np.array(self.depth, np.int16),
+                last,
+                _depths(last),
                 words,
+                np.array(sorted({word_hash(word) for word in self.about}), np.uint32),
             ),
             title or self.first_heading,
             encoding,
         )
 
 
-_NAMING = ("class", "id", "role", "itemprop", "itemtype", "aria-label", "data-testid")
+_NAMING = frozenset(("class", "id", "role", "itemprop", "itemtype", "aria-label", "data-testid"))
+
+
+def _depths(last: npt.NDArray[np.int32]) -> npt.NDArray[np.int16]:
+    """How many elements are around each, from the rows that each ends before."""
+    steps = np.ones(len(last) + 1, np.int64)
+    steps -= np.bincount(last, minlength=len(last) + 1)
+    depth = np.cumsum(steps[:-1]) - 1
+    return np.minimum(depth, _DEPTH).astype(np.int16)
+
+
+#: Hashes of elements, kept from page to page: sites name theirs alike. At most as many, of 500 characters each.
+_HASHED = 20_000
+_hashed: dict[tuple[str, str], tuple[int, ...]] = {}
+
+
+#: What pages say of themselves in JSON, of use where it stands in a part of this many bytes.
+_TYPE = re.compile(rb'"@type"\s*:\s*"(\w{3,40})"')
+_TYPED_WITHIN = 4 << 20
+
+
+def _about(tree: Any, page: bytes) -> list[str]:
+    """Words of what a page says that it is: ``og:type``, types of schema.org, its generator, names of its body."""
+    words = [f"@{kind.decode('ascii', 'replace').lower()}" for kind in set(_TYPE.findall(page, 0, _TYPED_WITHIN))]
+    for name, selector in (("og", 'meta[property="og:type"]'), ("by", 'meta[name="generator"]')):
+        found = tree.css_first(selector)
+        if found is not None:
+            words += [f"{name}:{word}" for word in words_of(found.attributes.get("content") or "")[:4]]
+    for name in ("html", "body"):
+        found = tree.css_first(name)
+        if found is not None and found.attributes:
+            names = f"{found.attributes.get('class') or ''} {found.attributes.get('id') or ''}"
+            words += [f"body:{word}" for word in words_of(names)]
+    words += [f"has:{name}" for name in ("main", "article", "h1") if tree.css_first(name) is not None]
+    return words
 
 
 def _hides(attributes: dict[str, str | None]) -> bool:

@@ -36,6 +36,7 @@ class HtmlFacts:
         depth: int16[e], elements around it.
         words: uint32 hashes (:func:`word_hash`) of each element's tag and of the words of its class, id, role and
             label; ``words.offsets`` int64[e + 1].
+        page: uint32 hashes of what the page says that it is: its type, what made it, names of its body.
     """
 
     element: I32
@@ -47,6 +48,7 @@ class HtmlFacts:
     last: I32
     depth: I16
     words: Ragged
+    page: npt.NDArray[np.uint32]
 
 
 def word_hash(word: str) -> int:

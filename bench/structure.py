@@ -1,0 +1,25 @@
+"""Documents with structure, beside other packages (`--help` of each part says more).
+
+python bench/structure.py extraction --save bench/results/extraction.json
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import structure_extraction
+
+PARTS = {"extraction": structure_extraction}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = parser.add_subparsers(dest="part", required=True)
+    for name, module in PARTS.items():
+        module.add_arguments(parts.add_parser(name, description=module.__doc__))
+    options = parser.parse_args()
+    PARTS[options.part].main(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""HTML files to documents with blocks, a title and what is noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ..parsing.html import HtmlPage, parse_html
+from ..parsing.noise import How, find_noise
+from .bzip2 import Block
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from .text_files import not_text
+
+__all__ = ["COLUMNS", "How", "begins", "document", "removed_spans"]
+
+#: Bytes that a page may have: a hundred times the longest of the web's common ones.
+MAX_BYTES = 128 << 20
+#: The columns of its documents beside id, text and file.
+COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
+_BEGINS = (b"<!doctype html", b"<html")
+
+
+def begins(head: bytes) -> bool:
+    """Whether first bytes are those of a page: ``<!doctype html`` or ``<html``, after white space and a comment."""
+    head = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"<!--"):
+        head = head[head.find(b"-->") + 3 :].lstrip()
+    return head[:14].lower().startswith(_BEGINS)
+
+
+def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, noise: How = "model") -> Document | None:
+    """A page as one document, named by its path: the text is its Markdown; None where it cannot be read.
+
+    Args:
+        blocks: the file's bytes.
+        noise: how what is noise is found (:func:`pychunk.parsing.noise.find_noise`).
+    """
+    held = bytearray()
+    read = 0
+    for block in blocks:
+        read = block.bytes_read
+        if block.gap:
+            return None
+        held += block.data
+        if len(held) > MAX_BYTES:
+            reason = f"a page longer than {MAX_BYTES:,} bytes"
+            dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
+            return None
+    if (reason := not_text(held)) and "UTF-" not in reason:
+        dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
+        return None
+    page = parse_html(bytes(held))
+    more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([removed_spans(page, noise)]))
+    return Document(file, page.text, file, more, max(1, len(held)), read)
+
+
+def removed_spans(page: HtmlPage, noise: How = "model") -> list[tuple[int, int, str, float]]:
+    """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score."""
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, title=page.title)
+    spans: list[tuple[int, int, str, float]] = []
+    before = -2
+    starts, ends, scores = page.blocks.start.tolist(), page.blocks.end.tolist(), score.tolist()
+    rows: Any = removed.nonzero()[0].tolist()
+    for row in rows:
+        if row == before + 1 and spans[-1][2] == reasons[row]:
+            start, _, reason, most = spans[-1]
+            spans[-1] = (start, ends[row], reason, max(most, scores[row]))
+        else:
+            spans.append((starts[row], ends[row], reasons[row], scores[row]))
+        before = row
+    return spans

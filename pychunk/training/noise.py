@@ -1,0 +1,150 @@
+"""Trains the model of noise: which blocks of a page are content, from pages whose text people marked (WCXB).
+
+The pages are parted by domain into five; each part is scored by networks that learned from the others, and these
+figures, and the calibration, go into the card. The model that is written learned from all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..parsing.noise import best_threshold
+from ..parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
+from ..plumbing.checksums import sha256
+from . import noise_card
+from .noise_fit import Plan, fit
+from .noise_pages import FOLDS, Page, f1, read_pages
+from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from
+from .teacher import import_torch
+
+logger = logging.getLogger(__name__)
+
+#: Factors of the logits that are tried for the calibration.
+SCALES = (0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
+_pages: list[Page] = []
+
+
+def default_pages() -> Path | None:
+    """``wcxb/dev.parquet`` in $PYCHUNK_DATA."""
+    folder = os.environ.get("PYCHUNK_DATA")
+    return Path(folder, "wcxb", "dev.parquet") if folder else None
+
+
+def folds_folder() -> Path:
+    """Where the networks of the five parts are kept, for measuring."""
+    return cache_home() / "noise"
+
+
+def _fit_fold(job: tuple[int, Plan]) -> dict[str, npt.NDArray[Any]]:
+    """Weights from all pages but those of one part; -1: from all."""
+    fold, plan = job
+    import_torch().set_num_threads(1)
+    return fit([page for page in _pages if page.fold != fold], plan)
+
+
+def kept_words(model: NoiseModel, page: Page) -> list[str]:
+    """The words of the blocks that are kept of a page."""
+    content = model.content(page.features)
+    least = best_threshold(content, page.features) if len(content) else 0.0
+    return [word for words, share in zip(page.words, content.tolist(), strict=True) if share > least for word in words]
+
+
+def measured(models: Sequence[NoiseModel], pages: Sequence[Page]) -> list[float]:
+    """F1 of each page, by the model that has not seen it."""
+    return [f1(kept_words(models[page.fold], page), page.wanted) for page in pages]
+
+
+def _write(path: Path, arrays: dict[str, Any]) -> None:
+    np.savez_compressed(path, **arrays)
+
+
+def train(options: argparse.Namespace) -> None:
+    plan = plan_from(Plan, options)
+    global _pages
+    _pages = read_pages(options.pages, options.threads, options.limit)
+    logger.info("%d pages of %d blocks", len(_pages), sum(len(page.words) for page in _pages))
+    jobs = [(fold, plan) for fold in (*range(FOLDS), -1)]
+    with ProcessPoolExecutor(options.threads, get_context("fork")) as pool:  # the pages are there
+        stored = list(pool.map(_fit_fold, jobs))
+    best: tuple[float, float, list[float]] = (-1.0, 0.0, [])
+    for scale in SCALES:
+        found = measured([NoiseModel.of(each, {"scale": scale}) for each in stored[:FOLDS]], _pages)
+        logger.info("logits times %.1f: F1 %.4f", scale, np.mean(found))
+        best = max(best, (float(np.mean(found)), scale, found))
+    _, scale, found = best
+    folds_folder().mkdir(parents=True, exist_ok=True)
+    for fold, each in enumerate(stored[:FOLDS]):
+        _write(folds_folder() / f"fold_{fold}.npz", {**each, "scale": np.array(scale)})
+    options.out.mkdir(parents=True, exist_ok=True)
+    _write(options.out / WEIGHTS, stored[FOLDS])
+    kinds: defaultdict[str, list[float]] = defaultdict(list)
+    for page, value in zip(_pages, found, strict=True):
+        kinds[page.kind].append(value)
+    rows = {"all": found, **dict(sorted(kinds.items()))}
+    facts = {
+        "format": 1,
+        "name": "pychunk-noise-html",
+        "weights_sha256": sha256(options.out / WEIGHTS),
+        "scale": scale,
+        "nets": plan.nets,
+        "seed": plan.seed,
+        "licence": "Apache-2.0",
+        "pages": len(_pages),
+        "bytes": (options.out / WEIGHTS).stat().st_size,
+        "metrics": {
+            kind: {"pages": len(values), "f1": round(float(np.mean(values)), 4)} for kind, values in rows.items()
+        },
+        "command": command("noise", options, names(Plan)),
+    }
+    logger.info("%s", json.dumps(facts["metrics"], indent=2))
+    (options.out / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (options.out / "noise.md").write_text(noise_card.card(facts), encoding="utf-8")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = new_parser("noise", __doc__)
+    made.add_argument(
+        "--pages",
+        type=Path,
+        default=default_pages(),
+        metavar="FILE",
+        help="parquet file with columns html, main_content, page_type and url (default: wcxb/dev.parquet in "
+        "$PYCHUNK_DATA)",
+    )
+    made.add_argument("--limit", type=int, default=0, help="pages; 0: all (default)")
+    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="processes (default: one a CPU)")
+    add_out(made, SHIPPED)
+    add_plan(made, Plan())
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the model; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    made = parser()
+    options = made.parse_args(arguments)
+    if options.pages is None:
+        made.error("no pages to learn from: name them with --pages, or set PYCHUNK_DATA")
+    try:
+        train(options)
+    except KeyboardInterrupt:
+        logger.info("interrupted")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,256 @@
+"""The network of the model of noise, in torch, and how it is fitted; ``parsing/noise_model.py`` is its twin."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..parsing.noise_features import DENSE
+from ..parsing.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
+from .noise_pages import Page
+from .options import setting
+from .teacher import import_torch
+
+U32 = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How it is trained."""
+
+    seed: int = setting(0, "of weights, order and dropout")
+    nets: int = setting(2, "networks whose scores are averaged")
+    epochs: int = setting(12, "passes over the pages")
+    batch: int = setting(12, "pages a step")
+    rate: float = setting(0.003, "learning rate at the start")
+    decay: float = setting(0.03, "weight decay")
+    dropout: float = setting(0.3, "share of a layer that is left out")
+    forgotten: float = setting(0.3, "share of the words that are left out")
+    blocks: float = setting(0.7, "share of cross-entropy in the loss; the rest is 1 - F1 of the page")
+    words: int = setting(2500, "words of names, and of texts, that are known")
+    hidden: int = setting(40, "width of the layers")
+    shared: int = setting(12, "width of the summaries that blocks exchange")
+    vector: int = setting(10, "width of the vectors of words")
+
+
+def known_words(pages: Sequence[Page], parts: Callable[[Page], Sequence[U32]], least: int, most: int) -> U32:
+    """The hashes that pages of the most domains have, ``least`` of them and more, sorted."""
+    domains: defaultdict[int, set[str]] = defaultdict(set)
+    for page in pages:
+        for part in parts(page):
+            for value in np.unique(part).tolist():
+                domains[value].add(page.domain)
+    found = sorted(((len(who), value) for value, who in domains.items() if len(who) >= least), reverse=True)
+    return np.array(sorted(value for _, value in found[:most]) or [0], np.uint32)
+
+
+class Lesson:
+    """A page as arrays of rows: what the network is given of it."""
+
+    def __init__(self, page: Page, vocabularies: dict[str, U32]) -> None:
+        features = page.features
+        count = self.count = len(features.weight)
+        self.dense = features.dense.astype(np.float32)
+        self.words = {
+            "near": _known(vocabularies["names"], *features.near),
+            "path": _known(vocabularies["names"], *features.path),
+            "wording": _known(vocabularies["wordings"], *features.wording),
+            "page": _known(vocabularies["pages"], features.page, np.zeros(len(features.page), np.int64)),
+        }
+        at = np.arange(count)
+        self.beside = [np.where((at + step >= 0) & (at + step < count), at + step, -1) for step in NEIGHBOURS]
+        self.windows = [(np.maximum(at - size, 0), np.minimum(at + size + 1, count)) for size in WINDOWS]
+        groups = [*(features.above[level] for level in GROUPS), features.like]
+        self.groups = [np.unique(group, return_inverse=True)[1].reshape(-1) for group in groups]
+        self.weight = features.weight.astype(np.float32)
+        self.size = np.array([len(words) for words in page.words], np.float32)
+        self.content = page.content
+        self.wanted = len(page.wanted)
+
+
+def _known(known: U32, values: U32, owner: Any) -> tuple[Any, Any]:
+    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    found = known[at] == values
+    return at[found], owner[found]
+
+
+def batch_of(lessons: Sequence[Lesson], forgotten: float = 0.0, drawn: Any = None) -> dict[str, Any]:
+    """Tensors of several pages, one after the other."""
+    torch = import_torch()
+    offsets = np.cumsum([0, *(each.count for each in lessons)])
+    count = int(offsets[-1])
+
+    def tensor(parts: Any, kind: Any = np.int64) -> Any:
+        return torch.from_numpy(np.concatenate(parts).astype(kind, copy=False))
+
+    made: dict[str, Any] = {"dense": tensor([each.dense for each in lessons], np.float32)}
+    for name in ("near", "path", "wording", "page"):
+        ids = np.concatenate([each.words[name][0] for each in lessons])
+        starts = range(len(lessons)) if name == "page" else offsets[:-1].tolist()
+        owner = np.concatenate([each.words[name][1] + start for each, start in zip(lessons, starts, strict=True)])
+        if forgotten:
+            kept = drawn.random(len(ids)) >= forgotten
+            ids, owner = ids[kept], owner[kept]
+        order = np.argsort(owner, kind="stable")
+        rows = len(lessons) if name == "page" else count
+        made[name] = (tensor([ids[order]]), tensor([np.searchsorted(owner[order], np.arange(rows))]))
+    pairs = list(zip(lessons, offsets[:-1].tolist(), strict=True))
+    made["beside"] = [
+        tensor([np.where(each.beside[k] < 0, count, each.beside[k] + start) for each, start in pairs])
+        for k in range(len(NEIGHBOURS))
+    ]
+    made["windows"] = [
+        tuple(tensor([each.windows[k][side] + start for each, start in pairs]) for side in (0, 1))
+        for k in range(len(WINDOWS))
+    ]
+    made["groups"] = []
+    for k in range(len(GROUPS) + 1):
+        most, parts = 0, []
+        for each in lessons:
+            parts.append(each.groups[k] + most)
+            most += int(each.groups[k].max()) + 1
+        made["groups"].append((tensor(parts), most))
+    made["of"] = tensor([np.repeat(np.arange(len(lessons)), [each.count for each in lessons])])
+    made["weight"] = tensor([each.weight for each in lessons], np.float32)
+    made["size"] = tensor([each.size for each in lessons], np.float32)
+    made["content"] = tensor([each.content for each in lessons], np.float32)
+    made["wanted"] = torch.tensor([float(each.wanted) for each in lessons])
+    return made
+
+
+def network(plan: Plan, vocabularies: dict[str, U32]) -> Any:
+    """The network in torch, with new weights."""
+    torch = import_torch()
+    nn = torch.nn
+    seen = plan.shared * (len(NEIGHBOURS) + len(WINDOWS) + len(GROUPS) + 1 + 2)
+
+    class Network(nn.Module):  # type: ignore[misc, name-defined] # torch is not there where types are checked
+        def __init__(self) -> None:
+            super().__init__()
+            bag = {"near": "names", "path": "names", "wording": "wordings", "page": "pages"}
+            self.words = nn.ModuleDict(
+                {name: nn.EmbeddingBag(len(vocabularies[of]), plan.vector, mode="mean") for name, of in bag.items()}
+            )
+            for table in self.words.values():
+                nn.init.normal_(table.weight, 0, 0.1)
+            self.parts = nn.ModuleDict(
+                {
+                    "in": nn.Linear(DENSE + 4 * plan.vector, plan.hidden),
+                    "share": nn.Linear(plan.hidden, plan.shared),
+                    "mix": nn.Linear(plan.hidden + seen, plan.hidden),
+                    "share2": nn.Linear(plan.hidden, plan.shared),
+                    "mix2": nn.Linear(plan.hidden + seen, plan.hidden),
+                    "out": nn.Linear(plan.hidden, 1),
+                    "out2": nn.Linear(plan.hidden, 1),
+                }
+            )
+            self.dropout = nn.Dropout(plan.dropout)
+
+        def forward(self, given: dict[str, Any]) -> Any:
+            words = [self.words[name](*given[name]) for name in ("near", "path", "wording")]
+            page = self.words["page"](*given["page"])[given["of"]]
+            parts = self.parts
+            hidden = self.dropout(torch.relu(parts["in"](torch.cat([given["dense"], *words, page], 1))))
+            seen = _seen(given, torch.relu(parts["share"](hidden)))
+            hidden = self.dropout(torch.relu(parts["mix"](torch.cat([hidden, *seen], 1))))
+            once = parts["out"](hidden)
+            seen = _seen(given, torch.relu(parts["share2"](hidden)))
+            hidden = self.dropout(torch.relu(parts["mix2"](torch.cat([hidden, *seen], 1))))
+            return (once + parts["out2"](hidden))[:, 0]
+
+    return Network()
+
+
+def _seen(given: dict[str, Any], shared: Any) -> list[Any]:
+    torch = import_torch()
+    none = shared.new_zeros(1, shared.shape[1])
+    padded = torch.cat([shared, none])
+    parts = [padded[rows] for rows in given["beside"]]
+    running = torch.cat([none, torch.cumsum(shared, 0)])
+    parts += [(running[last] - running[first]) / (last - first)[:, None] for first, last in given["windows"]]
+    ones = shared.new_ones(len(shared))
+
+    def mean(rows: Any, count: int, weight: Any) -> Any:
+        sums = shared.new_zeros(count, shared.shape[1]).index_add(0, rows, shared * weight[:, None])
+        return (sums / shared.new_zeros(count).index_add(0, rows, weight)[:, None])[rows]
+
+    parts += [mean(rows, count, ones) for rows, count in given["groups"]]
+    pages = len(given["wanted"])
+    return [*parts, mean(given["of"], pages, ones), mean(given["of"], pages, given["weight"] + 1)]
+
+
+def loss_of(net: Any, given: dict[str, Any], blocks: float) -> Any:
+    """Cross-entropy of blocks, by their words, and 1 - F1 of the words that would be kept, a page each."""
+    torch = import_torch()
+    found = net(given)
+    content, size, pages = given["content"], given["size"], len(given["wanted"])
+
+    def total(values: Any) -> Any:
+        return torch.zeros(pages).index_add(0, given["of"], values)
+
+    share = (size + 1.5) / (total(size) + 1)[given["of"]]
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits(found, content, reduction="none")
+    kept = torch.sigmoid(found)
+    f1 = 2 * total(kept * content * size) / (total(kept * size) + given["wanted"] + 1)
+    return blocks * (entropy * share).sum() / pages + (1 - blocks) * (1 - f1).mean()
+
+
+def fit(pages: Sequence[Page], plan: Plan) -> dict[str, npt.NDArray[Any]]:
+    """Weights as they are stored, learned from pages; the same for the same pages, plan and torch."""
+    torch = import_torch()
+    vocabularies = {
+        "names": known_words(pages, lambda page: (page.features.near[0], page.features.path[0]), 5, plan.words),
+        "wordings": known_words(pages, lambda page: (page.features.wording[0],), 12, plan.words),
+        "pages": known_words(pages, lambda page: (page.features.page,), 8, 300),
+    }
+    lessons = [
+        Lesson(page, vocabularies) for page in pages if len(page.words) > 1 and page.wanted and page.content.any()
+    ]
+    stored: dict[str, npt.NDArray[Any]] = {**vocabularies, "nets": np.array(plan.nets)}
+    tables: list[dict[str, Any]] = []
+    for number in range(plan.nets):
+        torch.manual_seed(plan.seed + number)
+        drawn = np.random.default_rng(plan.seed + number)
+        net = network(plan, vocabularies)
+        if tables:  # the vectors of words are the largest part: later networks take those of the first
+            for name, table in net.words.items():
+                table.weight.data.copy_(tables[0][name])
+                table.weight.requires_grad_(False)
+        optimizer = torch.optim.AdamW(
+            [each for each in net.parameters() if each.requires_grad], lr=plan.rate, weight_decay=plan.decay
+        )
+        steps, step = plan.epochs * (len(lessons) // plan.batch), 0
+        for _ in range(plan.epochs):
+            order = drawn.permutation(len(lessons))
+            for first in range(0, len(lessons) - plan.batch + 1, plan.batch):
+                rate = plan.rate * min(1, step / 50) * (0.5 + 0.5 * float(np.cos(np.pi * step / steps)))
+                for group in optimizer.param_groups:
+                    group["lr"] = rate
+                given = batch_of([lessons[row] for row in order[first : first + plan.batch]], plan.forgotten, drawn)
+                loss = loss_of(net, given, plan.blocks)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                step += 1
+        if not tables:
+            tables.append({name: _stepped(table.weight.data, WORD_STEPS) for name, table in net.words.items()})
+            for name, table in tables[0].items():
+                stored[name] = np.rint(table.numpy() * WORD_STEPS).astype(np.int8)
+        for name, part in net.parts.items():
+            stored[f"{number}_{name}_weight"] = _whole(part.weight.data.T.numpy())
+            stored[f"{number}_{name}_bias"] = _whole(part.bias.data.numpy())
+    return stored
+
+
+def _stepped(values: Any, steps: int) -> Any:
+    """Rounded to what is stored in eight bits."""
+    return (values * steps).round().clamp(-127, 127) / steps
+
+
+def _whole(values: Any) -> npt.NDArray[np.int16]:
+    return np.clip(np.rint(np.asarray(values, np.float64) * STEPS), -32767, 32767).astype(np.int16)

@@ -1,0 +1,137 @@
+"""Marked pages to learn noise from: each block's share of content, by what people marked as the page's text."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+
+from ..parsing.html import parse_html
+from ..parsing.noise_features import NoiseFeatures, noise_features
+
+F32 = npt.NDArray[np.float32]
+FOLDS = 5
+_WORD = re.compile(r"\w+")
+#: Second-level names under which anybody registers domains.
+_SHARED = frozenset(("co", "com", "org", "ac", "gov", "net", "edu"))
+
+
+class Page(NamedTuple):
+    """A page as it is learned from.
+
+    Attributes:
+        content: float32[b], the share of each block's words that is content.
+        words: the words of each block; ``wanted``: those of the marked text.
+        kind: what sort of page it is ("forum"); ``domain``: whose.
+    """
+
+    features: NoiseFeatures
+    content: F32
+    words: list[list[str]]
+    wanted: list[str]
+    kind: str
+    domain: str
+
+    @property
+    def fold(self) -> int:
+        """Which of the five parts its domain is in."""
+        return fold_of(self.domain)
+
+
+def fold_of(domain: str) -> int:
+    """Which of the parts a domain is in."""
+    return zlib.crc32(domain.encode()) % FOLDS
+
+
+def words_of(text: str) -> list[str]:
+    """What F1 counts: runs of letters and digits, lower case."""
+    return _WORD.findall(text.lower())
+
+
+def domain_of(url: str | None, row: int) -> str:
+    """The registered domain; pages without an address are each their own.
+
+    >>> domain_of("https://cooking.stackexchange.com/q/1", 0), domain_of("http://www.bbc.co.uk/", 1), domain_of("", 7)
+    ('stackexchange.com', 'bbc.co.uk', 'row 7')
+    """
+    if not url or "//" not in url:
+        return f"row {row}"
+    names = url.split("/")[2].lower().split(":")[0].removeprefix("www.").split(".")
+    return ".".join(names[-3:] if len(names) > 2 and names[-2] in _SHARED else names[-2:])
+
+
+def f1(kept: list[str], wanted: list[str]) -> float:
+    """Of two multisets of words: twice what they share by all there are; 1 of two empty ones.
+
+    >>> f1(["a", "b"], ["b", "b", "c"])
+    0.4
+    """
+    if not kept and not wanted:
+        return 1.0
+    shared = sum((Counter(kept) & Counter(wanted)).values())
+    return 2 * shared / (len(kept) + len(wanted))
+
+
+def content_of(blocks: list[list[str]], wanted: list[str]) -> F32:
+    """float32[b]: the share of each block that is in the wanted text, by runs of three words; short ones whole or not.
+
+    Where a page has more copies of a short block than the text has, those nearest to other content are it.
+    """
+    text = f" {' '.join(wanted)} "
+    runs = {tuple(wanted[at : at + 3]) for at in range(len(wanted) - 2)}
+    share = np.zeros(len(blocks))
+    for number, words in enumerate(blocks):
+        if len(words) < 5:
+            share[number] = bool(words) and f" {' '.join(words)} " in text
+        else:
+            own = [tuple(words[at : at + 3]) for at in range(len(words) - 2)]
+            share[number] = sum(run in runs for run in own) / len(own)
+    size = np.array([min(len(words), 50) if len(words) >= 5 else 0 for words in blocks], np.float64)
+    around = np.zeros(len(blocks))
+    for step in range(1, 7):
+        for shift in (step, -step):
+            around += np.roll(share * size, shift) / step - 0.3 * np.roll((1 - share) * size, shift) / step
+    copies: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, words in enumerate(blocks):
+        if share[number] > 0.5:
+            copies[tuple(words)].append(number)
+    for same, rows in copies.items():
+        there = text.count(f" {' '.join(same)} ")
+        there = max(there, 1) if len(same) >= 5 else there
+        for number in sorted(rows, key=lambda row: -around[row])[there:]:
+            share[number] = 0
+    return share.astype(np.float32)
+
+
+def page_of(html: bytes, text: str, kind: str, domain: str) -> Page:
+    """A page of HTML with its marked text."""
+    page = parse_html(html)
+    features = noise_features(page.blocks, page.facts, page.text, page.title)
+    spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), strict=True)
+    words = [words_of(page.text[start:end]) for start, end in spans]
+    wanted = words_of(text)
+    return Page(features, content_of(words, wanted), words, wanted, kind, domain)
+
+
+def read_pages(file: Path, processes: int = 1, limit: int = 0) -> list[Page]:
+    """The pages of WCXB's Parquet file, in its order; ``limit`` takes as many, spread over it."""
+    table = pq.read_table(file, columns=["html", "main_content", "page_type", "url"])
+    step = max(1, table.num_rows // limit) if limit else 1
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for row in range(0, table.num_rows, step):
+            html, text, kind, url = (column[row].as_py() for column in table.columns)
+            yield html, text or "", kind, domain_of(url, row)
+
+    if processes < 2:
+        return [page_of(*row) for row in rows()]
+    with ProcessPoolExecutor(processes) as pool:
+        return list(pool.map(page_of, *zip(*rows(), strict=True), chunksize=16))

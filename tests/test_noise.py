@@ -1,0 +1,262 @@
+"""What is noise in pages: by the model and by rules, the arithmetic of both, and how the model is learned."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from pychunk.data.blocks import Blocks
+from pychunk.parsing import noise_model
+from pychunk.parsing.html import HtmlPage, parse_html
+from pychunk.parsing.noise import REASONS, best_threshold, find_noise
+from pychunk.parsing.noise_features import DENSE, noise_features
+from pychunk.parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
+from pychunk.plumbing.checksums import sha256
+from pychunk.training.noise_pages import content_of, f1, words_of
+
+PROSE = (
+    "The river rises in the hills north of the town and runs for forty miles before it meets the sea. For most of the "
+    "year it is shallow enough to walk across, but in spring the melting snow makes it dangerous, and people who live "
+    "beside it have learned to watch the colour of the water. "
+)
+PAGE = f"""<!doctype html><html><head><title>The river - Town News</title></head><body>
+<div id="onetrust-consent" class="cookie-banner"><p>We use cookies to improve your experience.</p>
+<button>Accept all</button></div>
+<header><nav class="main-nav"><ul><li><a href="/">Home</a><li><a href="/n">News</a>
+<li><a href="/s">Sport</a></ul></nav></header>
+<main><article class="post"><h1>The river</h1>
+<div class="share-buttons"><a href="#">Share on Facebook</a> <a href="#">Tweet</a></div>
+<p>{PROSE}</p><p>{PROSE[50:]}</p><h2>In spring</h2><p>{PROSE[20:]}</p>
+<table><tr><th>Month</th><th>Depth</th></tr><tr><td>April</td><td>3 m</td></tr></table>
+</article><aside class="related-posts"><h3>Related articles</h3><ul><li><a href="/1">Ten bridges to see</a>
+<li><a href="/2">Fishing rights explained</a></ul></aside>
+<div class="newsletter-signup"><p>Subscribe to our newsletter</p><form><button>Sign up</button></form></div></main>
+<footer><p>© 2024 Town News. All rights reserved.</p><a href="/p">Privacy policy</a></footer></body></html>"""
+FORUM = (
+    "<html><head><title>Pump fails - Forum</title></head><body><div class='nav'><a>Forums</a> <a>Log in</a></div>"
+    + (
+        "<div class='thread'><h1>Pump fails after an hour</h1>"
+        + "".join(
+            f"<div class='post'><div class='author'><a href='/u{number}'>user{number}</a></div>"
+            f"<div class='message'><p>{text}</p></div></div>"
+            for number, text in enumerate(
+                [
+                    "My pump stops after it has run for about an hour, and I have no idea why. Serviced in March.",
+                    "Mine did the same. Check the filter first, it was full of sand when I opened it up.",
+                    "Thanks, that was it! I cleaned the filter and it has been running since yesterday.",
+                    "If it happens again you should look at the thermal switch, which is behind the cover.",
+                ]
+            )
+        )
+        + "</div><div class='footer'><a>Terms</a> <a>Contact us</a></div></body></html>"
+    )
+)
+PRODUCT = (
+    "<html><body><nav><a>Shop</a> <a>Sale</a></nav><div class='product'><h1>Garden pump GP 200</h1>"
+    f"<div class='product-description'><p>{PROSE}</p></div><h2>Specifications</h2><table class='specs'>"
+    "<tr><th>Power</th><td>200 W</td></tr><tr><th>Weight</th><td>3.4 kg</td></tr><tr><th>Cable</th><td>10 m</td></tr>"
+    "</table></div><footer>© Pumps Ltd</footer></body></html>"
+)
+
+
+def by_text(page: HtmlPage, how: str = "model") -> dict[str, str]:
+    """Each block's text (without marks) and why it is removed."""
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, how, title=page.title)
+    assert len(removed) == len(score) == len(reasons) == len(page.blocks.kind)
+    assert removed.dtype == bool
+    assert score.dtype == np.float32
+    assert all(bool(reason) == bool(gone) for reason, gone in zip(reasons, removed))
+    spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), reasons)
+    return {page.text[start:end].lstrip("#->| 0123456789."): reason for start, end, reason in spans}
+
+
+@pytest.mark.parametrize("how", ["model", "rules"])
+def test_an_article_among_what_sites_put_around_it(how: str) -> None:
+    found = by_text(parse_html(PAGE), how)
+    for text, reason in {
+        "We use cookies to improve your experience.": "cookies",
+        "Home": "navigation",
+        "Sport": "navigation",
+        "Share on Facebook Tweet": "social",
+        "Ten bridges to see": "related",
+        "Subscribe to our newsletter": "subscription",
+        "© 2024 Town News. All rights reserved.": "footer",
+    }.items():
+        assert found[text] == reason, text
+    kept = [text for text, reason in found.items() if not reason]
+    assert sum("melting snow" in text for text in kept) == 3
+    if how == "rules":  # people differ about titles, and the model with them
+        assert {"The river", "In spring"} <= set(kept)
+        assert any("April" in text for text in kept)
+
+
+@pytest.mark.parametrize("how", ["model", "rules"])
+def test_replies_of_forums_and_specifications_of_products_are_content(how: str) -> None:
+    found = by_text(parse_html(FORUM), how)
+    for text, reason in found.items():
+        if len(text) > 60:
+            assert not reason, text
+    found = by_text(parse_html(PRODUCT), how)
+    assert not next(reason for text, reason in found.items() if "200 W" in text)
+    assert not found[PROSE.strip()]
+    assert found["© Pumps Ltd"]
+
+
+def test_hidden_blocks_and_copies_say_so() -> None:
+    page = parse_html(
+        f"<p>{PROSE}<div class=x><p>Read more here</div><p>{PROSE[9:]}<div class=x><p>Read more here</div>"
+        f"<div hidden><a>Close</a></div>"
+    )
+    removed, _, reasons = find_noise(page.blocks, page.facts, page.text, threshold=0.0)
+    assert removed.all()
+    assert reasons == ["boilerplate", "boilerplate", "boilerplate", "duplicate", "hidden"]
+
+
+def test_how_and_threshold() -> None:
+    page = parse_html(PAGE)
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, "off")
+    assert not removed.any()
+    assert not score.any()
+    assert set(reasons) == {""}
+    few, score, _ = find_noise(page.blocks, page.facts, page.text, threshold=0.9)
+    many, _, _ = find_noise(page.blocks, page.facts, page.text, threshold=0.1)
+    assert few.tolist() == (score > 0.9).tolist()
+    assert few.sum() <= many.sum()
+    for call in ({"how": "llm"}, {"threshold": 1.5}, {"threshold": float("nan")}):
+        with pytest.raises(ValueError, match="noise"):
+            find_noise(page.blocks, page.facts, page.text, **call)
+    nothing = parse_html("")
+    assert find_noise(nothing.blocks, nothing.facts, "")[2] == []
+
+
+def test_the_default_threshold_keeps_the_blocks_of_greatest_expected_f1() -> None:
+    page = parse_html("".join(f"<p>{'word ' * size}" for size in (40, 30, 20, 10)))
+    features = noise_features(page.blocks, page.facts, page.text)
+    content = np.array([0.4, 0.3, 0.1, 0.02])
+    words = features.weight
+
+    def expected(kept: np.ndarray) -> float:
+        return float(2 * (content * words)[kept].sum() / (words[kept].sum() + (content * words).sum()))
+
+    best = max(expected(np.array(each, bool)) for each in np.ndindex(2, 2, 2, 2))
+    assert expected(content > best_threshold(content, features)) == pytest.approx(best)
+
+
+_WORDS = "<nav> </nav> <p> <div_class='menu'> </div> <li> <a> </a> <h1> <table><tr><td> <td> </table> <form> <button>"
+_WORDS += " Home cookies © 12 <br> <footer> <div_hidden>"
+_PIECES = st.sampled_from([word.replace("_", " ") for word in _WORDS.split()]) | st.text(max_size=20)
+
+
+@given(st.lists(_PIECES, max_size=30).map(" ".join))
+@settings(max_examples=60)
+def test_any_page_has_features_scores_and_reasons(markup: str) -> None:
+    page = parse_html(markup)
+    features = noise_features(page.blocks, page.facts, page.text, page.title)
+    assert features.dense.shape == (len(page.blocks.kind), DENSE)
+    assert np.array_equal(features.dense * 64, np.rint(features.dense * 64))
+    for how in ("model", "rules"):
+        removed, score, reasons = find_noise(page.blocks, page.facts, page.text, how)
+        again = find_noise(page.blocks, page.facts, page.text, how)
+        assert removed.tolist() == again[0].tolist()
+        assert score.tobytes() == again[1].tobytes()
+        assert set(reasons) <= {*REASONS, ""}
+
+
+def test_layers_are_exact_whatever_the_order_of_addition() -> None:
+    drawn = np.random.default_rng(3)
+    values = np.rint(drawn.uniform(-8, 8, (50, 300)) * 256) / 256
+    weights = np.rint(drawn.uniform(-4, 4, (300, 20)) * 1024) / 1024
+    bias = np.rint(drawn.uniform(-4, 4, 20) * 1024) / 1024
+    found = noise_model._layer(values, (weights, bias))
+    order = drawn.permutation(300)
+    assert found.tobytes() == noise_model._layer(values[:, order], (weights[order], bias)).tobytes()
+    whole = (values * 256).astype(np.int64) @ (weights * 1024).astype(np.int64) + (bias * 256 * 1024).astype(np.int64)
+    assert np.array_equal(found, np.rint(np.clip(whole / (256 * 1024), 0, 64) * 256) / 256)
+
+
+def test_a_block_far_away_changes_scores_only_by_what_the_page_shares() -> None:
+    """Features of a page depend on nothing but the page: not on those that were read before."""
+    first = find_noise(*_given(parse_html(PAGE)))[1]
+    for other in (FORUM, PRODUCT):
+        find_noise(*_given(parse_html(other)))
+    assert first.tobytes() == find_noise(*_given(parse_html(PAGE)))[1].tobytes()
+
+
+def _given(page: HtmlPage) -> tuple:
+    return page.blocks, page.facts, page.text
+
+
+def test_the_shipped_model_is_small_and_what_its_facts_say(tmp_path) -> None:
+    facts = json.loads((SHIPPED / FACTS).read_text())
+    assert (SHIPPED / WEIGHTS).stat().st_size == facts["bytes"] <= 200_000
+    assert sha256(SHIPPED / WEIGHTS) == facts["weights_sha256"]
+    with pytest.raises(ValueError, match="missing"):
+        NoiseModel(tmp_path)
+    (tmp_path / FACTS).write_text(json.dumps(facts))
+    (tmp_path / WEIGHTS).write_bytes((SHIPPED / WEIGHTS).read_bytes()[:-1] + b"x")
+    with pytest.raises(ValueError, match=r"noise\.npz"):
+        NoiseModel(tmp_path)
+    (tmp_path / FACTS).write_text(json.dumps({**facts, "format": 2}))
+    with pytest.raises(ValueError, match="format 2"):
+        NoiseModel(tmp_path)
+
+
+def test_f1_and_what_of_blocks_is_content() -> None:
+    assert f1([], []) == 1
+    assert f1(["a"], []) == 0
+    assert f1(words_of("A, b b"), words_of("b c")) == pytest.approx(0.4)
+    wanted = words_of("The river rises in the hills north of town. Contact the author.")
+    blocks = [
+        "Home",
+        "The river rises in the hills north of town",
+        "rises in the hills of Mars and of Venus",
+        "Contact",
+    ]
+    found = content_of([words_of(block) for block in blocks], wanted)
+    assert found.tolist() == pytest.approx([0, 1, 2 / 7, 1])
+    copies = content_of(
+        [words_of(text) for text in ("Contact", "menu", "a b c d e f", "river rises in the hills")], wanted
+    )
+    assert copies.tolist() == [1, 0, 0, 1]
+
+
+def test_of_copies_those_near_content_are_content() -> None:
+    wanted = words_of("Price. A long text of the product that people marked as its own description. 9")
+    blocks = ["9", "menu menu menu menu menu menu", "Price", "A long text of the product that people marked", "9"]
+    assert content_of([words_of(block) for block in blocks], wanted).tolist() == [0, 0, 1, 1, 1]
+
+
+@pytest.mark.slow
+def test_training_gives_the_same_weights_twice_and_its_twin_scores_alike() -> None:
+    torch = pytest.importorskip("torch", reason="needs torch: the extra train")
+    from pychunk.training import noise_fit
+    from pychunk.training.noise_pages import page_of
+
+    pages = [
+        page_of(page.encode(), text, "article", f"d{number}.com")
+        for number, (page, text) in enumerate([(PAGE, PROSE * 3), (FORUM, FORUM), (PRODUCT, PROSE)] * 8)
+    ]
+    plan = noise_fit.Plan(nets=1, epochs=3, batch=4, words=50)
+    first, again = noise_fit.fit(pages, plan), noise_fit.fit(pages, plan)
+    assert all(np.array_equal(first[name], again[name]) for name in first)
+    model = NoiseModel.of(first, {"scale": 1.0})
+    vocabularies = {name: first[name] for name in ("names", "wordings", "pages")}
+    net = noise_fit.network(plan, vocabularies).eval()
+    for name, table in net.words.items():
+        table.weight.data = torch.from_numpy(first[name].astype(np.float32) / noise_model.WORD_STEPS)
+    for name, part in net.parts.items():
+        part.weight.data = torch.from_numpy(first[f"0_{name}_weight"].T.astype(np.float32) / noise_model.STEPS)
+        part.bias.data = torch.from_numpy(first[f"0_{name}_bias"].astype(np.float32) / noise_model.STEPS)
+    for page in pages[:3]:
+        with torch.no_grad():
+            wanted = torch.sigmoid(net(noise_fit.batch_of([noise_fit.Lesson(page, vocabularies)]))).numpy()
+        assert np.allclose(model.content(page.features), wanted, atol=0.02)
+
+
+def test_blocks_of_other_formats_are_left_alone() -> None:
+    blocks = Blocks.of([[("paragraph", 0, 0, 4)]])
+    page = parse_html("<p>text")
+    assert find_noise(blocks, page.facts, "text", "off")[0].tolist() == [False]
