@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,13 +178,17 @@ def parse_html(data: bytes | str) -> HtmlPage:
     except ImportError as error:
         raise ImportError('reading HTML needs selectolax: pip install "pychunk-native[docs]"') from error
     text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
-    page = text.encode("utf-8", "replace")
+    as_it_is = isinstance(data, bytes) and encoding == "utf-8" and len(text) <= len(data) and data[:1] != b"\xef"
+    page = data if as_it_is and b"\0" not in data else text.encode("utf-8", "replace")
+    assert isinstance(page, bytes)
     if suspect(page):
         page = flattened(page.decode()).encode()
     tree = LexborHTMLParser(page)
     tree.strip_tags(["script", "style"])
     walk = _Walk()
-    walk.about = _about(tree, page)
+    metas = _metas(tree)
+    walk.about = _about(metas, tree, page)
+    walk.told = _told(metas, page)
     if tree.root is not None:
         walk.run(tree.root)
     found = tree.css_first("head > title") or tree.css_first("title")
@@ -203,6 +209,7 @@ class _Walk:
         self.words: list[tuple[int, ...]] = []
         self.first_heading = ""
         self.about: list[str] = []
+        self.told = ""
         # The block that is being read: its text, its words, its links.
         self.parts: list[str] = []
         self.inline: list[tuple[int, ...]] = []
@@ -267,7 +274,12 @@ class _Walk:
                     self._flush()
                     return
                 node, frame = path.pop()
-                if frame is not _INLINE:
+                if frame is _INLINE:
+                    continue
+                if frame[1] is None and frame[0] >= 0 and not parts and not inline:  # most elements, in short
+                    self.last[frame[0]] = len(self.parent)
+                    self.element = self.parent[frame[0]]
+                else:
                     self._leave(frame)
             node = after
 
@@ -292,8 +304,15 @@ class _Walk:
     def _enter_block(self, node: Any, tag: str) -> _Frame | None:
         """Adds an element: what is to be done after its children; None: they have been read."""
         attributes = node.attributes
-        own = self._add_element(self._hashes(tag, attributes))
-        hides = not self.hidden and bool(attributes) and _hides(attributes)
+        if not attributes:
+            hides, found = False, _hashed.get((tag, ""))
+            self.words.append(_hash(tag, "") if found is None else found)
+        else:
+            hides = not self.hidden and _hides(attributes)
+            self.words.append(self._hashes(tag, attributes))
+        own = len(self.parent)
+        self.parent.append(self.element)
+        self.last.append(own + 1)
         if tag not in _SPECIAL and not hides:
             self.element = own
             return own, None
@@ -336,15 +355,12 @@ class _Walk:
     def _hashes(self, tag: str, attributes: dict[str, str | None]) -> tuple[int, ...]:
         names = ""
         if attributes:
-            names = " ".join([value for name, value in attributes.items() if value and name in _NAMING])
+            if len(attributes) == 1 and "class" in attributes:
+                names = attributes["class"] or ""
+            else:
+                names = " ".join([value for name, value in attributes.items() if value and name in _NAMING])
         found = _hashed.get((tag, names))
-        if found is None:
-            found = (word_hash("<" + tag), *(word_hash(word) for word in dict.fromkeys(words_of(names))))
-            if len(_hashed) >= _HASHED:
-                _hashed.clear()
-            if len(names) < 500:
-                _hashed[tag, names] = found
-        return found
+        return _hash(tag, names) if found is None else found
 
     def _flush(self) -> None:
         """What was read since the last border becomes a block, or several where empty lines are inside."""
@@ -442,11 +458,13 @@ class _Walk:
         )  # fmt: skip
         last = np.array(self.last, np.int32)
         words = Ragged(
-            np.array([word for words in self.words for word in words], np.uint32),
-            offsets_of([len(words) for words in self.words]),
+            np.fromiter(chain.from_iterable(self.words), np.uint32),
+            offsets_of(list(map(len, self.words))),
         )
+        text = "".join(self.pieces)
+        has = [known for name, known in _HAS.items() if (words.values == name).any()]
         return HtmlPage(
-            "".join(self.pieces),
+            text,
             blocks,
             HtmlFacts(
                 facts[:, 0].copy(),
@@ -454,11 +472,12 @@ class _Walk:
                 facts[:, 2].copy(),
                 np.minimum(facts[:, 3], _DEPTH).astype(np.int16),
                 facts[:, 4].astype(bool),
+                _is_told(self.told, text, blocks),
                 np.array(self.parent, np.int32),
                 last,
                 _depths(last),
                 words,
-                np.array(sorted({word_hash(word) for word in self.about}), np.uint32),
+                np.array(sorted({*(word_hash(word) for word in self.about), *has}), np.uint32),
             ),
             title or self.first_heading,
             encoding,
@@ -476,6 +495,15 @@ def _depths(last: npt.NDArray[np.int32]) -> npt.NDArray[np.int16]:
     return np.minimum(depth, _DEPTH).astype(np.int16)
 
 
+def _hash(tag: str, names: str) -> tuple[int, ...]:
+    found = (word_hash("<" + tag), *(word_hash(word) for word in dict.fromkeys(words_of(names))))
+    if len(_hashed) >= _HASHED:
+        _hashed.clear()
+    if len(names) < 500:
+        _hashed[tag, names] = found
+    return found
+
+
 #: Hashes of elements, kept from page to page: sites name theirs alike. At most as many, of 500 characters each.
 _HASHED = 20_000
 _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
@@ -484,28 +512,88 @@ _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
 #: What pages say of themselves in JSON, of use where it stands in a part of this many bytes.
 _TYPE = re.compile(rb'"@type"\s*:\s*"(\w{3,40})"')
 _TYPED_WITHIN = 4 << 20
+_TAG = re.compile(r"<[^>]{0,200}>")
 
 
-def _about(tree: Any, page: bytes) -> list[str]:
+#: Texts that pages hold for search engines, in JSON.
+_NO_WORD = re.compile(r"[\W_]+")
+_BODIES = (b'"articleBody"', b'"reviewBody"', b'"description"', b'"text"')
+_BODY = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.){60,20000}")')
+_TRIES = 500
+#: Characters of them that are compared, with so many blocks, by their first letters and digits.
+_TOLD, _TOLD_BLOCKS, _TOLD_BY = 50_000, 4000, 40
+
+
+def _told(metas: dict[str, str], page: bytes) -> str:
+    """Letters and digits of what a page tells search engines: its description, bodies of articles and reviews."""
+    texts = [metas.get("description", ""), metas.get("og:description", "")]
+    size = tries = 0
+    for key in _BODIES:
+        at = page.find(key, 0, _TYPED_WITHIN)
+        while at >= 0 and size <= _TOLD and tries < _TRIES:
+            tries += 1
+            if body := _BODY.match(page, at + len(key)):
+                try:
+                    texts.append(_TAG.sub(" ", json.loads(body[1], strict=False)))
+                    size += len(texts[-1])
+                except ValueError:
+                    pass
+            at = page.find(key, at + len(key), _TYPED_WITHIN)
+    return "|".join(_bare(text) for text in texts if len(text) >= _TOLD_BY)[:_TOLD]
+
+
+def _is_told(told: str, text: str, blocks: Blocks) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(blocks.kind), bool)
+    if told and len(found) <= _TOLD_BLOCKS:
+        long = np.flatnonzero(blocks.end - blocks.start >= _TOLD_BY)
+        for row in long.tolist():
+            start = int(blocks.start[row])
+            bare = _bare(text[start : min(int(blocks.end[row]), start + 3 * _TOLD_BY)])[:_TOLD_BY]
+            found[row] = len(bare) >= 25 and bare in told
+    return found
+
+
+def _bare(text: str) -> str:
+    return _NO_WORD.sub("", text).lower()
+
+
+def _about(metas: dict[str, str], tree: Any, page: bytes) -> list[str]:
     """Words of what a page says that it is: ``og:type``, types of schema.org, its generator, names of its body."""
-    words = [f"@{kind.decode('ascii', 'replace').lower()}" for kind in set(_TYPE.findall(page, 0, _TYPED_WITHIN))]
-    for name, selector in (("og", 'meta[property="og:type"]'), ("by", 'meta[name="generator"]')):
-        found = tree.css_first(selector)
-        if found is not None:
-            words += [f"{name}:{word}" for word in words_of(found.attributes.get("content") or "")[:4]]
-    for name in ("html", "body"):
-        found = tree.css_first(name)
-        if found is not None and found.attributes:
-            names = f"{found.attributes.get('class') or ''} {found.attributes.get('id') or ''}"
-            words += [f"body:{word}" for word in words_of(names)]
-    words += [f"has:{name}" for name in ("main", "article", "h1") if tree.css_first(name) is not None]
+    words = []
+    if b'"@type"' in page:
+        words = [f"@{kind.decode('ascii', 'replace').lower()}" for kind in set(_TYPE.findall(page, 0, _TYPED_WITHIN))]
+    words += [f"og:{word}" for word in words_of(metas.get("og:type", ""))[:4]]
+    words += [f"by:{word}" for word in words_of(metas.get("generator", ""))[:4]]
+    for top in (tree.root, tree.body):
+        if top is not None and (found := top.attributes):
+            words += [f"body:{word}" for word in words_of(f"{found.get('class') or ''} {found.get('id') or ''}")]
     return words
+
+
+def _metas(tree: Any) -> dict[str, str]:
+    """What the head says, by name, the first of each."""
+    found: dict[str, str] = {}
+    node = None if tree.head is None else tree.head.first_child
+    while node is not None:
+        if node.tag == "meta":
+            attributes = node.attributes
+            name = attributes.get("property") or attributes.get("name")
+            if name and (content := attributes.get("content")):
+                found.setdefault(name.lower(), content)
+        node = node.next
+    return found
+
+
+#: What a page is told by, beside the names of its body.
+_HAS = {word_hash("<" + name): word_hash("has:" + name) for name in ("main", "article", "h1")}
 
 
 def _hides(attributes: dict[str, str | None]) -> bool:
     if "hidden" in attributes:
         return True
-    style = attributes.get("style")
+    if "style" not in attributes:
+        return False
+    style = attributes["style"]
     if not style or ("none" not in style and "hidden" not in style):
         return False
     style = style.replace(" ", "").lower()

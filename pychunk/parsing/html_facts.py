@@ -31,6 +31,7 @@ class HtmlFacts:
         link_chars: int32[b], those of them in links.
         links: int16[b], links that begin in the block.
         hidden: bool[b]: the page hides it (``hidden``, ``display: none``).
+        told: bool[b]: the page tells search engines the same, in its description or as the body of its article.
         parent: int32[e], the element around it; -1 of the first.
         last: int32[e], one past the last row inside.
         depth: int16[e], elements around it.
@@ -44,6 +45,7 @@ class HtmlFacts:
     link_chars: I32
     links: I16
     hidden: Bools
+    told: Bools
     parent: I32
     last: I32
     depth: I16

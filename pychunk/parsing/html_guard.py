@@ -8,8 +8,12 @@ hundredth of the parser's time; :func:`flattened` writes them anew: the same tex
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
@@ -62,6 +66,10 @@ _ALNUM = np.zeros(256, bool)
 _ALNUM[[*range(48, 58), *range(65, 91), *range(97, 123)]] = True
 
 
+def _among(codes: npt.NDArray[np.uint32], known: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    return np.asarray(known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes)
+
+
 def suspect(data: bytes) -> bool:
     """Whether a parser's time or memory may grow faster than the page: UTF-8 in."""
     page = np.frombuffer(data, np.uint8)
@@ -83,13 +91,13 @@ def suspect(data: bytes) -> bool:
         going &= _ALNUM[byte]
         code |= np.where(going, (byte | (32 * (byte > 64))).astype(np.uint32) << np.uint32(8 * step), np.uint32(0))
     depth = np.where(close, -1, 1)
-    void = np.isin(code, _VOID_CODES)
+    void = _among(code, _VOID_CODES)
     depth[void] = 0
     if int(np.cumsum(depth).max()) - min(0, int(depth.sum())) > OPEN:
         return True
     if int(np.count_nonzero(code[~close] == _code("opti"))) > OPTIONS:
         return True
-    formatting = np.where(np.isin(code, _FORMATTING_CODES), depth, 0)
+    formatting = np.where(_among(code, _FORMATTING_CODES), depth, 0)
     if int(np.cumsum(formatting).max()) > FORMATTING:
         return True
     # Tags of more than some kilobytes are few: their attributes are counted one by one.

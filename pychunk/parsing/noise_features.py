@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..data.blocks import Blocks
+    from ..data.ragged import Ragged
     from .html_facts import HtmlFacts
 
     F64 = npt.NDArray[np.float64]
@@ -188,6 +189,8 @@ STOP_WORDS = frozenset(
 )
 #: Words of a block whose hashes are kept: the first ones and the last ones.
 FIRST_WORDS, LAST_WORDS = 12, 4
+#: Elements above those next to a block whose names are seen.
+PATH = 12
 #: How many levels of the tree, those without branches left out, are looked at above a block.
 LEVELS = 5
 _STRIPPED = ".,;:!?()[]{}\"'`“”‘’«»…|*#<>-–—_/\\&+=~^"
@@ -198,8 +201,10 @@ class NoiseFeatures(NamedTuple):
 
     Attributes:
         dense: float64[b, f], multiples of 1 / 64 between -8 and 8.
-        near, path, wording: uint32 hashes with their rows (int64): of the elements next to a block (it and two
-            above), of all above those, and of the block's own words.
+        names: uint32 hashes of each element's names, as the page has them.
+        near: int64[3, b], rows of the elements next to a block: its own and two above; ``path``: int64[12, b], of
+            those above these, -1 where there are none.
+        wording: uint32 hashes of the block's own words, with their rows (int64).
         above: int64[LEVELS, b], the numbers of the branching elements around each block, from the inside out.
         like: int64[b], equal for blocks whose elements and the two above have the same names.
         weight: float64[b], words of each block.
@@ -207,8 +212,9 @@ class NoiseFeatures(NamedTuple):
     """
 
     dense: F64
-    near: tuple[U32, I64]
-    path: tuple[U32, I64]
+    names: Ragged
+    near: I64
+    path: I64
     wording: tuple[U32, I64]
     above: I64
     like: I64
@@ -226,11 +232,23 @@ def _ratio(part: F64, whole: F64) -> F64:
     return np.asarray(part / np.maximum(whole, 1.0), np.float64)
 
 
-_CLASSES = np.zeros((128, 8))
-for _column, _characters in enumerate(
-    ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>»·•", "()[]\"'")
-):
-    _CLASSES[[ord(character) for character in _characters if ord(character) < 128], _column] = 1
+#: Sorts of characters that are counted: digits, capitals, commas ...; what is not ASCII is the last.
+_SORTS = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>", "()[]\"'")
+_SORT_OF = np.zeros(129, np.uint8)
+for _number, _members in enumerate(_SORTS):
+    _SORT_OF[[ord(member) for member in _members]] = _number + 1
+_SORT_OF[128] = len(_SORTS) + 1
+
+
+def _characters(text: str, start: I64, end: I64) -> F64:
+    """float64[b, 9]: how many characters of each sort each block has."""
+    width = len(_SORTS) + 2
+    sorts = _SORT_OF[np.minimum(np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32), 128)]
+    found = np.flatnonzero(sorts)
+    block = np.searchsorted(start, found, side="right") - 1
+    inside = (block >= 0) & (found < end[block])
+    keys = block[inside] * width + sorts[found[inside]]
+    return np.bincount(keys, minlength=len(start) * width).reshape(-1, width)[:, 1:].astype(np.float64)
 
 
 def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
@@ -273,10 +291,7 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
     repeats = np.array([copies[body] for body in bodies], np.float64)
 
     # Characters.
-    letters = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32)
-    sums = np.zeros((len(letters) + 1, 9), np.int32)
-    np.cumsum(_CLASSES_OF[np.minimum(letters, 128)], axis=0, out=sums[1:])
-    counts = (sums[end] - sums[start]).astype(np.float64)
+    counts = _characters(text, start, end)
 
     chars = facts.text_chars.astype(np.float64)
     linked = facts.link_chars.astype(np.float64)
@@ -366,47 +381,54 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
         _ratio(summed[:, 3], summed[:, 2]) * 6,
     ]
 
+    # The element with most text that reads like prose, as if each paragraph voted for those around it; and the title.
+    prose = np.maximum(chars - linked, 0) * (chars - linked >= 80) * (chars >= 2 * linked)
+    votes = np.bincount(above[0], prose, minlength=elements) + np.bincount(above[1], prose, minlength=elements) / 2
+    main = int(np.argmax(votes)) if count else 0
+    alike_title = np.flatnonzero((words_stops[:, 2] >= 0.6) & (words_ >= 3) & (words_ <= 30))
+    headings = alike_title[blocks.kind[alike_title] == 1]
+    anchor = int(headings[0]) if len(headings) else int(first_heading[0]) if len(first_heading) else -1
+    begins, ends = (float(first[main]), float(last[main])) if count else (0.0, 0.0)
+    inside_main = (position >= begins) & (position < ends)
+    columns += [
+        inside_main * 2.0,
+        np.clip((position - begins) / 8, -4, 4),
+        np.clip((position - ends) / 8, -4, 4),
+        _log(np.maximum(position - ends + 1, 0)),
+        _ratio(running[last[main], 0] - running[first[main], 0], total[-1]) * 4 + np.zeros(count),
+        np.clip((position - anchor) / 8, -4, 4) if anchor >= 0 else np.zeros(count),
+        (position >= anchor) * 1.0 if anchor >= 0 else np.full(count, -1.0),
+        facts.told * 4.0,
+        _log(np.full(count, float(facts.told.sum()))),
+    ]
+    for level in range(LEVELS):
+        at = above[level]
+        columns += [
+            votes[at] / max(1.0, float(votes.max())) * 2 if count else position,
+            ((first[at] <= begins) & (last[at] >= ends)) * 2.0,
+            ((first[at] <= anchor) & (last[at] > anchor)) * 2.0,
+            _ratio(np.maximum(votes[at], 1), np.maximum(running[last[at], 0] - running[first[at], 0], 1)) * 2,
+        ]
+
     dense = np.column_stack(columns) if count else np.zeros((0, DENSE))
     dense = np.rint(np.clip(dense, -8, 8) * 64) / 64
     owner = np.repeat(np.arange(count), hash_counts)
     wording = (np.array(hashes, np.uint32), owner.astype(np.int64))
-    near = _words_at(facts, [facts.element.astype(np.int64), one, two])
-    path = _words_above(facts, parent[two], two)
-    return NoiseFeatures(dense, near, path, wording, above, like, words_, facts.page)
+    near = np.stack([facts.element.astype(np.int64), one, two])
+    above_near = _above(facts, two)
+    return NoiseFeatures(dense, facts.words, near, above_near, wording, above, like, words_, facts.page)
 
 
-_CLASSES_OF = np.vstack([np.column_stack([_CLASSES, np.zeros(128)]), [[0] * 8 + [1]]]).astype(np.int32)
 #: Columns of ``dense``.
-DENSE = 8 + 9 + (len(BLOCK_KINDS) - 1) + 12 + 11 * LEVELS + 4
+DENSE = 8 + 9 + (len(BLOCK_KINDS) - 1) + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
 
 
-def _words_at(facts: HtmlFacts, elements: list[I64]) -> tuple[U32, I64]:
-    """The words of elements of each block, and whose they are."""
-    offsets = facts.words.offsets
-    values, owners = [], []
-    for at in elements:
-        counts = offsets[at + 1] - offsets[at]
-        owner = np.repeat(np.arange(len(at)), counts)
-        inner = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        values.append(facts.words.values[offsets[at][owner] + inner])
-        owners.append(owner)
-    return np.concatenate(values), np.concatenate(owners).astype(np.int64)
-
-
-def _words_above(facts: HtmlFacts, top: I64, under: I64) -> tuple[U32, I64]:
-    """The words of the eight elements from ``top`` upwards, without the root."""
-    parent = np.maximum(facts.parent, 0).astype(np.int64)
-    offsets = facts.words.offsets
-    values, owners = [], []
-    at, below = top, under
-    blocks = np.arange(len(top))
-    for _ in range(8):
-        going = at != below
-        at, blocks = at[going], blocks[going]
-        counts = offsets[at + 1] - offsets[at]
-        owner = np.repeat(np.arange(len(at)), counts)
-        inner = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        values.append(facts.words.values[offsets[at][owner] + inner])
-        owners.append(blocks[owner])
-        below, at = at, parent[at]
-    return np.concatenate(values), np.concatenate(owners).astype(np.int64)
+def _above(facts: HtmlFacts, under: I64) -> I64:
+    """Rows of the twelve elements above others, -1 above the root."""
+    parent = np.append(facts.parent, -1).astype(np.int64)
+    rows = np.empty((PATH, len(under)), np.int64)
+    at = under
+    for level in range(PATH):
+        at = parent[at]
+        rows[level] = at
+    return rows

@@ -94,13 +94,13 @@ class NoiseModel:
         count = len(features.weight)
         if not count:
             return np.zeros(0)
+        at = np.minimum(np.searchsorted(self.names, features.names.values), len(self.names) - 1)
+        known = self.names[at] == features.names.values
+        words, offsets = at[known], np.concatenate([[0], np.cumsum(known)])[features.names.offsets]
         parts = [features.dense]
-        for name, known, (values, owner) in (
-            ("near", self.names, features.near),
-            ("path", self.names, features.path),
-            ("wording", self.wordings, features.wording),
-        ):
-            parts.append(_means(self.words[name], known, values, owner, count))
+        for name, rows in (("near", features.near), ("path", features.path)):
+            parts.append(_means_of_elements(self.words[name][words], offsets, rows))
+        parts.append(_means(self.words["wording"], self.wordings, *features.wording, count))
         page = _means(self.words["page"], self.pages, features.page, np.zeros(len(features.page), np.int64), 1)
         given = np.concatenate([*parts, np.broadcast_to(page, (count, page.shape[1]))], axis=1)
         near = _Near(features)
@@ -129,6 +129,18 @@ def _product(values: F64, weight: F64, bias: F64) -> F64:
         np.matmul(values[first : first + rows], weight, out=found[first : first + rows])
     found += bias
     return found
+
+
+def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
+    """The mean vector of the words of elements ``rows`` (int64[levels, b], -1: none) of each block."""
+    running = _running(vectors)
+    sums = np.concatenate([running[offsets[1:]] - running[offsets[:-1]], np.zeros((1, vectors.shape[1]))])
+    many = np.append(np.diff(offsets), 0)
+    total, count = sums[rows[0]], many[rows[0]]
+    for each in rows[1:]:
+        total += sums[each]
+        count += many[each]
+    return np.asarray(np.rint(total / np.maximum(count, 1)[:, None] * _FLOW) / _FLOW)
 
 
 def _means(table: F64, known: npt.NDArray[np.uint32], values: npt.NDArray[np.uint32], owner: I64, count: int) -> F64:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.noise_features import DENSE
+from ..parsing.noise_features import DENSE, NoiseFeatures
 from ..parsing.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
 from .noise_pages import Page
 from .options import setting
@@ -57,8 +57,8 @@ class Lesson:
         count = self.count = len(features.weight)
         self.dense = features.dense.astype(np.float32)
         self.words = {
-            "near": _known(vocabularies["names"], *features.near),
-            "path": _known(vocabularies["names"], *features.path),
+            "near": _known(vocabularies["names"], *words_at(features, features.near)),
+            "path": _known(vocabularies["names"], *words_at(features, features.path)),
             "wording": _known(vocabularies["wordings"], *features.wording),
             "page": _known(vocabularies["pages"], features.page, np.zeros(len(features.page), np.int64)),
         }
@@ -71,6 +71,17 @@ class Lesson:
         self.size = np.array([len(words) for words in page.words], np.float32)
         self.content = page.content
         self.wanted = len(page.wanted)
+
+
+def words_at(features: NoiseFeatures, rows: Any) -> tuple[Any, Any]:
+    """The words of elements ``rows`` (int64[levels, b], -1: none) of each block, and whose they are."""
+    offsets = features.names.offsets
+    owner = np.tile(np.arange(rows.shape[1]), len(rows))
+    there = rows.reshape(-1) >= 0
+    at, owner = rows.reshape(-1)[there], owner[there]
+    counts = offsets[at + 1] - offsets[at]
+    inner = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return features.names.values[np.repeat(offsets[at], counts) + inner], np.repeat(owner, counts)
 
 
 def _known(known: U32, values: U32, owner: Any) -> tuple[Any, Any]:
@@ -204,7 +215,7 @@ def fit(pages: Sequence[Page], plan: Plan) -> dict[str, npt.NDArray[Any]]:
     """Weights as they are stored, learned from pages; the same for the same pages, plan and torch."""
     torch = import_torch()
     vocabularies = {
-        "names": known_words(pages, lambda page: (page.features.near[0], page.features.path[0]), 5, plan.words),
+        "names": known_words(pages, lambda page: (page.features.names.values,), 5, plan.words),
         "wordings": known_words(pages, lambda page: (page.features.wording[0],), 12, plan.words),
         "pages": known_words(pages, lambda page: (page.features.page,), 8, 300),
     }
