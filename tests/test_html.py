@@ -291,3 +291,41 @@ def test_every_visible_text_node_of_real_pages_is_in_the_text() -> None:
         # Words of which markup separates the letters are one word in the text: all letters are there all the same.
         assert sum(map(len, kept.elements())) == sum(map(len, seen.elements()))
         assert sum((seen - kept).values()) <= 0.02 * sum(seen.values())
+
+
+def test_what_the_page_tells_search_engines_and_what_it_says_that_it_is() -> None:
+    body = "Cats purr when they are at ease, and nobody knows how they do it; dogs do not."
+    page = parse_html(
+        f'<html class=no-js><head><meta property="og:type" content="article">'
+        '<meta name=generator content="Discourse 3">'
+        f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{body}"}}</script></head>'
+        f"<body class=single-post><main><p>{body}<p>What other readers of this page have bought in the last month."
+    )
+    check(page)
+    assert page.facts.told.tolist() == [True, False]
+    from pychunk.parsing.html_facts import word_hash
+
+    said = {word_hash(word) for word in ("@newsarticle", "og:article", "by:discourse", "body:single", "has:main")}
+    assert said <= set(page.facts.page.tolist())
+    assert word_hash("has:article") not in page.facts.page
+    for broken in ('{"articleBody": "' + "x" * 100, '"text":"' * 50_000, '{"text": "' + "\\u12" * 30 + '"}'):
+        assert not parse_html(f"<script>{broken}</script><p>{body}").facts.told.any()
+
+
+def test_hashes_that_are_kept_from_page_to_page_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pychunk.parsing import html, noise_features
+
+    page = "<div class='a-b cD'><p id=x>One word, 2024 and two.</div><nav role=menu><a class=q>Home</a></nav>"
+    parsed = parse_html(page)
+    features = noise_features.noise_features(parsed.blocks, parsed.facts, parsed.text, "One")
+    monkeypatch.setattr(html, "_HASHED", 1)
+    monkeypatch.setattr(noise_features, "_CODED", 1)
+    for kept in (html._hashed, noise_features._coded):
+        kept.clear()
+    again = parse_html(page)
+    assert again.facts.words.values.tolist() == parsed.facts.words.values.tolist()
+    found = noise_features.noise_features(again.blocks, again.facts, again.text, "One")
+    assert found.dense.tobytes() == features.dense.tobytes()
+    assert found.wording[0].tolist() == features.wording[0].tolist()
+    assert len(html._hashed) <= 1
+    assert len(noise_features._coded) <= 1

@@ -196,6 +196,11 @@ LEVELS = 5
 _STRIPPED = ".,;:!?()[]{}\"'`“”‘’«»…|*#<>-–—_/\\&+=~^"
 
 
+#: Hashes of words, at most so many.
+_CODED = 50_000
+_coded: dict[str, int] = {}
+
+
 class NoiseFeatures(NamedTuple):
     """Of b blocks of one page.
 
@@ -240,6 +245,19 @@ for _number, _members in enumerate(_SORTS):
 _SORT_OF[128] = len(_SORTS) + 1
 
 
+def _code(written: str) -> int:
+    """The hash of a word as it is written, kept from page to page; -1 of one that is marks alone."""
+    bare = written.strip(_STRIPPED)
+    if bare.isdigit():
+        bare = "0" * len(bare)
+    code = word_hash(bare) if bare else -1
+    if len(_coded) >= _CODED:
+        _coded.clear()
+    if len(written) < 40:
+        _coded[written] = code
+    return code
+
+
 def _characters(text: str, start: I64, end: I64) -> F64:
     """float64[b, 9]: how many characters of each sort each block has."""
     width = len(_SORTS) + 2
@@ -259,35 +277,24 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
 
     # Words.
     title_words = {word for each in title.lower().split() if len(word := each.strip(_STRIPPED)) > 2}
-    known: dict[str, int] = {}
+    titles = {word_hash(word) for word in title_words}
+    known = _coded.get
     hashes: list[int] = []
-    hash_counts: list[int] = []
-    words_stops = np.zeros((count, 4))
+    counted: list[tuple[float, ...]] = []
     copies: dict[str, int] = {}
-    for number, body in enumerate(bodies):
+    for body in bodies:
         words = body.lower().split()
         copies[body] = copies.get(body, 0) + 1
         size = len(words)
-        words_stops[number, 0] = size
-        words_stops[number, 1] = sum(map(STOP_WORDS.__contains__, words))
-        words_stops[number, 3] = body.rstrip()[-1:] in ".!?…:;"
+        stops = sum(map(STOP_WORDS.__contains__, words))
         if size > FIRST_WORDS + LAST_WORDS:
             words = words[:FIRST_WORDS] + words[-LAST_WORDS:]
-        own = 0
-        titled = 0
-        for written in words:
-            code = known.get(written)
-            if code is None:
-                bare = written.strip(_STRIPPED)
-                if bare.isdigit():
-                    bare = "0" * len(bare)
-                code = known[written] = (word_hash(bare) if bare else 0) | ((bare in title_words) << 32)
-            if code:
-                hashes.append(code & 0xFFFFFFFF)
-                own += 1
-                titled += code >> 32
-        words_stops[number, 2] = titled / max(1, own)
-        hash_counts.append(own)
+        codes = [code for word in words if (code := known(word) or _code(word)) > 0]
+        hashes += codes
+        titled = sum(map(titles.__contains__, codes)) / max(1, len(codes)) if titles else 0.0
+        counted.append((size, stops, titled, body.rstrip()[-1:] in ".!?…:;", len(codes)))
+    words_stops = np.array(counted, np.float64).reshape(-1, 5)
+    hash_counts = words_stops[:, 4].astype(np.int64)
     repeats = np.array([copies[body] for body in bodies], np.float64)
 
     # Characters.
