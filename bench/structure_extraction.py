@@ -56,6 +56,11 @@ def _trafilatura() -> Callable[[bytes], str]:
     return lambda html: module.extract(html) or ""
 
 
+def _without_comments() -> Callable[[bytes], str]:
+    module = importlib.import_module("trafilatura")
+    return lambda html: module.extract(html, include_comments=False) or ""
+
+
 def _readability() -> Callable[[bytes], str]:
     module = importlib.import_module("readability")
     lxml = importlib.import_module("lxml.html")
@@ -89,6 +94,7 @@ def _bare() -> Callable[[bytes], str]:
 OTHERS: dict[str, Callable[[], Callable[[bytes], str]]] = {
     "lexbor alone": _bare,
     "trafilatura": _trafilatura,
+    "trafilatura, no comments": _without_comments,
     "readability-lxml": _readability,
     "jusText": _justext,
     "resiliparse": _resiliparse,

@@ -26,7 +26,7 @@ STEPS, WORD_STEPS = 1024, 64
 #: What flows between layers: multiples of 1 / 256, at most 64.
 _FLOW, _MOST = 256.0, 64.0
 #: Multiplications of one product of OpenBLAS in one thread.
-_ALONE = 200_000
+_ALONE = 250_000
 #: Neighbours that a block sees the summaries of, and windows (blocks on each side) that it sees the means of.
 NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
 #: Levels of the tree over which means are taken.
