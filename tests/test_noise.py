@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from pychunk.data.blocks import Blocks
-from pychunk.parsing import noise_model
+from pychunk.parsing import noise, noise_model
 from pychunk.parsing.html import HtmlPage, parse_html
 from pychunk.parsing.noise import REASONS, best_threshold, find_noise
 from pychunk.parsing.noise_features import DENSE, noise_features
@@ -130,6 +130,16 @@ def test_how_and_threshold() -> None:
             find_noise(page.blocks, page.facts, page.text, **call)
     nothing = parse_html("")
     assert find_noise(nothing.blocks, nothing.facts, "")[2] == []
+
+
+def test_pages_of_very_many_blocks_are_judged_by_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = parse_html(PAGE)
+    ruled = find_noise(page.blocks, page.facts, page.text, "rules")
+    monkeypatch.setattr(noise, "MAX_BLOCKS", 5)
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text)
+    assert removed.tolist() == ruled[0].tolist()
+    assert set(score.tolist()) == {0.0, 1.0}
+    assert {"navigation", "footer", "related"} <= set(reasons)
 
 
 def test_the_default_threshold_keeps_the_blocks_of_greatest_expected_f1() -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
     I64 = npt.NDArray[np.int64]
 
+#: Blocks that the model looks at; ordinary pages have a few hundred, the longest of 1,497 of the web 2,641.
+MAX_BLOCKS = 20_000
 How = Literal["model", "rules", "off"]
 #: Names of elements that say what noise is in them; of one element's, the first reason holds.
 _NAMED = {
@@ -71,7 +73,8 @@ def find_noise(
 
     Args:
         blocks, facts, text, title: of one page, as :func:`pychunk.parsing.html.parse_html` reads it.
-        how: by the trained model, by names of elements and share of links alone, or not at all.
+        how: by the trained model, by names of elements and share of links alone, or not at all. Pages of more than
+            ``MAX_BLOCKS`` blocks are judged by names alone: features of a block take a kilobyte.
         threshold: of the model: blocks with scores above it are removed. Default: for each page the one by which the
             words that are kept agree best with those that are content, as far as the scores tell (their expected F1);
             so a page of uncertain blocks keeps the better half of them, and not nothing.
@@ -94,9 +97,9 @@ def find_noise(
     count = len(blocks.kind)
     if how == "off" or not count:
         return np.zeros(count, bool), np.zeros(count, np.float32), [""] * count
-    features = noise_features(blocks, facts, text, title)
+    features = noise_features(blocks, facts, text, title) if count <= MAX_BLOCKS else None
     why = _reasons(blocks, facts, text, features)
-    if how == "rules":
+    if how == "rules" or features is None:
         removed = _by_rule(blocks, facts, why)
         score = removed.astype(np.float32)
     else:
@@ -119,7 +122,7 @@ def best_threshold(content: npt.NDArray[np.float64], features: NoiseFeatures) ->
     return float(expected.max()) / 2
 
 
-def _reasons(blocks: Blocks, facts: HtmlFacts, text: str, features: NoiseFeatures) -> I64:
+def _reasons(blocks: Blocks, facts: HtmlFacts, text: str, features: NoiseFeatures | None) -> I64:
     """int64[b], positions in REASONS: what each block would be removed for."""
     count = len(blocks.kind)
     why = np.full(count, REASONS.index("boilerplate"), np.int64)
@@ -151,11 +154,12 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, text: str, features: NoiseFeature
         if row != before or (begin < end and reason < why[begin]):
             why[begin:end] = reason
         before = row
-    names, reasons = _WORDS
-    values, owner = features.wording
-    at = np.minimum(np.searchsorted(names, values), len(names) - 1)
-    found = (names[at] == values) & (features.weight[owner] < 60)
-    why[owner[found]] = reasons[at[found]]
+    if features is not None:
+        names, reasons = _WORDS
+        values, owner = features.wording
+        at = np.minimum(np.searchsorted(names, values), len(names) - 1)
+        found = (names[at] == values) & (features.weight[owner] < 60)
+        why[owner[found]] = reasons[at[found]]
     why[facts.hidden] = REASONS.index("hidden")
     return why
 
