@@ -167,9 +167,10 @@ class Chunker {
       return g.last - g.first > 1 || std::all_of(limits.begin(), limits.end(),
                                                  [&](const Limit& limit) { return limit.allows(g.first, g.last); });
     };
-    // Tied to the group before: what leads it stands alone.
+    // Tied to the group before: what leads it stands alone. A row of a table that fits is not cut for its head.
     const auto is_led = [&](const Group& g) {
-      return g.first > 0 && heeds_borders() && document_.borders().ties[static_cast<size_t>(g.first)] == Tie::kLead;
+      return g.first > 0 && heeds_borders() && document_.borders().ties[static_cast<size_t>(g.first)] == Tie::kLead &&
+             !(has_rows(document_.kind_of(g.first)) && fits(g));
     };
     if (std::all_of(groups.begin(), groups.end(), [&](const Group& g) { return fits(g) && !is_led(g); })) return false;
     std::fill(std::begin(out_.has_lengths), std::end(out_.has_lengths), false);

@@ -139,10 +139,20 @@ class Structurer {
       if (begin < unit) fill(begin, unit, true, plan_.balance);
       for (int64_t s = unit + 1; s < end; ++s)
         if (coarse_[static_cast<size_t>(s)] != 0) borders_.ties[static_cast<size_t>(s)] = Tie::kOpen;
+      open_heads(unit, end);
       fill(unit, end, false, true);
       begin = end;
     }
     if (begin < last) fill(begin, last, true, plan_.balance);
+  }
+  // A table whose first rows do not fit together with what is above them is cut behind its head, not inside it.
+  void open_heads(int64_t first, int64_t last) {
+    for (int64_t begin = first, end = first + 1; begin < last; begin = end++) {
+      while (end < last && is_glued(end)) ++end;
+      const int64_t row = end - 1;
+      if (row > begin && document_.kind_of(row) == BlockKind::kTable && !begins_block(row) && !size_.allows(begin, end))
+        borders_.ties[static_cast<size_t>(row)] = Tie::kOpen;
+    }
   }
   bool is_glued(int64_t s) const { return is_closed(borders_.ties[static_cast<size_t>(s)]); }
   void fill(int64_t first, int64_t last, bool by_structure, bool even) {

@@ -467,10 +467,10 @@ def _paths(columns: dict[str, Any]) -> pa.Array | None:
 
 
 def _headers(columns: dict[str, Any]) -> pa.Array | None:
-    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
-
     if "header" not in columns:
         return None
+    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+
     offsets = columns["header_offsets"]
     none = pa.scalar(None, pa.large_string())
     return pc.if_else(primitive(np.diff(offsets)).cast(pa.bool_()), strings(columns["header"], offsets), none)

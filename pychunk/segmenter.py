@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from . import _native
 from ._arrow import flat_text
-from .boxes import boxes_of
 from .chunks import ChunkBatch, chunk_table
 from .data.cuts import Cuts
 from .data.plan import Plan
@@ -38,7 +37,6 @@ from .origin import Origin
 from .plumbing.lazy import by_name
 from .plumbing.progress import Progress, reporter, share_of
 from .plumbing.staged import Staged
-from .removed import removed_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -243,7 +241,7 @@ class Segmenter:
         summaries: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
-            columns["boxes"] = boxes_of(columns, request.features, request.first_row)
+            _add_boxes(columns, request, request.first_row)
             tables.append(chunk_table(columns, ids, request.first_row, facts))
             if self.plan.summaries_out:
                 summaries.append(self._summaries(columns, request, ids))
@@ -256,7 +254,7 @@ class Segmenter:
             _warn_script(fallback / met)
         if not tables:
             request, columns = self._nothing(given)
-            columns["boxes"] = boxes_of(columns, request.features, 0)
+            _add_boxes(columns, request, 0)
             tables.append(chunk_table(columns, texts.ids, 0, facts))
             if self.plan.summaries_out:
                 summaries.append(self._summaries(columns, request, texts.ids))
@@ -271,7 +269,7 @@ class Segmenter:
             errors=errors,
             busy=busy,
             summaries=pa.concat_tables(summaries) if summaries else None,
-            removed=None if given.removed is None else removed_table(given.removed, texts.ids, first_document),
+            removed=_removed(given, texts, first_document),
             origin=Origin.kept(self, texts, values, first_document),
         )
 
@@ -495,6 +493,22 @@ class Segmenter:
 
 #: The options that every method has, with their defaults.
 COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
+
+
+def _add_boxes(columns: dict[str, Any], request: Request, first_row: int) -> None:
+    """Where documents have blocks on pages."""
+    if request.features.blocks is not None:
+        from .boxes import boxes_of  # here, as few documents have any
+
+        columns["boxes"] = boxes_of(columns, request.features, first_row)
+
+
+def _removed(given: Given, texts: TextBatch, first_document: int) -> pa.Table | None:
+    if given.removed is None:
+        return None
+    from .removed import removed_table
+
+    return removed_table(given.removed, texts.ids, first_document)
 
 
 def _size(request: Request) -> int:

@@ -18,6 +18,7 @@ from .atoms import Break, Tie
 from .cluster import optimal_partition
 from .document import Document, Trimmed, trim
 from .graphemes import cluster_border
+from .layout import ROWS
 from .recursive import split_recursive
 from .structure import Outline, Structure
 from .topic import cut_within
@@ -275,7 +276,9 @@ class Cut:
             begin, end = d.starts[first], d.ends[first]
             borders = [] if whole else self._pieces(begin, end)
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
-            if d.heeds_borders and lead < first and all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1]):
+            leading = all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1])
+            row = whole and d.kind_of(first) in ROWS  # which is not cut for the head of its table
+            if d.heeds_borders and lead < first and leading and not row:
                 # What leads the sentence stays with its first piece, which is shorter by so much.
                 led = self._pieces(d.starts[lead], end)
                 if len(led) > 1 and led[1] > begin:

@@ -121,6 +121,13 @@ class Structure:
             if begin < unit:
                 self._fill(begin, unit, self.glued, True, self.plan.balance)
             tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
+            opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
+            for a, b in pairwise(opened):  # a table is cut behind its head, not inside it
+                inside = (
+                    self.d.kind_of(b - 1) == TABLE and b - a > 1 and self.d.block_of[b - 1] == self.d.block_of[b - 2]
+                )
+                if inside and self.length(a, b) > self.size:
+                    tied[b - 1] = False
             self._fill(unit, end, tied, False, True)
             begin = end
         if begin < last:
