@@ -152,7 +152,7 @@ class Row:
     found: dict[str, runner.Found]
 
 
-def all_measured(squad: Squad) -> dict[str, Row]:
+def all_measured(squad: Squad, processes: int) -> dict[str, Row]:
     """Every row: all texts are encoded, then rows are searched in processes that inherit the vectors.
 
     To ask 5,928 questions in two ways takes one process 45 seconds a row.
@@ -160,8 +160,10 @@ def all_measured(squad: Squad) -> dict[str, Row]:
     chunked = {name: squad.cut(name) for name in CUTS}
     squad.encoder.encode([text for each in chunked.values() for text in each.table["text"].to_pylist()])
     squad.encoder.encode(runner.first_answers(squad.data))
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
+    if processes == 1:
+        return {name: measured(name, each, squad) for name, each in chunked.items()}
+    # Forked before FAISS has run anything: its threads would be missing in a child, which waited for them for ever.
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
         _inherited.update(squad=squad, chunked=chunked)
         return dict(zip(chunked, pool.map(_measured, chunked)))
 
@@ -261,6 +263,8 @@ def main() -> None:
     )
     parser.add_argument("--ric", type=int, metavar="N", help="questions of the RIC table (default: all that fit)")
     parser.add_argument("--ric-minutes", type=float, default=10, metavar="M", help="that they may take (default: 10)")
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    parser.add_argument("--processes", type=int, default=cpus, metavar="N", help="that search (default: one a CPU)")
     parser.add_argument("-o", "--output", "--save", type=Path, metavar="FILE", help="write all figures as JSON")
     options = parser.parse_args()
     file = options.data / "squad" / "dev-v2.0.json"
@@ -269,7 +273,7 @@ def main() -> None:
     print(f"{len(data.questions):,} questions, {len(data.documents)} articles, encoder {options.encoder}")
     squad = Squad(data, encoder, titles(file))
 
-    rows = all_measured(squad)
+    rows = all_measured(squad, options.processes)
     for table, names in TABLES.items():
         show(TITLES[table], [rows[name].cells for name in names])
     for name, cells in PAPER_ALONE.items():

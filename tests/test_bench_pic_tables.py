@@ -64,7 +64,7 @@ def test_the_tables_are_complete(
 
     save = data / "found.json"
     arguments = ["--data", data, "--encoder", tiny_encoder, "--sample", 2, "--save", save]
-    monkeypatch.setattr(sys, "argv", ["pic_tables.py", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["pic_tables.py", "--processes", "1", *map(str, arguments)])
     pic_tables.main()
     saved, printed = json.loads(save.read_text()), capsys.readouterr().out
     names = {table: [row["name"] for row in saved[table]] for table in pic_tables.TABLES}
