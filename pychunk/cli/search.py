@@ -22,7 +22,9 @@ pychunk search wiki.idx "Who crossed the Andes?" -k 3
 
 pychunk search wiki.idx "glacier" "volcano" --mode sparse --json
 
-pychunk search wiki.idx "treaty" --where language=en --expand 1"""
+pychunk search wiki.idx "treaty" --where language=en --expand 1
+
+pychunk search docs.idx "How do I resume a run?" --expand subtree --words 500"""
 
 
 def search(
@@ -33,7 +35,16 @@ def search(
     where: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only chunks with this value; may be repeated.")
     ] = None,
-    expand: Annotated[int, typer.Option(min=0, help="Show this many chunks before and after each hit.")] = 0,
+    expand: Annotated[
+        str,
+        typer.Option(
+            metavar="N|subtree|section",
+            help="Show so many chunks before and after each hit, or what hangs on it in the tree of headings, or its "
+            "whole section.",
+        ),
+    ] = "0",
+    words: Annotated[int | None, typer.Option(min=1, help="At most so many words for each query.")] = None,
+    parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
     rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
     by_document: Annotated[bool, typer.Option("--by-document", help="Group hits by document.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a query, with scores and spans.")] = False,
@@ -42,7 +53,15 @@ def search(
     with readable_errors("interrupted"):
         made = Index.open(path)
         found: Any = made.search(
-            queries, k, mode, where=_where(where), expand=expand, rerank=rerank, by_document=by_document
+            queries,
+            k,
+            mode,
+            where=_where(where),
+            expand=int(expand) if expand.isdecimal() else expand,
+            words=words,
+            parents=parents,
+            rerank=rerank,
+            by_document=by_document,
         )
         console = Console(highlight=False)
         console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
@@ -78,6 +97,8 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
     parts = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
     yield header.append(f" ({parts})", style="dim")
+    if hit.path:
+        yield Text(" › ".join(hit.path), style="green")
     yield from _body(hit)
 
 

@@ -88,7 +88,8 @@ class ChunkFields:
         default=None, metadata=_about("how many chunks it hangs below", when='method="structure"', delta=True)
     )
     path: list[str] | None = field(
-        default=None, metadata=_about("the headings above it, outermost first", when='method="structure"')
+        default=None,
+        metadata=_about("the headings above it, outermost first", when='method="structure"', in_hits=True),
     )
     subtree: int | None = field(
         default=None,

@@ -34,9 +34,10 @@ class Hit:
             index holds sentences), ``sparse`` (BM25 as a share of what the query allows), ``rerank``.
         line, line_end: lines of its first and last character in the document, from 1.
         page, page_end: pages of them, where the chunks have pages.
+        path: the headings above it, outermost first, where the chunks have a tree.
         sentence: span of the best sentence in characters of the document, where dense search looked at sentences.
         metadata: the chunk table's other columns.
-        around: with ``expand``, the chunks around it and itself, in reading order.
+        around: with ``expand``, what it stands in: the chunks around it, or its subtree, and itself, in reading order.
     """
 
     row: int
@@ -54,6 +55,7 @@ class Hit:
     line_end: int | None = None
     page: int | None = None
     page_end: int | None = None
+    path: list[str] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     around: tuple[Passage, ...] = ()
 

@@ -17,7 +17,7 @@ from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import by_name
-from . import checks, ingest, rerank
+from . import checks, context, ingest, rerank
 from .contents import Contents, steady
 from .hits import DocumentHits, Hit, Hits
 from .searcher import Ranking
@@ -354,7 +354,9 @@ class Index:
         ids: Sequence[Any] | None = None,
         rerank: str | Path | None = None,
         depth: int = 50,
-        expand: int = 0,
+        expand: int | str = 0,
+        words: int | None = None,
+        parents: bool = False,
         by_document: bool = False,
         query_vectors: Any = None,
         threads: int | None = None,
@@ -372,7 +374,12 @@ class Index:
                 ``pyarrow.compute`` (``pc.field("year") >= 2015``). ids: only these documents; numbers and their text
                 are the same id, here as in :meth:`remove`.
             rerank: a cross-encoder (``pychunk export``), which orders the best ``depth`` hits anew.
-            expand: chunks of the same document to return around each hit.
+            expand: what to return around each hit: so many chunks of the same document on either side; ``"subtree"``:
+                all that hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole
+                section that it is part of. Of subtrees of the ``k`` hits that hold one another the outermost is
+                returned, with the best score among them, so that there may be fewer than ``k``.
+            words: at most so many words handed over for each query: hits in their order, the last one with as much
+                around it as fits. parents: with a tree, also the chunks above each hit, up to the document's first.
             by_document: group the hits by document.
             query_vectors: float[q, dim] in the place of, or beside, the texts.
 
@@ -385,7 +392,15 @@ class Index:
         """
         ranking = Ranking(mode, fusion, weight, blend)
         checks.whole("depth", depth, 1)
-        checks.whole("expand", expand, 0)
+        by_tree = isinstance(expand, str)
+        if by_tree and expand not in context.WAYS:
+            raise ValueError(f"expand must be a whole number, {' or '.join(map(repr, context.WAYS))}; got {expand!r}")
+        if not by_tree:
+            checks.whole("expand", expand, 0)
+        if words is not None:
+            checks.whole("words", words, 1)
+        if parents and not by_tree:
+            raise ValueError("parents= are those of a tree: pass expand='subtree' or expand='section', too")
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
@@ -408,8 +423,12 @@ class Index:
         ]
         if rerank:
             lists = self._reranked(texts, lists, rerank, k, threads)
-        if expand:
+        if isinstance(expand, str):
+            lists = [context.with_context(searcher, hits, expand, parents=parents) for hits in lists]
+        elif expand:
             lists = [[replace(hit, around=searcher.around(hit.row, expand)) for hit in hits] for hits in lists]
+        if words is not None:
+            lists = [list(context.up_to(hits, words)) for hits in lists]
         if by_document:
             return Hits(Hits(searcher.by_document(hits)) for hits in lists)
         return Hits(Hits(hits) for hits in lists)

@@ -15,6 +15,7 @@ from ..data.columns import COLUMNS
 from ..encoders.running.placement import Placement
 from . import checks, fusion
 from .bm25 import BM25
+from .context import Outline
 from .fusion import F32, I64, Ranked
 from .hits import DocumentHits, Hit, Passage
 from .part import Layout, Part
@@ -227,6 +228,22 @@ class Searcher:
         batch = int(np.searchsorted(first, row, side="right")) - 1
         values: dict[str, Any] = batches[batch].slice(row - int(first[batch]), 1).to_pylist()[0]
         return values
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The trees of headings of its documents."""
+        assert self.table is not None
+        return Outline.of(self.table)
+
+    def path(self, row: int) -> list[str] | None:
+        """The headings over a chunk."""
+        found: list[str] | None = self._row(row).get("path")
+        return found
+
+    def passages(self, rows: Sequence[int]) -> tuple[Passage, ...]:
+        """Chunks by row, of one document."""
+        values = [self._row(row) for row in rows if self.alive[row]]
+        return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in values)
 
     def around(self, row: int, width: int) -> tuple[Passage, ...]:
         """Up to ``width`` chunks of the same document before and after a chunk, and itself."""

@@ -1,0 +1,157 @@
+"""Hits with their subtree or section: against the trees of the chunks, and budgets of words."""
+
+import random
+from pathlib import Path
+
+import pytest
+from command_line import invoke
+
+import pychunk
+from pychunk.retrieval.context import within
+from pychunk.retrieval.hits import Passage
+
+pytest.importorskip("faiss")
+
+GUIDE = """# Cats
+
+Cats are small predators.
+
+## Food
+
+They eat fish and mice.
+
+### Fish
+
+Salmon is what most of them like best. Bones are dangerous.
+
+### Mice
+
+Mice are hunted at dusk.
+
+## Sleep
+
+They sleep for most of the day.
+
+# Stars
+
+Stars burn hydrogen.
+"""
+PLAIN = "Goats climb. They eat grass.\n\nBread is baked in ovens."
+
+
+def chunks_of(texts: list[str], size: int = 12) -> pychunk.ChunkBatch:
+    from pychunk.parsing import markdown
+
+    ids = [f"d{i}" for i in range(len(texts))]
+    return pychunk.segment(
+        texts, "structure", size=size, unit="words", ids=ids, blocks=markdown.blocks_of(texts), vectors="sentence"
+    )
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> pychunk.Index:
+    made = pychunk.Index.create(tmp_path_factory.mktemp("context") / "it.idx")
+    made.add(chunks_of([PLAIN, GUIDE]))
+    made.save()
+    return made
+
+
+def texts_of(hit: pychunk.Hit) -> list[str]:
+    return [passage.text for passage in hit.around]
+
+
+def test_a_hit_brings_its_subtree(index: pychunk.Index) -> None:
+    hit = index.search("They eat fish and mice", k=1, mode="sparse", expand="subtree")[0][0]
+    assert hit.path == ["Cats", "Food"]
+    assert [text.split("\n")[0] for text in texts_of(hit)] == [
+        "## Food",
+        "### Fish",
+        "Bones are dangerous.",
+        "### Mice",
+    ]
+    leaf = index.search("hunted at dusk", k=1, mode="sparse", expand="subtree")[0][0]
+    assert texts_of(leaf) == [leaf.text]
+
+
+def test_parents_are_above_it_on_request(index: pychunk.Index) -> None:
+    hit = index.search("hunted at dusk", k=1, mode="sparse", expand="subtree", parents=True)[0][0]
+    assert [text.split("\n")[0] for text in texts_of(hit)] == ["# Cats", "## Food", "### Mice"]
+
+
+def test_of_subtrees_inside_one_another_the_outermost_stays_with_the_best_score(index: pychunk.Index) -> None:
+    plain = index.search("cats eat fish and mice, salmon", k=9, mode="sparse")[0]
+    found = index.search("cats eat fish and mice, salmon", k=9, mode="sparse", expand="subtree")[0]
+    shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
+    assert len(shown) == len(set(shown))
+    assert found[0].score == plain[0].score
+    assert {(hit.document, hit.chunk) for hit in plain} <= set(shown)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+def test_a_section_is_all_of_it() -> None:
+    text = "# Long\n\n" + " ".join(f"Sentence {n} is about topic{n}." for n in range(12)) + "\n\n# Other\n\nWords."
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder, pychunk.Index.create(Path(folder) / "it.idx") as made:
+        made.add(chunks_of([text]))
+        hit = made.search("topic7", k=1, mode="sparse", expand="section")[0][0]
+        assert hit.chunk > 0
+        assert "".join(" ".join(texts_of(hit)).split()) == "".join(text.split("\n\n# Other")[0].split())
+        alone = made.search("topic7", k=1, mode="sparse", expand="subtree")[0][0]
+        assert texts_of(alone) == [alone.text]
+
+
+def test_trees_are_those_of_the_chunks(index: pychunk.Index) -> None:
+    chunks = chunks_of([PLAIN, GUIDE])
+    for document in (0, 1):
+        waiting = list(chunks.tree(document))
+        while waiting:
+            node = waiting.pop()
+            waiting += node.children
+            row = next(i for i, chunk in enumerate(chunks) if chunk.chunk_id == node.chunk.chunk_id)
+            first, last = index._contents.searcher().outline.region(row, "subtree", None, None)
+            assert [chunk.text for chunk in chunks[first:last]] == [chunk.text for chunk in node]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_are_never_over_the_budget(seed: int, index: pychunk.Index) -> None:
+    drawn = random.Random(seed)
+    budget, way = drawn.randint(1, 80), drawn.choice(["subtree", "section", 0, 1])
+    parents = isinstance(way, str) and drawn.random() < 0.5
+    found = index.search("cats eat fish", k=5, expand=way, words=budget, parents=parents)[0]
+    spent = sum(len(passage.text.split()) for hit in found for passage in hit.around)
+    assert spent <= budget
+    for hit in found:
+        assert hit.chunk in [passage.chunk for passage in hit.around]
+        chunks = [passage.chunk for passage in hit.around]
+        assert chunks == sorted(chunks)
+
+
+def test_what_fits_is_kept_around_the_hit() -> None:
+    chunks = [Passage(i, 0, 0, "one two three") for i in range(4)]
+    assert [each.chunk for each in within(chunks, 1, 100)] == [0, 1, 2, 3]
+    assert [each.chunk for each in within(chunks, 3, 7)] == [2, 3]
+    assert [each.chunk for each in within(chunks, 0, 1)] == [0]  # the caller sees that it is too long
+
+
+def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expand must be a whole number, 'subtree' or 'section'; got 'tree'"):
+        index.search("cats", expand="tree")
+    with pytest.raises(ValueError, match="words must be a whole number"):
+        index.search("cats", words=0)
+    with pytest.raises(ValueError, match="parents= are those of a tree"):
+        index.search("cats", parents=True)
+    with pychunk.Index.create(tmp_path / "flat.idx") as made:
+        made.add(pychunk.segment([GUIDE], "sentence", ids=["a"], vectors="sentence"))
+        with pytest.raises(ValueError, match="no tree of headings"):
+            made.search("cats", expand="subtree")
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text(GUIDE, encoding="utf-8")
+    made = invoke(["index", str(tmp_path / "guide.md"), "-o", str(tmp_path / "it.idx")])
+    assert made.exit_code == 0, made.output
+    found = invoke(["search", str(tmp_path / "it.idx"), "What do they eat?", "-k", "1", "--expand", "subtree"])
+    assert found.exit_code == 0, found.output
+    assert "### Fish" in found.stdout
+    assert "Cats" in found.stdout
