@@ -1,6 +1,7 @@
 """Documents with structure, beside other packages (`--help` of each part says more).
 
 python bench/structure.py extraction --save bench/results/extraction.json
+python bench/structure.py sections --save bench/results/sections.json
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import argparse
 
 import structure_extraction
+import structure_sections
 
-PARTS = {"extraction": structure_extraction}
+PARTS = {"extraction": structure_extraction, "sections": structure_sections}
 
 
 def main() -> None:
