@@ -274,7 +274,7 @@ def main() -> None:
     print(f"test fold {len(squad.fold(test=True)):,}, k = {K}, backend {pychunk.backend()['threads']} threads")
     cutters = {
         "cosine": pychunk.Segmenter("semantic", encoder=options.encoder, max_tokens=None, atoms=False, min_tokens=0),
-        "sentence": pychunk.Segmenter("sentence"),
+        "sentence": pychunk.Segmenter("sentence", atoms=False),
         "nsp": pychunk.Segmenter("nsp", max_tokens=None, atoms=False, min_tokens=0),
         "cosine, static": pychunk.Segmenter("semantic", max_tokens=None, atoms=False, min_tokens=0),
         "nsp, static": pychunk.Segmenter("nsp", encoder="static", max_tokens=None, atoms=False, min_tokens=0),

@@ -17,9 +17,9 @@ from pychunk.evaluation.contenders import Encoder
 WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}
 #: Of the methods that see no vectors, and of those that do.
 PLAIN = {
-    "sentence": ("sentence", {}),
+    "sentence": ("sentence", {"atoms": False}),
     "paragraph": ("paragraph", WHOLE),
-    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words"}),
+    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words", "atoms": False}),
 }
 BY_VECTORS = {"semantic, percentile 20": ("semantic", WHOLE), "PIC, extractive": ("pic", WHOLE)}
 #: Mean and standard deviation as the paper prints them. An LLM wrote its propositions and PIC's summaries: no row here

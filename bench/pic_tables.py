@@ -33,9 +33,9 @@ WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}  # every cut of th
 PIC, SEMANTIC, OTHER = "PIC, extractive", "semantic, percentile 20", "summary of another document"
 #: Every way to cut, once.
 CUTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sentence": ("sentence", {}),
+    "sentence": ("sentence", {"atoms": False}),
     "paragraph": ("paragraph", WHOLE),
-    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words"}),
+    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words", "atoms": False}),
     SEMANTIC: ("semantic", WHOLE),
     PIC: ("pic", WHOLE),
     "recursive, 110 words": ("recursive", {"size": 110, "unit": "words"}),
