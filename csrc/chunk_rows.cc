@@ -35,7 +35,7 @@ class RowWriter {
       previous_end_ = chunk.end_byte;
       chunk.score = score_of(span);
       chunk.kind = kind_of(span, inside);
-      chunk.cut = reason_of(span);
+      chunk.cut = reason_of(span, inside.end);
       if (plan_.chunk_vectors || plan_.sentence_vectors) write_vectors(span, inside);
       out_.chunks.push_back(chunk);
       if (in.outlines()) rows_.push_back({span.own_first, span.last});
@@ -71,12 +71,14 @@ class RowWriter {
   }
 
   // Of a chunk that ends where a group does, the method's; of what the budget cut, the budget's or the method's size.
-  CutReason reason_of(const Span& span) const {
+  // `end` is where its text ends: a given sentence may begin with the white space behind it.
+  CutReason reason_of(const Span& span, int64_t end) const {
     const Method& method = *plan_.method;
     if (is_blank_after(span.end)) return CutReason::kEnd;
     if (plan_.cuts_text() && !inputs_.cuts.given())
       return is_before_removed(span) ? CutReason::kRemoved : method.reason;
-    const bool whole = span.last < document_.sentences() && span.end == document_.begin(span.last);
+    const int64_t next = span.last < document_.sentences() ? document_.begin(span.last) : span.end + 1;
+    const bool whole = end <= next && next <= span.end;
     const CutReason begins = whole ? chunking_.begins[static_cast<size_t>(span.last)] : CutReason::kEnd;
     if (begins != CutReason::kEnd) return begins;
     return method.sized && !whole ? CutReason::kSize : CutReason::kBudget;

@@ -144,6 +144,16 @@ def test_automatic_limits_of_another_script_equal_the_reference(
     check_equal(made, texts)
 
 
+def test_a_given_sentence_may_begin_with_the_white_space_behind_a_piece() -> None:
+    text = "S don't etc. COVID-19 a;.5.a"
+    made = pychunk.Segmenter("cluster", max_tokens=5)
+    spans = [[(0, 15), (15, 21), (21, 28)]]
+    assert text[21] == " "
+    check_equal(made, [text], sentence_spans=spans)
+    cuts = [(chunk.text, chunk.cut) for chunk in made([text], sentence_spans=spans).by_document()[0]]
+    assert cuts[2] == ("VID-19", "score")
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     texts=TEXTS,
