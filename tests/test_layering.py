@@ -60,7 +60,7 @@ ALLOWED = {
     "io": {"_arrow", "_native", "documents", "parsing", "plumbing"},
     "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
     "view": {"chunks", "data", "documents", "methods", "plumbing", "retrieval"},
-    "evaluation": {"view", "_native", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
+    "evaluation": {"view", "_native", "data", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
     "benchmark": {"", "plumbing"},
     "cli": {
         "",
