@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -17,6 +17,7 @@ from ..ingest import IngestError, Report, ingest
 from ..ingest.letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
+from ..io.html_files import How
 from .batches import counted, progress_bar, rate_of, tell_ignored
 from .errors import readable_errors
 from .groups import with_groups
@@ -86,6 +87,8 @@ def command(
                     encoding=reading.encoding,
                     redirects=reading.redirects,
                     namespaces=reading.namespaces,
+                    noise=cast("How", reading.noise),
+                    noise_threshold=reading.noise_threshold,
                     workers=reading.workers,
                     limit=reading.limit,
                     sample=sample,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from ..given.columns import DOCUMENT_COLUMNS, wanted_columns
 from ..io import KINDS, Source, open_source
 from ..io.documents import DeadLetters
+from ..io.html_files import How
 from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
 from .grammar import method_of, value_of
@@ -153,6 +154,23 @@ class Reading:
         list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
     ] = None
     workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="html: how menus, banners, related links and footers are found, which no chunk holds: model (a "
+            "trained one), rules (names of elements, share of links), or off to keep all.",
+        ),
+    ] = "model"
+    noise_threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="html: leave out blocks that the model finds likelier noise than this, 0 to 1: lower leaves out more. "
+            "Default: chosen for each page.",
+        ),
+    ] = None
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
 
     def source(
@@ -179,6 +197,8 @@ class Reading:
             namespaces=self.namespaces,
             workers=self.workers,
             dead_letters=dead_letters,
+            noise=cast("How", self.noise),
+            noise_threshold=self.noise_threshold,
         )
 
     @property

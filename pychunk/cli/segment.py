@@ -32,6 +32,8 @@ pychunk segment articles.parquet --ids id --keep title -o chunks.parquet
 
 pychunk segment README.md -m semantic --scores
 
+pychunk segment page.html --noise off
+
 cat notes.txt | pychunk segment - -m fixed:size=100,unit=words
 
 pychunk segment docs.jsonl.gz -m semantic:threshold=percentile:10 -o - | gzip > chunks.jsonl.gz

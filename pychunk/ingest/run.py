@@ -12,6 +12,7 @@ from typing import Any
 from ..given.columns import NAMES, wanted_columns
 from ..io import Source, open_source
 from ..io.files import find
+from ..io.html_files import How
 from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
@@ -45,6 +46,8 @@ def ingest(
     encoding: str | None = None,
     redirects: bool = False,
     namespaces: tuple[int, ...] | None = (0,),
+    noise: How = "model",
+    noise_threshold: float | None = None,
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -64,7 +67,7 @@ def ingest(
 
     Args:
         source: a file, a folder or a URL, with ``kind``, ``column``, ``ids``, ``keep``, ``encoding``, ``redirects``,
-            ``namespaces`` and ``workers`` as ``pychunk.io.open_source`` takes them.
+            ``namespaces``, ``noise``, ``noise_threshold`` and ``workers`` as ``pychunk.io.open_source`` takes them.
         out: the folder; made if it is not there.
         limit: only the first so many documents.
         sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
@@ -100,6 +103,8 @@ def ingest(
         encoding=encoding,
         redirects=redirects,
         namespaces=namespaces,
+        noise=noise,
+        noise_threshold=noise_threshold,
         workers=workers,
         threads=threads,
         dead_letters=lambda _: None,

@@ -31,12 +31,18 @@ def begins(head: bytes) -> bool:
     return head[:14].lower().startswith(_BEGINS)
 
 
-def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, noise: How = "model") -> Document | None:
+def document(
+    blocks: Iterable[Block],
+    file: str,
+    dead_letters: DeadLetters,
+    noise: How = "model",
+    threshold: float | None = None,
+) -> Document | None:
     """A page as one document, named by its path: the text is its Markdown; None where it cannot be read.
 
     Args:
         blocks: the file's bytes.
-        noise: how what is noise is found (:func:`pychunk.parsing.noise.find_noise`).
+        noise, threshold: how what is noise is found (:func:`pychunk.parsing.noise.find_noise`).
     """
     held = bytearray()
     read = 0
@@ -53,13 +59,16 @@ def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, nois
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
     page = parse_html(bytes(held))
-    more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([removed_spans(page, noise)]))
+    removed = removed_to_arrow([removed_spans(page, noise, threshold)])
+    more = (blocks_to_arrow(page.blocks), page.title or None, removed)
     return Document(file, page.text, file, more, max(1, len(held)), read)
 
 
-def removed_spans(page: HtmlPage, noise: How = "model") -> list[tuple[int, int, str, float]]:
+def removed_spans(
+    page: HtmlPage, noise: How = "model", threshold: float | None = None
+) -> list[tuple[int, int, str, float]]:
     """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score."""
-    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, title=page.title)
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title)
     spans: list[tuple[int, int, str, float]] = []
     before = -2
     starts, ends, scores = page.blocks.start.tolist(), page.blocks.end.tolist(), score.tolist()

@@ -35,7 +35,7 @@ from .wiki.mediawiki import Wanted
 class Asked(NamedTuple):
     """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump.
 
-    ``noise``: how what is noise in pages of HTML is found.
+    ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found.
     ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
     """
 
@@ -46,6 +46,7 @@ class Asked(NamedTuple):
     wanted: Wanted = Wanted()
     every: bool = False
     noise: How = "model"
+    noise_threshold: float | None = None
 
     @property
     def named(self) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
 def _html(file: Opened, asked: Asked) -> Iterator[Any]:
     # Pages declare encodings of their own: only one that was named is undone before.
     blocks = file.blocks() if file.encoding else file.stored()
-    document = html_files.document(blocks, file.name, file.tell, asked.noise)
+    document = html_files.document(blocks, file.name, file.tell, asked.noise, asked.noise_threshold)
     return iter(() if document is None else (document,))
 
 

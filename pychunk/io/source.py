@@ -55,6 +55,7 @@ class Source:
     batch_bytes: int = BATCH_BYTES
     dead_letters: DeadLetters = field(default=refuse, compare=False)
     noise: How = "model"
+    noise_threshold: float | None = None
 
     @property
     def kind(self) -> str:
@@ -222,9 +223,16 @@ class Source:
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         keep = tuple(name for name in self.keep if name not in _OWN)
         opened = self._opened(file, tell)
-        items = KINDS[kind].read(
-            opened, Asked(self.column, self.ids, keep, self.written, self.wanted, noise=self.noise)
+        asked = Asked(
+            self.column,
+            self.ids,
+            keep,
+            self.written,
+            self.wanted,
+            noise=self.noise,
+            noise_threshold=self.noise_threshold,
         )
+        items = KINDS[kind].read(opened, asked)
         if not KINDS[kind].is_table:
             return items
         needed = [name for name in self.needed if name in keep]
@@ -271,6 +279,7 @@ def open_source(
     batch_bytes: int = BATCH_BYTES,
     dead_letters: Callable[[DeadLetter], None] = refuse,
     noise: How = "model",
+    noise_threshold: float | None = None,
 ) -> Source:
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
 
@@ -297,9 +306,12 @@ def open_source(
         dead_letters: is called with a ``DeadLetter`` for what is broken, and reading goes on; the default raises.
         noise: html: how menus, banners, footers and the like are found, which the column ``removed`` lists: "model" (a
             trained one), "rules" (names of elements and share of links) or "off" (none).
+        noise_threshold: of the model, 0 to 1: blocks are removed whose score, that of being noise, is above it; the
+            lower, the more is removed. Default: for each page the one that keeps its content best, by the scores.
 
     Raises:
-        ValueError: an unknown kind, encoding or ``noise``; columns that are not there (while reading).
+        ValueError: an unknown kind, encoding or ``noise``; a ``noise_threshold`` that is none; columns that are not
+            there (while reading).
         FileNotFoundError: there is no such file.
         ImportError: a URL that needs a package which is not installed.
 
@@ -315,6 +327,7 @@ def open_source(
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
     if noise not in ("model", "rules", "off"):
         raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {noise!r}")
+    _check_threshold(noise_threshold, noise)
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
@@ -337,7 +350,17 @@ def open_source(
         batch_bytes,
         dead_letters,
         noise,
+        noise_threshold,
     )
+
+
+def _check_threshold(threshold: float | None, noise: str) -> None:
+    if threshold is None:
+        return
+    if noise != "model":
+        raise ValueError(f"noise_threshold is that of noise='model'; noise={noise!r} has no scores")
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+        raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r}")
 
 
 def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
