@@ -2,6 +2,7 @@
 
 python bench/structure.py extraction --save bench/results/extraction.json
 python bench/structure.py sections --save bench/results/sections.json
+python bench/structure.py within --save bench/results/within.json
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import argparse
 
 import structure_extraction
 import structure_sections
+import structure_within
 
-PARTS = {"extraction": structure_extraction, "sections": structure_sections}
+PARTS = {"extraction": structure_extraction, "sections": structure_sections, "within": structure_within}
 
 
 def main() -> None:

@@ -32,7 +32,10 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   const auto name = from.attr("method").cast<std::string>();
   const auto native = [&](const Method& method) { return method.name == name; };
   const bool foreign = cuts_given && std::none_of(methods().begin(), methods().end(), native);
-  plan.method = method_named(foreign ? "given" : name);
+  plan.within = named<Within>(
+      {{"size", Within::kSize}, {"topic", Within::kTopic}, {"semantic", Within::kSemantic}, {"nsp", Within::kNsp}},
+      from, "within");
+  plan.method = method_named(foreign ? "given" : name, plan.within);
   plan.wrap = from.attr("wrap").cast<bool>() ? Wrap::kAuto : Wrap::kOff;
   plan.unit = unit_from(from.attr("unit").cast<std::string>());
   plan.size = from.attr("size").cast<int64_t>();

@@ -124,13 +124,27 @@ void topic(const Plan& plan, Document& document, Grouping& out) {
 
 void given(const Plan&, Document&, Grouping&) { fail("method 'given' needs cuts="); }
 
+constexpr Method structure_by(bool vectors, bool pairs, bool topics) {
+  return {.name = "structure",
+          .group = group_by_structure,
+          .vectors = vectors,
+          .pairs = pairs,
+          .topics = topics,
+          .reason = CutReason::kSize,
+          .sized = true,
+          .outline = true};
+}
+// In the order of Within.
+constexpr Method kStructures[] = {structure_by(false, false, false), structure_by(true, false, true),
+                                  structure_by(true, false, false), structure_by(false, true, false)};
+
 constexpr Method kMethods[] = {
     {.name = "sentence", .group = sentence, .reason = CutReason::kSentence},
     {.name = "paragraph", .group = paragraph, .reason = CutReason::kParagraph},
     {.name = "page", .group = page, .reason = CutReason::kPage, .pages = true},
     {.name = "fixed", .group = fixed, .reason = CutReason::kSize, .sized = true},
     {.name = "recursive", .group = recursive, .reason = CutReason::kSize, .sized = true},
-    {.name = "structure", .group = group_by_structure, .reason = CutReason::kSize, .sized = true, .outline = true},
+    kStructures[0],
     {.name = "semantic", .group = semantic, .vectors = true, .scores = Scores::kPairs},
     {.name = "cluster", .group = cluster, .tokens = true, .vectors = true},
     {.name = "pic", .group = pic, .vectors = true, .summaries = true, .scores = Scores::kSentences},
@@ -157,7 +171,8 @@ void take(const GivenCuts& cuts, int64_t row, Document& document, Grouping& out)
 
 std::span<const Method> methods() { return kMethods; }
 
-const Method* method_named(std::string_view name) {
+const Method* method_named(std::string_view name, Within within) {
+  if (name == kStructures[0].name) return &kStructures[static_cast<size_t>(within)];
   for (const Method& method : kMethods)
     if (method.name == name) return &method;
   fail("unknown method '", name, "'");

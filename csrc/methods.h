@@ -25,8 +25,8 @@ struct Grouping {
 };
 
 std::span<const Method> methods();
-// Throws std::invalid_argument for a name that is none.
-const Method* method_named(std::string_view name);
+// Throws std::invalid_argument for a name that is none. What `structure` needs hangs on `within`.
+const Method* method_named(std::string_view name, Within within = Within::kSize);
 
 // The groups of one document: given ones, else by the plan's method.
 void group_sentences(const Inputs& inputs, Document& document, Grouping& out);

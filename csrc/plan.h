@@ -19,6 +19,10 @@ struct LengthLimits {
 enum class ThresholdKind : uint8_t { kValue, kPercentile, kStd, kIqr, kGradient };
 enum class SummarySource : uint8_t { kGiven, kMean, kLead, kExtractive, kRandom, kSentence };
 
+// How units of a section are put together that do not fit into one chunk: up to the size; so that the least affinity is
+// cut, that of a topic model; or cut where the lowest cosine, or probability of a pair, is, until all parts fit.
+enum class Within : uint8_t { kSize, kTopic, kSemantic, kNsp };
+
 // kAuto: where most lines of the document are filled to a common width (hard-wrapped e-mail, README), a
 // single line break inside a block is a space. kOff: every line break ends a sentence and a paragraph.
 enum class Wrap : uint8_t { kOff, kAuto };
@@ -53,6 +57,8 @@ struct Plan {
   bool balance = false;                 // as many chunks, and the longest of them as short as can be
   std::vector<std::string> separators;  // recursive: LangChain's, in place of the structure; its pieces are any text
   bool cuts_text() const { return !separators.empty(); }
+
+  Within within = Within::kSize;  // structure
 
   // semantic, nsp
   ThresholdKind threshold = ThresholdKind::kPercentile;

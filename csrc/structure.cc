@@ -1,15 +1,19 @@
 #include "structure.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "document.h"
 #include "methods.h"
+#include "topic_cut.h"
 
 namespace pychunk {
 namespace {
 
 // A section of less than this share of a chunk shares one with its first subsection.
 constexpr int64_t kShortSection = 4;
+// Cuts by topics make as few chunks of less than this share of one as can be: some 64 of 200 tokens, as `topic` has it.
+constexpr int64_t kShortPart = 3;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
 
 class Structurer {
@@ -136,14 +140,62 @@ class Structurer {
     for (int64_t unit = first, end = first + 1; unit < last; unit = end++) {
       while (end < last && is_glued(end)) ++end;
       if (end - unit == 1 || size_.allows(unit, end)) continue;
-      if (begin < unit) fill(begin, unit, true, plan_.balance);
+      if (begin < unit) put_together(begin, unit);
       for (int64_t s = unit + 1; s < end; ++s)
         if (coarse_[static_cast<size_t>(s)] != 0) borders_.ties[static_cast<size_t>(s)] = Tie::kOpen;
       open_heads(unit, end);
       fill(unit, end, false, true);
       begin = end;
     }
-    if (begin < last) fill(begin, last, true, plan_.balance);
+    if (begin < last) put_together(begin, last);
+  }
+  // Whole units [first, last), of which only single sentences may be too long.
+  void put_together(int64_t first, int64_t last) {
+    if (plan_.within == Within::kSize || size_.allows(first, last)) {
+      fill(first, last, true, plan_.balance);
+    } else if (plan_.within == Within::kTopic) {
+      part_by_topics(first, last);
+    } else {
+      std::vector<Group> parts{{static_cast<int32_t>(first), static_cast<int32_t>(last), static_cast<int32_t>(first)}};
+      cut_long(parts, size_, [this] { return affinities(); }, {.borders = &borders_, .by_structure = true});
+      out_.groups.insert(out_.groups.end(), parts.begin(), parts.end());
+    }
+  }
+  // As few short chunks as can be, and of these the least sum of affinities that are cut. What is measured are sums
+  // over units, so that a chunk may be too long where a word lies across their border.
+  void part_by_topics(int64_t first, int64_t last) {
+    std::vector<int32_t> units, parts;
+    std::vector<int64_t> lengths;
+    std::vector<float> gaps;
+    int64_t left = (*size_.lengths)(first, last);
+    for (int64_t begin = first, end = first + 1; begin < last; begin = end++) {
+      while (end < last && is_glued(end)) ++end;
+      units.push_back(static_cast<int32_t>(begin));
+      if (begin > first) gaps.push_back(affinities()[static_cast<size_t>(begin) - 1]);
+      const int64_t behind = end < last ? (*size_.lengths)(end, last) : 0;
+      lengths.push_back(std::max<int64_t>(0, left - behind));
+      left = behind;
+    }
+    cut_within(gaps, plan_.threshold_value, lengths, size_.limit / kShortPart, size_.limit, parts);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const int64_t begin = units[static_cast<size_t>(parts[p])];
+      const int64_t end = p + 1 < parts.size() ? units[static_cast<size_t>(parts[p + 1])] : last;
+      if (size_.allows(begin, end)) {
+        add(begin, end);
+      } else {
+        fill(begin, end, true, plan_.balance);
+      }
+    }
+  }
+  // Those of the document; sentences of one unit belong together more than any two others do.
+  std::span<const float> affinities() {
+    if (affinities_.empty()) {
+      const std::span<const float> own = document_.affinities();
+      affinities_.assign(own.begin(), own.end());
+      for (int64_t s = 1; s < sentences_; ++s)
+        if (is_glued(s)) affinities_[static_cast<size_t>(s) - 1] = std::numeric_limits<float>::infinity();
+    }
+    return affinities_;
   }
   // A table whose first rows do not fit together with what is above them is cut behind its head, not inside it.
   void open_heads(int64_t first, int64_t last) {
@@ -174,6 +226,7 @@ class Structurer {
   Borders borders_;
   std::vector<CutReason> walls_;  // of each sentence, why nothing crosses the border before it; kEnd: something may
   std::vector<uint8_t> coarse_;
+  std::vector<float> affinities_;
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ class Origin:
     @property
     def table_encoder(self) -> Any:
         """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
-        own = None if "pairs" in self.segmenter.method.needs else self._options["encoder"]
+        own = None if "pairs" in self.segmenter.method.traits.needs else self._options["encoder"]
         return self._options["vector_encoder"] or own or "static"
 
     def scores(self) -> pa.Table | None:

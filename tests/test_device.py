@@ -36,6 +36,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"method": "semantic", "window": 3},
     {"method": "cluster", "max_tokens": 30},
     {"method": "fixed", "vectors": "chunk"},
+    {"method": "structure", "size": 12, "within": "topic"},
+    {"method": "structure", "size": 12, "within": "semantic"},
 ]
 
 

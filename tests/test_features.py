@@ -70,7 +70,11 @@ def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
             np.testing.assert_array_equal(found[name], column, err_msg=name)
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=IDS)
+#: Of its cuts the table needs more than where they are.
+STRUCTURED = [{"method": "structure", "within": within, "size": 12} for within in ("size", "topic", "semantic")]
+
+
+@pytest.mark.parametrize("plan", [*PLANS, *STRUCTURED], ids=lambda plan: "-".join(map(str, plan.values())))
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("count", [1, 40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int) -> None:

@@ -56,7 +56,15 @@ OPTIONS = st.one_of(
         }
     ),
     st.fixed_dictionaries({"method": st.just("topic"), "size": st.integers(5, 400)}),
-    st.just({"method": "structure"}),
+    st.fixed_dictionaries(
+        {
+            "method": st.just("structure"),
+            "encoder": st.just("static"),
+            "size": st.integers(7, 60),
+            "unit": st.sampled_from(["tokens", "words", "characters"]),
+            "within": st.sampled_from(["size", "topic", "semantic", "nsp"]),
+        }
+    ),
     st.fixed_dictionaries(
         {
             "method": st.just("pic"),
@@ -183,7 +191,8 @@ def test_separators_equal_the_reference(
 def test_vectors_from_elsewhere_equal_the_reference(
     texts: list[str], options: dict, dim: int, seed: int, data: st.DataObject
 ) -> None:
-    assume(options["method"] not in ("nsp", "topic"))  # which score pairs by models of their own vectors
+    by = options.get("within", options["method"])
+    assume(by not in ("nsp", "topic"))  # which score pairs by models of their own vectors
     spans = [[(a, max(a + 1, b - 1)) for a, b in row] for row in pychunk.sentences(texts)]
     random = np.random.default_rng(seed)
     matrices = [random.normal(size=(len(row), dim)) for row in spans]

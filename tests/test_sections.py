@@ -3,9 +3,12 @@
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import pychunk
+from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.sections import COMMON, LEAST_WORDS, MARK, section_questions
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
@@ -61,3 +64,30 @@ def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         assert sum(len(made.documents[0][a:b].split()) for _, a, b in spans) <= 45
         assert len(spans) == len(set(spans))
     assert "bench" not in sys.modules
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are in the repository alone")
+def test_every_way_to_cut_a_section_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.syspath_prepend(str(BENCH))
+    import structure_within as bench
+
+    text = "Cats purr loudly at night. Stars burn hydrogen for ages. Bread needs flour, water and salt. " * 8
+    asked = Question("What burns hydrogen?", 0, ("Stars",), ((27, 56),))
+    data = Dataset("toy", "references", ["a", "b"], [text, "Dogs bark."], [asked])
+    answers = bench.lines(["size", "topic"], bench.of_answers(data, ["size", "topic"]))
+    assert [row["strict hits"]["mean"] for row in answers] == [1.0, 1.0]
+    assert answers[1]["strict hits minus"]["mean"] == 0.0
+
+    rows = pa.table({"id": ["1"], "title": ["Ada"], "text": [TEXT]})
+    (tmp_path / "wiki").mkdir()
+    pq.write_table(rows, tmp_path / "wiki" / "articles.parquet")
+    monkeypatch.setattr(bench, "part_of", lambda name: "test")
+    ways = ["size", "semantic", "nsp"]
+    sections = bench.lines(ways, bench.of_sections(tmp_path, 0, 5, ways))
+    assert [row["within"] for row in sections] == ways
+    assert all(row["recall"]["mean"] == pytest.approx(1.0, abs=0.02) for row in sections)
+    assert [row["strict hits"]["mean"] for row in sections] == [1.0] * 3
+    assert "nsp" in capsys.readouterr().out

@@ -100,13 +100,16 @@ def said_of(found: list[Document], pages: bool) -> dict[str, Any]:
     return said
 
 
+WITHIN = st.sampled_from(["size", "topic", "semantic", "nsp"])
 OPTIONS = st.one_of(
     st.fixed_dictionaries(
         {
             "method": st.just("structure"),
+            "encoder": st.just("static"),
             "size": st.integers(2, 60),
             "unit": st.sampled_from(["tokens", "words", "characters"]),
             "balance": st.booleans(),
+            "within": WITHIN,
             "max_tokens": st.sampled_from([None, None, 9]),
             "overlap": st.sampled_from([0, 0, 1]),
             "min_tokens": st.sampled_from([0, 0, 6]),
@@ -163,11 +166,14 @@ def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, 
 
 
 @settings(max_examples=40, deadline=None)
-@given(found=documents(), size=st.integers(2, 60), overlap=st.sampled_from([0, 1]))
-def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(found: Document, size: int, overlap: int) -> None:
+@given(found=documents(), size=st.integers(2, 60), overlap=st.sampled_from([0, 1]), within=WITHIN)
+def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(
+    found: Document, size: int, overlap: int, within: str
+) -> None:
     text, blocks, removed, pages = found
     said = said_of([found], True)
-    chunks = pychunk.segment([text], "structure", size=size, unit="words", overlap=overlap, **said)
+    options = {"size": size, "unit": "words", "overlap": overlap, "within": within, "encoder": "static"}
+    chunks = pychunk.segment([text], "structure", **options, **said)
     headings = [
         (len(text[:start]) + len(text[start:]) - len(text[start:].lstrip()), level)
         for kind, level, start, end in blocks
@@ -180,6 +186,18 @@ def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(found: Document, size
         assert all(inside > level for at, inside in headings if chunk.start < at < chunk.end)
         assert not any(chunk.start < page < len(text[: chunk.end].rstrip()) for page in pages if text[page:].strip())
         assert chunk.page == chunk.page_end
+
+
+@settings(max_examples=40, deadline=None)
+@given(found=documents(), size=st.integers(2, 60), within=WITHIN)
+def test_units_that_fit_are_whole_and_every_chunk_fits(found: Document, size: int, within: str) -> None:
+    options = {"size": size, "unit": "words", "within": within, "encoder": "static"}
+    chunks = list(pychunk.segment([found[0]], "structure", **options, **said_of([found], True)))
+    for at, chunk in enumerate(chunks):
+        assert len(chunk.text.split()) <= size
+        if chunk.part == 1 < chunk.parts:
+            unit = found[0][chunk.start : chunks[at + chunk.parts - 1].end]
+            assert len(unit.split()) > size
 
 
 def check_tree(rows: list[Any]) -> None:
@@ -330,6 +348,81 @@ def test_a_unit_that_is_too_long_is_cut_evenly_at_items_and_says_so() -> None:
     assert [(chunk.part, chunk.parts) for chunk in chunks] == [(1, 3), (2, 3), (3, 3)]
     assert all(chunk.text.startswith(("Do this:", "- Step")) for chunk in chunks)
     assert [len(chunk.text.splitlines()) for chunk in chunks] in ([4, 4, 3], [5, 4, 2])
+
+
+SENTENCE = st.lists(
+    st.sampled_from(["Cats", "purr", "loudly", "stars", "burn", "hydrogen", "bread", "needs", "salt"]),
+    min_size=1,
+    max_size=6,
+).map(lambda words: " ".join(words).capitalize() + ".")
+
+
+@settings(max_examples=40, deadline=None)
+@given(sentences=st.lists(SENTENCE, min_size=2, max_size=9), size=st.integers(6, 25))
+def test_a_section_by_topics_has_fewest_short_chunks_and_then_least_affinity_cut(
+    sentences: list[str], size: int
+) -> None:
+    text = " ".join(sentences)
+    found = pychunk.segment(text, "structure", size=size, unit="words", within="topic")
+    words = [len(sentence.split()) for sentence in sentences]
+    score = pychunk.Segmenter("topic").scores(text)["score"].to_pylist()
+    assert len(score) == len(words)
+
+    def worth(cuts: tuple[int, ...]) -> tuple[int, float] | None:
+        lengths = [sum(words[a:b]) for a, b in itertools.pairwise((0, *cuts, len(words)))]
+        if max(lengths) > size:
+            return None
+        return sum(length < size // 3 for length in lengths), sum(round(score[cut - 1] * 2**32) for cut in cuts)
+
+    own = tuple(itertools.accumulate(chunk.text.count(".") for chunk in found))[:-1]
+    assert len(own) == len(found) - 1
+    if sum(words) <= size:
+        assert own == ()
+        return
+    places = range(1, len(words))
+    every = [cuts for count in places for cuts in itertools.combinations(places, count)]
+    assert worth(own) == min(made for cuts in every if (made := worth(cuts)) is not None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sentences=st.lists(SENTENCE, min_size=2, max_size=9),
+    size=st.integers(6, 25),
+    method=st.sampled_from(["semantic", "nsp"]),
+)
+def test_a_section_is_cut_where_the_lowest_score_is(sentences: list[str], size: int, method: str) -> None:
+    text = " ".join(sentences)
+    found = pychunk.segment(text, "structure", size=size, unit="words", within=method, encoder="static")
+    score = pychunk.Segmenter(method, encoder="static").scores(text)["score"].to_pylist()[:-1]
+
+    def parts(first: int, last: int) -> list[int]:
+        if last - first == 1 or sum(len(sentence.split()) for sentence in sentences[first:last]) <= size:
+            return [last - first]
+        cut = min(range(first + 1, last), key=lambda at: score[at - 1])
+        return parts(first, cut) + parts(cut, last)
+
+    assert [chunk.text.count(".") for chunk in found] == parts(0, len(sentences))
+
+
+def test_within_keeps_lists_and_is_checked() -> None:
+    items = "\n".join(f"- Step {i} of many. It is done." for i in range(4))
+    text = "Cats purr. Stars burn hydrogen.\n\nDo this:\n" + items + "\n\nBread needs salt. It rests."
+    at = text.index("Do this:")
+    blocks = [("paragraph", 0, 0, at - 2), ("paragraph", 0, at, at + 8)]
+    for line in items.split("\n"):
+        blocks.append(("item", 1, text.index(line), text.index(line) + len(line)))
+    blocks.append(("paragraph", 0, text.index("Bread"), len(text)))
+    for within in ("size", "topic", "semantic", "nsp"):
+        options = {"size": 40, "unit": "words", "within": within, "encoder": "static"}
+        chunks = pychunk.segment(text, "structure", blocks=blocks, **options)
+        assert len(chunks) > 1
+        assert any("Do this:\n" + items in chunk.text for chunk in chunks), within
+        assert chunks.metadata["options"]["within"] == within
+    with pytest.raises(ValueError, match="within must be one of size, topic, semantic, nsp; got 'pic'"):
+        Segmenter("structure", within="pic")
+    with pytest.raises(ValueError, match=r"within='topic' reads vectors of .* leave out sentence_vectors="):
+        pychunk.segment("Cats purr.", "structure", within="topic", sentence_vectors=[np.eye(1, 4)])
+    assert Segmenter(within="semantic").method.name == "structure"
 
 
 def test_plain_text_works_by_lines_that_look_like_headings() -> None:

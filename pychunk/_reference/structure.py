@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,11 +14,13 @@ from ..data.columns import CUT_REASONS
 from . import budget
 from .atoms import Tie
 from .layout import ROWS
+from .topic import cut_within
 
 if TYPE_CHECKING:
     from .document import Document
 
 SHORT_SECTION = 4
+SHORT_PART = 3
 REMOVED, PAGE, HEADED = (CUT_REASONS.index(name) for name in ("removed", "page", "heading"))
 
 
@@ -119,7 +122,7 @@ class Structure:
             if end - unit == 1 or self.length(unit, end) <= self.size:
                 continue
             if begin < unit:
-                self._fill(begin, unit, self.glued, True, self.plan.balance)
+                self._put_together(begin, unit)
             tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
             opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
             for a, b in pairwise(opened):  # a table is cut behind its head, not inside it
@@ -131,15 +134,45 @@ class Structure:
             self._fill(unit, end, tied, False, True)
             begin = end
         if begin < last:
-            self._fill(begin, last, self.glued, True, self.plan.balance)
+            self._put_together(begin, last)
+
+    def _put_together(self, first: int, last: int) -> None:
+        if self.plan.within == "size" or self.length(first, last) <= self.size:
+            self._fill(first, last, self.glued, True, self.plan.balance)
+        elif self.plan.within == "topic":
+            self._part_by_topics(first, last)
+        else:
+            found = zip(self.d.affinities, self.glued[1:], strict=True)
+            affinities = [math.inf if glued else affinity for affinity, glued in found]
+            filling = budget.Filling((_ties(self.glued), self.breaks), by_structure=True)
+
+            def fits(i: int, j: int) -> bool:
+                return self.length(i, j) <= self.size
+
+            self.groups += budget.cut_long([(first, last)], fits, affinities, self.length, self.size, filling)
+
+    def _part_by_topics(self, first: int, last: int) -> None:
+        units = [s for s in range(first, last) if s == first or not self.glued[s]]
+        left = [self.length(s, last) for s in units] + [0]
+        lengths = [max(0, before - after) for before, after in pairwise(left)]
+        gaps = [self.d.affinities[s - 1] for s in units[1:]]
+        cuts = cut_within(gaps, self.plan.threshold_value, lengths, self.size // SHORT_PART, self.size)
+        for begin, end in pairwise([*(units[cut] for cut in cuts), last]):
+            if self.length(begin, end) <= self.size:
+                self.groups.append((begin, end))
+            else:
+                self._fill(begin, end, self.glued, True, self.plan.balance)
 
     def _fill(self, first: int, last: int, tied: Sequence[bool], by_structure: bool, even: bool) -> None:
-        ties = [Tie.LEAD if each else Tie.OPEN for each in tied]
         opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
         lengths = [self.length(a, b) for a, b in pairwise(opened)]
         least = max((length for length in lengths if length <= self.size), default=0)
-        filling = budget.Filling((ties, self.breaks), by_structure, even, least=least)
+        filling = budget.Filling((_ties(tied), self.breaks), by_structure, even, least=least)
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
+
+
+def _ties(tied: Sequence[bool]) -> list[Tie]:
+    return [Tie.LEAD if each else Tie.OPEN for each in tied]
 
 
 def heading_text(line: str) -> str:

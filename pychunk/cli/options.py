@@ -14,6 +14,7 @@ from ..io.documents import DeadLetters
 from ..io.html_files import How
 from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
+from ..methods.structure import WITHIN
 from .grammar import method_of, value_of
 from .groups import many
 
@@ -25,6 +26,7 @@ SHORT_FORMS = {
     "window": "sentences compared on either side",
     "summary": ", ".join(SOURCES),
     "k": "threshold = mean + k deviations",
+    "within": f"{', '.join(WITHIN)}: what cuts a section that is longer than a chunk",
 }
 #: Of an input, where its name or its first bytes do not say it.
 Kind = Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")]

@@ -39,6 +39,7 @@ class Plan:
     unit: str = "tokens"
     size: int = 0
     balance: bool = False
+    within: str = "size"
     separators: tuple[str, ...] = ()
     threshold: str = "percentile"
     threshold_value: float = 0.0

@@ -42,13 +42,13 @@ class Models:
 
     def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: Placement) -> None:
         self.method, self.placement = method, placement
-        self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.needs else None
+        self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.traits.needs else None
         self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
         self.topic = _topic_model(method, self.cutter)
         self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
         #: The vectors of an encoder that cuts and fills the table are computed once.
         self.one_encoder = self.table is self.cutter
-        self._cuts_by_vectors = "vectors" in method.needs
+        self._cuts_by_vectors = "vectors" in method.traits.needs
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
         self.words = self._words()
         self._scorer: DeviceScorer | None = None
@@ -92,11 +92,12 @@ class Models:
         """With what the engine itself reads: the counter of tokens, the table of the static encoder, the pair head."""
         own = features.vectors is not None
         head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
+        told = f"method {plan.method!r}" + (f" with within={plan.within!r}" if plan.within != "size" else "")
         if own and head is not None:
-            raise ValueError("method 'nsp' with encoder='static' reads its own vectors; leave out sentence_vectors=")
+            raise ValueError(f"{told} with encoder='static' reads its own vectors; leave out sentence_vectors=")
         if own and self.topic is not None:
             raise ValueError(
-                f"method {self.method.name!r} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
+                f"{told} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
                 "leave out sentence_vectors=, or name a method that cuts by any vectors, such as method='pic'"
             )
         # A transformer's tokenizer has no table; and given vectors are not the table's.
@@ -147,7 +148,7 @@ class Models:
         if again:
             own_table = self.one_encoder and not self.table.in_engine
             work.add_vectors("vectors" if own_table else "table_vectors", self.table)
-        if not natively and "tokens" in self.method.needs:
+        if not natively and "tokens" in self.method.traits.needs:
             work.count_tokens()
         return work.request if natively else with_cuts(work.request, self.method)
 
@@ -166,9 +167,9 @@ class Models:
 
 def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicModel | None:
     """The model of a method that cuts by topics; ValueError where it was trained on vectors of another encoder."""
-    if not isinstance(method, Topic):
+    if "topics" not in method.traits.needs:
         return None
-    found = topic_model.load(method.model or static.SHIPPED)
+    found = topic_model.load((isinstance(method, Topic) and method.model) or static.SHIPPED)
     found.check_encoder(cutter.fingerprint)
     return found
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
-    from ..data.plan import Plan
+    from ..data.plan import Plan, Traits
 
 #: Without ``size``; of tokens it is ``max_tokens``, whose 200 stand for characters where the tokenizer knows no words.
 _SIZES = {"tokens": 0, "words": 150, "characters": 800}
+#: What cuts a section that is longer than a chunk, and what that needs.
+WITHIN: dict[str, frozenset[str]] = {
+    "size": frozenset(),
+    "topic": frozenset({"vectors", "topics"}),
+    "semantic": frozenset({"vectors"}),
+    "nsp": frozenset({"pairs"}),
+}
 
 
 class Structure(Method):
@@ -24,7 +32,10 @@ class Structure(Method):
     columns ``part`` and ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk
     crosses a heading of its own level or a higher one, a page that ``page_starts=`` says, or what ``removed=`` leaves
     out. A section of at most a quarter of ``size`` shares its chunk with its first subsection, none with another of its
-    level.
+    level. ``within`` says where a section that is longer than a chunk is cut between units, in place of ``"size"``:
+    ``"topic"`` where the network of method ``topic`` is surest, all cuts together, that the topic changes, with as few
+    chunks under a third of ``size`` as can be; ``"semantic"`` at the lowest adjacent cosine, ``"nsp"`` at the lowest
+    probability that the next sentence follows, and what is left again until it fits.
     """
 
     name = "structure"
@@ -33,10 +44,17 @@ class Structure(Method):
     keeps_short = True
     outline = True
 
-    def __init__(self, *, size: int | None = None, unit: str = "tokens", balance: bool = True) -> None:
+    def __init__(
+        self, *, size: int | None = None, unit: str = "tokens", balance: bool = True, within: str = "size"
+    ) -> None:
         self.size = None if size is None else check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
         self.balance = check_flag("balance", balance)
+        self.within = check_choice("within", within, tuple(WITHIN))
+
+    @property
+    def traits(self) -> Traits:
+        return replace(super().traits, needs=WITHIN[self.within])
 
     @property
     def auto_max_tokens(self) -> int:
@@ -44,4 +62,4 @@ class Structure(Method):
 
     def plan(self, shared: Plan) -> Plan:
         size = _SIZES[self.unit] if self.size is None else self.size
-        return super().plan(shared).with_(size=size, unit=self.unit, balance=self.balance)
+        return super().plan(shared).with_(size=size, unit=self.unit, balance=self.balance, within=self.within)
