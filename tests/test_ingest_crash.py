@@ -2,13 +2,16 @@
 
 import ast
 import bz2
+import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from fuzz.writes import Case, FailingDisk, small_disk
 from pychunk.ingest import IngestError, ingest
 from pychunk.io import DeadLetter, open_source
 
-KILLS = 5
+KILLS, DOCUMENT_KILLS = 5, 10
 LARGE = 200_000_000
 
 # Small batches, so that a corpus of a few MB has many shards.
@@ -37,10 +40,57 @@ if __name__ == "__main__":
 """
 
 
+# The command line, the same.
+PROGRAM = """
+import functools
+from pychunk.cli.main import app
+from pychunk.ingest import run
+if __name__ == "__main__":
+    run.open_source = functools.partial(run.open_source, batch_bytes=1 << 18)
+    app()
+"""
+
+
 def start(folder: Path, path: Path, out: Path, workers: int = 1) -> "subprocess.Popen[bytes]":
     script = folder / "command.py"
     script.write_text(COMMAND)
     return subprocess.Popen([sys.executable, str(script), str(path), str(out), str(workers)], cwd=folder)
+
+
+def killed(
+    begin: Callable[[Path], "subprocess.Popen[bytes]"], folder: Path, drawn: random.Random, kills: int
+) -> tuple[dict[str, bytes], int]:
+    """Kills runs at random moments, so many times, and goes on with each until it is through, to the same bytes.
+
+    ``begin`` starts one in a process that writes to the folder that it is given. Returns what an undisturbed run wrote,
+    and how many kills found a run at work.
+    """
+    begun = time.monotonic()
+    assert begin(folder / "whole").wait() == 0
+    period = time.monotonic() - begun
+    wanted = contents(folder / "whole")
+    done = unfinished = 0
+    while done < kills:
+        out = folder / f"out{done}"
+        while True:  # killed again and again, until it is through
+            child = begin(out)
+            try:
+                child.wait(drawn.uniform(0.3, 1.0) * period if done < kills else None)
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                child.wait()
+                done += 1
+                if out.exists():
+                    held = contents(out)
+                    unfinished += b'"complete": true' not in held.get("_manifest.json", b"")
+                    for name in held:
+                        if Path(name).name.startswith("part"):  # what has a name is whole
+                            assert held[name] == wanted[name]
+                continue
+            assert child.returncode == 0
+            break
+        assert contents(out) == wanted
+    return wanted, unfinished
 
 
 @pytest.mark.slow
@@ -52,34 +102,47 @@ def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
         text = sentences(drawn, drawn.randint(1, 80))
         lines.append("broken\n" if i % 97 == 5 else f'{{"id": "d{i}", "text": "{text}"}}\n')
     path.write_text("".join(lines))
-    begun = time.monotonic()
-    assert start(tmp_path, path, tmp_path / "whole").wait() == 0
-    period = time.monotonic() - begun
-    wanted = contents(tmp_path / "whole")
+    wanted, unfinished = killed(lambda out: start(tmp_path, path, out), tmp_path, drawn, KILLS)
     assert len(wanted) > 30
     assert wanted["_dead_letters.jsonl"].count(b"\n") == 31
-    kills = unfinished = 0
-    while kills < KILLS:
-        out = tmp_path / f"out{kills}"
-        while True:  # killed again and again, until it is through
-            child = start(tmp_path, path, out)
-            try:
-                child.wait(drawn.uniform(0.3, 1.0) * period if kills < KILLS else None)
-            except subprocess.TimeoutExpired:
-                child.send_signal(signal.SIGKILL)
-                child.wait()
-                kills += 1
-                if out.exists():
-                    held = contents(out)
-                    unfinished += b'"complete": true' not in held.get("_manifest.json", b"")
-                    for name in held:
-                        if name.startswith("part"):  # what has a name is whole
-                            assert held[name] == wanted[name]
-                continue
-            assert child.returncode == 0
-            break
-        assert contents(out) == wanted
     assert unfinished
+
+
+@pytest.mark.slow
+def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+    pytest.importorskip("pypdfium2", reason="needs pypdfium2: the extra docs")
+    from pdfs import made
+    from test_pdf import running_pages
+
+    pages = sorted(data.glob("article_extraction/html/*.html.gz"))
+    leaflets = sorted(data.glob("unlp2026/**/*.pdf"))
+    if not pages or not leaflets:
+        pytest.skip(f"neither pages nor leaflets in {data}")
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    for path in [*pages, *leaflets]:
+        shutil.copy(path, mixed / path.name)
+    (mixed / "journal.pdf").write_bytes(made(running_pages(5)))  # leaflets have no running heads
+    (mixed / "a page.html.gz").write_bytes(pages[0].read_bytes()[:-1000])
+    (mixed / "truncated.pdf").write_bytes(leaflets[0].read_bytes()[:20_000])
+    (mixed / "empty.pdf").write_bytes(b"")
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+
+    def begin(out: Path) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, str(script), "ingest", str(mixed), "-o", str(out), "--resume", "--quiet"]
+        return subprocess.Popen([*command, "--shard-size", "0.1", "--threads", "2"], cwd=tmp_path)
+
+    wanted, unfinished = killed(begin, tmp_path, random.Random(17), DOCUMENT_KILLS)
+    assert unfinished >= DOCUMENT_KILLS // 2
+    letters = [json.loads(line) for line in wanted["_dead_letters.jsonl"].splitlines()]
+    assert {Path(each["source"]).name for each in letters} == {"a page.html.gz", "truncated.pdf", "empty.pdf"}
+    found = {name: ds.dataset(tmp_path / "whole" / name).to_table() for name in ("", "_removed")}
+    ids = set(found[""]["id"].to_pylist()) | set(found["_removed"]["id"].to_pylist())
+    assert len(ids) == len(pages) + len(leaflets) + 1
+    assert {"navigation", "running_head"} <= set(found["_removed"]["reason"].to_pylist())
+    assert sum(name.startswith("_removed/") for name in wanted) == sum(name.startswith("part-") for name in wanted) > 20
 
 
 #: Some shards, each with letters; and one whose row groups are many.

@@ -210,7 +210,8 @@ def serve() -> None:
         signal.setitimer(signal.ITIMER_REAL, float(seconds))  # the signal ends the process, whatever it is doing
         found = _called(call, data)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _answer(out, found)
+        with contextlib.suppress(BrokenPipeError):  # whoever asked is gone, and so are we with the next reading
+            _answer(out, found)
 
 
 def _called(call: Callable[[bytes], Any], data: bytes) -> bytes:
