@@ -62,7 +62,9 @@ def rows(result: Any, *keys: str) -> list[dict[str, Any]]:
     return table.sort_by([(key, "ascending") for key in (*keys, "chunk")]).to_pylist()
 
 
-def expected(table: pa.Table, method: str = "pic", keep: tuple[str, ...] = (), **options: Any) -> list[dict[str, Any]]:
+def expected(
+    table: pa.Table, method: str | None = None, keep: tuple[str, ...] = (), **options: Any
+) -> list[dict[str, Any]]:
     found = pychunk.segment(table, method, column="text", ids="key", **options).table.to_pylist()
     kept = table.select(keep).to_pylist()
     wanted = [{**row, **kept[row["document"]]} for row in found]

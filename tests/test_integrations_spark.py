@@ -66,7 +66,9 @@ def without_documents(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "document"} for row in found]
 
 
-def expected(table: pa.Table, method: str = "pic", keep: tuple[str, ...] = (), **options: Any) -> list[dict[str, Any]]:
+def expected(
+    table: pa.Table, method: str | None = None, keep: tuple[str, ...] = (), **options: Any
+) -> list[dict[str, Any]]:
     found = pychunk.segment(table, method, column="text", ids="key", **options).table.to_pylist()
     kept = table.select(keep).to_pylist()
     wanted = [{**row, **kept[row["document"]]} for row in found]
