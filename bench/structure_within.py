@@ -107,7 +107,7 @@ def lines(ways: list[str], found: Iterator[Found]) -> list[dict[str, Any]]:
 
 def main(options: argparse.Namespace) -> None:
     """Prints the tables; saves them."""
-    ways = list(dict.fromkeys(["size", *(options.within or ["topic", "semantic"])]))
+    ways = list(dict.fromkeys(["size", *(options.within or WITHIN)]))
     folder = Path(options.data)
     squad = defaults_texts.squad(folder, options.questions).data
     made = {
