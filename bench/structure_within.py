@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--within",
         action="append",
         choices=list(WITHIN),
-        help="beside size; may be repeated (default: topic, semantic)",
+        help="beside size; may be repeated (default: all)",
     )
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/within.json")
 
