@@ -70,8 +70,8 @@ class Segmenter:
             (``pychunk methods`` lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``,
             in chunks of 64 to 200 tokens; or the only method that has the options given, such as ``pic`` for
             ``summary="lead"``; or ``pic`` for an ``encoder`` other than the static one, on whose vectors ``topic`` was
-            learned. Documents that come with blocks (``blocks=``, or read from HTML, Markdown or PDF) are then cut by
-            ``structure``.
+            learned. Documents that come with blocks (``blocks=``, or read from HTML, Markdown, PDF or the dump of a
+            wiki) are then cut by ``structure``.
         encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
             or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
             ``"minilm"``; or a directory that ``pychunk export`` wrote.
@@ -225,7 +225,9 @@ class Segmenter:
         ``page_starts``, ``blocks``, ``removed``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
         """
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        values = columns_of_parsers(texts.source, said)
+        values = columns_of_parsers(
+            texts.source, said, lambda: self.method.name == default.STRUCTURED or self._structured is not None
+        )
         if values.get("blocks") is not None and self._structured is not None:
             return self._structured(texts, keep=keep, progress=progress, first_document=first_document, **values)
         self._check_threshold()

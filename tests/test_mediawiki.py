@@ -11,13 +11,17 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pychunk
+from pychunk.ingest import ingest
 from pychunk.io import bzip2, streams
 from pychunk.io.documents import DeadLetter
 from pychunk.io.source import Source, open_source
+from pychunk.methods import METHODS
 
 HEAD = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" xml:lang="de">
   <siteinfo><sitename>Test</sitename><namespaces>
@@ -105,12 +109,51 @@ def test_kept_pages_columns_and_namespaces_of_the_dump(tmp_path: Path) -> None:
     assert letters == []
     assert found == [
         {"id": "1", "text": "A b c <d>", "file": path, "title": "T & 1", "ns": 0, "redirect": None,
-         "timestamp": "2020-01-01T00:00:00Z"}
+         "timestamp": "2020-01-01T00:00:00Z", "blocks": [block("paragraph", 0, 0, 9)]}
     ]  # fmt: skip
     with_redirects, _ = read(path, redirects=True)
     assert [(row["id"], row["text"]) for row in with_redirects] == [("1", "A b c <d>"), ("2", "WEITERLEITUNG A")]
     assert ids(read(path, namespaces=(0, 1))[0]) == ["1", "3"]
     assert ids(read(path, namespaces=None, redirects=True)[0]) == ["1", "2", "3"]
+
+
+def block(kind: str, level: int, start: int, end: int) -> dict:
+    unknown = dict.fromkeys(["source_start", "source_end", "page", "box"])
+    return {"kind": kind, "level": level, "start": start, "end": end, **unknown}
+
+
+def test_pages_have_blocks_and_those_of_other_models_none(tmp_path: Path) -> None:
+    pages = [page(1, "A.\n== B ==\n* c"), page(2, ".a {}\n== b ==").replace(b"<model>wikitext", b"<model>css")]
+    found, letters = read(write(tmp_path, HEAD + b"".join(pages) + FOOT, "dump.xml"))
+    assert letters == []
+    assert [row["text"] for row in found] == ["A.\n\nB\n\n- c", ".a {}\n== b =="]
+    assert found[0]["blocks"] == [block("paragraph", 0, 0, 2), block("heading", 2, 4, 5), block("item", 1, 7, 10)]
+    assert found[1]["blocks"] is None
+
+
+def test_dumps_are_cut_by_structure_and_by_other_methods_as_plain_text_is(data: Path, tmp_path: Path) -> None:
+    path = data / "wiki" / "enwiki-sample-pages-articles.xml.bz2"
+    (batch,) = open_source(str(path), batch_bytes=1 << 30)
+    texts = batch.table["text"].to_pylist()
+    usual = pychunk.segment(batch.table, ids="id")
+    assert usual.metadata["method"] == "structure"
+    assert usual.table.equals(pychunk.segment(batch.table, "structure", ids="id").table)
+    first = next(chunk for chunk in usual if chunk.path)
+    assert first.path == ["Etymology and terminology"]
+    for method in METHODS:
+        if method in ("given", "nsp", "structure"):
+            continue
+        named = pychunk.segment(batch.documents(), method)
+        assert named.table.drop_columns(["id", "chunk_id"]).equals(
+            pychunk.segment(texts, method).table.drop_columns("chunk_id")
+        )
+    said = pychunk.segment(batch.table, "sentence", blocks="blocks", ids="id")  # what is named is taken
+    assert said.texts != pychunk.segment(batch.table, "sentence", ids="id").texts
+    ingest(path, tmp_path / "usual")
+    assert pq.read_table(tmp_path / "usual").drop_columns("kind").equals(usual.table.drop_columns("kind"))
+    ingest(path, tmp_path / "topic", method="topic")
+    topic = pychunk.segment(texts, "topic", ids=batch.table["id"].to_pylist()).table
+    assert pq.read_table(tmp_path / "topic").drop_columns("kind").equals(topic.drop_columns("kind"))
 
 
 def test_old_dumps_without_ns_and_redirect_flags(tmp_path: Path) -> None:

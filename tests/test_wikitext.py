@@ -90,6 +90,61 @@ def test_unbalanced_markup_loses_its_marks_alone(broken: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "blocks"),
+    [
+        ("", []),
+        ("one\ntwo\n\nthree", [("paragraph", 0, "one two"), ("paragraph", 0, "three")]),
+        (
+            "Text.\n== Life ==\nA.\n=== ''Early'' [[life|years]] ===\n====== six ======\n======= seven =======",
+            [
+                ("paragraph", 0, "Text."),
+                ("heading", 2, "Life"),
+                ("paragraph", 0, "A."),
+                ("heading", 3, "Early years"),
+                ("heading", 6, "six"),
+                ("heading", 6, "= seven ="),
+            ],
+        ),
+        (
+            "Text:\n* a\n** b\n# c\n*#: d\n: e\n; f\nEnd.",
+            [
+                ("paragraph", 0, "Text:"),
+                ("item", 1, "- a"),
+                ("item", 2, "- b"),
+                ("item", 1, "- c"),
+                ("item", 3, "- d"),
+                ("paragraph", 0, "e"),
+                ("paragraph", 0, "f"),
+                ("paragraph", 0, "End."),
+            ],
+        ),
+        ("- a dash, no item", [("paragraph", 0, "- a dash, no item")]),
+        ("one<br>two<br>\nthree", [("paragraph", 0, "one\ntwo\nthree")]),
+        ("* one<br>two\n* <br>", [("item", 1, "- one\ntwo")]),
+        (
+            "So:\n<syntaxhighlight lang=c>\nif (a[b[0]])\n  x();\n</syntaxhighlight>\nand <code>y</code>",
+            [("paragraph", 0, "So:"), ("code", 0, "if (a[b[0]])\n  x();"), ("paragraph", 0, "and y")],
+        ),
+        ("a <nowiki>== b ==</nowiki>\n== &nbsp; ==\n&nbsp; c", [("paragraph", 0, "a == b =="), ("paragraph", 0, "c")]),
+        ("&#10;x&#10;&#10;\n== y ==\n&#32;", [("paragraph", 0, "x"), ("heading", 2, "y")]),
+    ],
+)
+def test_blocks_of_pages(source: str, blocks: list[tuple[str, int, str]]) -> None:
+    text, found = Cleaner().with_blocks(source)
+    assert text == clean(source)
+    assert found is not None
+    assert [(kind, level, text[start:end]) for kind, level, start, end in found] == blocks
+
+
+def test_a_page_of_too_many_blocks_tells_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "== a ==\n\n" * 30 + "&nbsp;"
+    monkeypatch.setattr(wikitext, "MAX_BLOCKS", 29)
+    assert Cleaner().with_blocks(source) == (clean(source), None)
+    monkeypatch.setattr(wikitext, "MAX_BLOCKS", 30)
+    assert len(Cleaner().with_blocks(source)[1] or []) == 30
+
+
 def test_names_of_namespaces_come_from_the_dump() -> None:
     source = "x[[Файл:а.png|мини|текст]]y[[Категория:К]]z[[File:b.png]]"
     assert Cleaner({6: "Файл", 14: "Категория"})(source) == "xyz"
@@ -112,7 +167,22 @@ def test_plain_text_comes_through(text: str) -> None:
 
 @given(st.text())
 def test_any_text_is_taken(text: str) -> None:
-    clean(text)
+    _check_blocks(text)
+
+
+def _check_blocks(source: str) -> None:
+    """The text is that without blocks; these rise, and hold all that is not white space."""
+    text, blocks = Cleaner().with_blocks(source)
+    assert text == clean(source)
+    assert blocks is not None
+    end = 0
+    for kind, level, start, stop in blocks:
+        assert not text[end:start].strip()
+        assert text[start:stop] == text[start:stop].strip() != ""
+        assert (level > 0) == (kind in ("heading", "item"))
+        assert kind != "item" or text[start:stop].startswith("-")
+        end = stop
+    assert not text[end:].strip()
 
 
 PIECES = ["{{", "}}", "{{{", "[[", "]]", "|", "=", "\n==", "==\n", "\n{|", "\n|}", "\n|-", "<ref>", "</ref>", "<ref/>",
@@ -120,14 +190,15 @@ PIECES = ["{{", "}}", "{{{", "[[", "]]", "|", "=", "\n==", "==\n", "\n{|", "\n|}
           "'''", "''", "<nowiki>", "</nowiki>", "<math>", "</math>", "File:", "a", " ", "\n", "\n*", "&amp;", "&#9;",
           "<br>", "[", "]",
           "http://x", "__TOC__", "-{", "}-", "<table>", "</table>", "quote", "convert", "\x01",
-          "\x040\x04", "("]  # fmt: skip
+          "\x040\x04", "(", "<br>\n", "&nbsp;", "&#10;", "\n\n", "\n# ", "\n:", "==", "<pre>\n", "\n</pre>", "<poem>",
+          "</poem>", "\x06p", "\u2003"]  # fmt: skip
 
 
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_any_markup_is_taken(text: str) -> None:
-    out = clean(text)
-    assert not re.search("[\x00-\x08]", out)
+    assert not re.search("[\x00-\x08]", clean(text))
+    _check_blocks(text)
 
 
 WRAPPERS = [
@@ -156,13 +227,16 @@ def test_balanced_markup_leaves_nothing(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["{{", "[[", "{{a|", "[[a|", "<ref>", "<!--", "<math>", "{{}}", "]]", "}}", "\n==a==", "\n{|", "<a ", "[http://",
+    ["{{", "[[", "{{a|", "[[a|", "<ref>", "<!--", "<math>", "{{}}", "]]", "}}", "\n==a==", "\n{|",
+     "<a ", "[http://",
      "(\x01", "'''a",
-     "{{lang|x|", "\n<!--", "[]][", "-{", "__a", "<ref", "{{{", "|}", "&", "[[File:a|", "<poem>", "  ", "\t"],
+     "{{lang|x|", "\n* ", "\n* a", "\n<br>", "\n== ==", "&nbsp;\n", "\n<!--",
+     "[]][", "-{", "__a", "<ref", "{{{", "|}", "&", "[[File:a|",
+     "<poem>", "  ", "\t"],
 )  # fmt: skip
 def test_time_grows_with_length_alone(unit: str) -> None:
     begun = time.process_time()
-    clean(unit * (400_000 // len(unit)))
+    Cleaner().with_blocks(unit * (400_000 // len(unit)))
     assert time.process_time() - begun < 5
 
 
@@ -190,7 +264,7 @@ def test_time_grows_with_length_alone(unit: str) -> None:
 )
 def test_long_runs_take_no_long_time(before: str, run: str, after: str) -> None:
     begun = time.process_time()
-    clean(before + run * (400_000 // len(run)) + after)
+    Cleaner().with_blocks(before + run * (400_000 // len(run)) + after)
     assert time.process_time() - begun < 5
 
 
@@ -221,11 +295,21 @@ def test_a_real_dump_keeps_headings_and_no_markup(data: Path) -> None:
     chunks = pychunk.segment(texts).table["text"].to_pylist()
     held = [chunk for chunk in chunks if MARKUP.search(chunk)]
     assert len(held) <= 0.01 * len(chunks)
+    count = 0
     for (title, source), text in zip(pages, texts):
         plain = re.sub(r"<!--.*?-->|<(math|source|pre|nowiki)\b.*?</\1>", "", source, flags=re.DOTALL)
         lines = set(text.split("\n"))
-        for heading in re.findall(r"^==+([^=\n\[{<'&]+)==+[ \t]*$", plain, re.MULTILINE):
+        found = re.findall(r"^(==+)([^=\n\[{<'&]+)\1[ \t]*$", plain, re.MULTILINE)
+        for _, heading in found:
             assert " ".join(heading.split()) in lines, title
+        told, blocks = Cleaner().with_blocks(source)
+        assert told == text
+        headings = [(level, told[start:end]) for kind, level, start, end in blocks or [] if kind == "heading"]
+        expected = iter(headings)
+        for marks, heading in found:  # in order, among those with mark-up in them
+            assert (len(marks), " ".join(heading.split())) in expected, title
+        count += len(headings)
+    assert count > 1000
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -58,19 +58,23 @@ def removed_of(values: Any, texts: TextBatch) -> Removed:
     return found
 
 
-def columns_of_parsers(source: Any, said: Mapping[str, Any]) -> dict[str, Any]:
+def columns_of_parsers(source: Any, said: Mapping[str, Any], structured: Callable[[], bool]) -> dict[str, Any]:
     """What was said, and the columns of a table that only readers of structured documents make, unless they were said.
 
-    They are told by their type: a column that is called ``blocks`` by chance is left alone.
+    They are told by their type: a column that is called ``blocks`` by chance is left alone. Where the texts are plain
+    prose, as those of dumps, the blocks are for ``structure`` alone: ``structured`` says whether that cuts. For other
+    methods lines say what is a heading and an item, as they do in text that comes without blocks.
     """
     import pyarrow as pa
 
     if not isinstance(source, pa.Table) or "blocks" not in source.column_names or said.get("blocks") is not None:
         return dict(said)
-    from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE
+    from ..parsing.columns import BLOCKS_TYPE, PROSE, REMOVED_TYPE
 
     types = {"blocks": BLOCKS_TYPE, "removed": REMOVED_TYPE, "page_starts": pa.list_(pa.int64())}
     if source.schema.field("blocks").type != BLOCKS_TYPE:
+        return dict(said)
+    if PROSE.items() <= (source.schema.metadata or {}).items() and not structured():
         return dict(said)
     found = {
         name: name

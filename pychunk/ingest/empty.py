@@ -18,8 +18,9 @@ from .folder import REMOVED, SUMMARIES
 def nothing(made: Segmenter, said: Mapping[str, Any], kind: str) -> ChunkBatch:
     """The chunks of no documents of a kind; ``said``: the keywords of a call, which name columns."""
     columns = {name: pa.nulls(0) for name in columns_of(said)}
-    columns |= {name: pa.array([], type_) for name, type_ in KINDS[kind].columns}
-    table = pa.table({**columns, "id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())})
+    read = KINDS[kind].schema
+    columns |= {field.name: pa.array([], field.type) for field in read if field.name != "file"}
+    table = pa.table(columns, metadata=read.metadata)
     said = {name: value for name, value in said.items() if name != "sentence_vectors"}  # no sentences, of any width
     return made(documents_of(table), **said)
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from ..documents import TextBatch
 from ..documents.columns import column_of
+from ..parsing.columns import packed_to_arrow
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Raw text of one batch, roughly; a longer document is a batch of its own.
 BATCH_BYTES = 8 << 20
@@ -95,13 +100,13 @@ class Item(Protocol):
 class Document(NamedTuple):
     """A document ready for a batch; ``more`` are the values of the columns of its kind.
 
-    Those of nested columns are Arrow arrays of one row.
+    Those of nested columns are Arrow arrays of one row, or of ``blocks`` what ``parsing.columns.packed`` returns.
     """
 
     id: str
     text: str
     file: str
-    more: tuple[str | int | pa.Array | None, ...]
+    more: tuple[str | int | pa.Array | npt.NDArray[np.int64] | None, ...]
     size: int
     bytes_read: int
 
@@ -124,9 +129,9 @@ def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
         yield group
 
 
-def schema(more: Iterable[tuple[str, pa.DataType]] = ()) -> pa.Schema:
+def schema(more: Iterable[tuple[str, pa.DataType]] = (), metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
     """The columns of a batch: those that all have, then those of its kind."""
-    return pa.schema([("id", pa.string()), ("text", pa.large_string()), ("file", pa.string()), *more])
+    return pa.schema([("id", pa.string()), ("text", pa.large_string()), ("file", pa.string()), *more], metadata)
 
 
 def table_of(documents: Sequence[Document], columns: pa.Schema) -> pa.Table:
@@ -140,4 +145,6 @@ def table_of(documents: Sequence[Document], columns: pa.Schema) -> pa.Table:
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if any(isinstance(value, pa.Array) for value in values):
         return pa.concat_arrays([pa.nulls(1, kind) if value is None else value for value in values])
+    if any(isinstance(value, np.ndarray) for value in values):
+        return packed_to_arrow(values)
     return pa.array(values, kind)

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from ..parsing.columns import PROSE
 from ..parsing.docling import BEGINS
 from . import (
     arrow_files,
@@ -26,7 +27,7 @@ from . import (
     text_files,
 )
 from .bzip2 import Block
-from .documents import DeadLetters
+from .documents import DeadLetters, schema
 from .html_files import How
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
@@ -98,7 +99,8 @@ class Kind:
 
     ``read`` yields ``tables.Part`` where ``is_table``, else ``Document``, ``RawPage`` where pages are still to be
     cleaned, or ``RawPdf``, which processes of their own make documents of. ``columns`` are those that its documents
-    have beside id, text and file. ``begins`` knows the first bytes of a file whose name says nothing.
+    have beside id, text and file; ``prose``: they are plain prose, whose blocks are for ``structure`` alone unless they
+    are named. ``begins`` knows the first bytes of a file whose name says nothing.
     """
 
     names: re.Pattern[str]
@@ -106,6 +108,12 @@ class Kind:
     begins: Callable[[bytes], bool] = field(default=lambda head: False)
     is_table: bool = False
     columns: tuple[tuple[str, pa.DataType], ...] = ()
+    prose: bool = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its batches."""
+        return schema(self.columns, PROSE if self.prose else None)
 
 
 def _mediawiki(file: Opened, asked: Asked) -> Iterator[Any]:
@@ -187,7 +195,9 @@ def _magic(*marks: bytes) -> Callable[[bytes], bool]:
 _MARKDOWN = "(md|markdown|mdown|mdwn|mkdn|mkd)"
 #: Every kind that is read; of those that a name is of, the first is meant unless another is asked for.
 KINDS = {
-    "mediawiki": Kind(_named(r".*\.xml(-p\d+p\d+)?$"), _mediawiki, mediawiki.begins, columns=mediawiki.COLUMNS),
+    "mediawiki": Kind(
+        _named(r".*\.xml(-p\d+p\d+)?$"), _mediawiki, mediawiki.begins, columns=mediawiki.COLUMNS, prose=True
+    ),
     "wikiextractor": Kind(
         _named(r".*\bwiki_\d+$|.*\.wikiextractor$"), _wikiextractor, _starts(b"<doc "), columns=wikiextractor.COLUMNS
     ),

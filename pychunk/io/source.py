@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..plumbing.isolated import Processes
 from . import columns, files, pdf_files, streams
 from .bzip2 import Block
-from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, schema, table_of
+from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
 from .html_files import How
 from .kinds import KINDS, Asked, Opened, kind_of, kind_of_bytes
@@ -156,7 +156,7 @@ class Source:
         return batch
 
     def _batch(self, number: int, kind: str, documents: list[Document], last: Any) -> Batch:
-        table = table_of(documents, schema(KINDS[kind].columns))
+        table = table_of(documents, KINDS[kind].schema)
         for name in self.keep:
             if name not in table.column_names:  # a file without columns has none of this name
                 table = table.append_column(name, pa.nulls(len(table)))

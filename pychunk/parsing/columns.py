@@ -34,6 +34,9 @@ BLOCKS_TYPE = pa.list_(
 REMOVED_TYPE = pa.list_(
     pa.struct([("start", pa.int64()), ("end", pa.int64()), ("reason", pa.string()), ("score", pa.float32())])
 )
+#: Metadata of a table whose texts are plain prose: its blocks add levels and nesting to what the lines say, and are for
+#: ``structure`` alone, unless they are named.
+PROSE = {b"pychunk.blocks": b"prose"}
 _REMOVED_FIELDS = [field.name for field in REMOVED_TYPE.value_type]
 _NAMES = pa.array(BLOCK_KINDS)
 
@@ -70,6 +73,35 @@ def blocks_to_arrow(blocks: Blocks) -> pa.Array:
     }
     rows = pa.StructArray.from_arrays(list(fields.values()), fields=list(BLOCKS_TYPE.value_type))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), rows, type=BLOCKS_TYPE)
+
+
+def packed(rows: Sequence[tuple[str, int, int, int]]) -> npt.NDArray[np.int64]:
+    """int64[b, 4] of the blocks of one document, (kind, level, start, end): kinds are places in ``BLOCK_KINDS``.
+
+    So they take little until :func:`packed_to_arrow` makes one column of many documents: a column for each document
+    would take 100 microseconds, half as long as it takes to clean an article.
+    """
+    values = [(BLOCK_KINDS.index(kind), level, start, end) for kind, level, start, end in rows]
+    return np.array(values, np.int64).reshape(-1, 4)
+
+
+def packed_to_arrow(documents: Sequence[npt.NDArray[np.int64] | None]) -> pa.Array:
+    """One row a document, of type :data:`BLOCKS_TYPE`, from what :func:`packed` returned; None is null.
+
+    Example:
+        >>> packed_to_arrow([packed([("heading", 2, 0, 4)]), None])[0][0]["kind"].as_py()
+        'heading'
+    """
+    known = [np.empty((0, 4), np.int64) if each is None else each for each in documents]
+    offsets = offsets_of([len(each) for each in known])
+    kind, level, start, end = np.concatenate([np.empty((0, 4), np.int64), *known]).T
+    blocks = Blocks(offsets, kind.astype(np.int8), level.astype(np.int16), start.copy(), end.copy())
+    found = blocks_to_arrow(blocks)
+    if all(each is not None for each in documents):
+        return found
+    import pyarrow.compute as pc
+
+    return pc.if_else(pa.array([each is not None for each in documents]), found, pa.scalar(None, BLOCKS_TYPE))
 
 
 def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:

@@ -17,13 +17,20 @@ from xml.parsers import expat
 
 import pyarrow as pa
 
+from ...parsing.columns import BLOCKS_TYPE, packed
 from ..bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .wikitext import Cleaner
 
 #: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
 MAX_PAGE_BYTES = 64 << 20
-COLUMNS = (("title", pa.string()), ("ns", pa.int32()), ("redirect", pa.string()), ("timestamp", pa.string()))
+COLUMNS = (
+    ("title", pa.string()),
+    ("ns", pa.int32()),
+    ("redirect", pa.string()),
+    ("timestamp", pa.string()),
+    ("blocks", BLOCKS_TYPE),
+)
 
 _BEGIN, _END = b"<page>", b"</page>"
 _NS = re.compile(rb"<ns>\s*(-?\d{1,9})\s*</ns>")
@@ -353,11 +360,13 @@ def _document(page: RawPage, wanted: Wanted) -> Document | None:
         target = target or (match[1].strip() if match else None)
         if (wanted.namespaces and ns not in wanted.namespaces) or (target is not None and not wanted.redirects):
             return None
+    blocks = None
     if texts.get(("revision", "model"), "wikitext") == "wikitext":
         if target is not None:
             text = text.lstrip().removeprefix("#")  # not a list
-        text = _cleaner(page.namespaces)(text)
-    more = (title, ns, target, texts.get(("revision", "timestamp")))
+        text, found = _cleaner(page.namespaces).with_blocks(text)
+        blocks = None if found is None else packed(found)
+    more = (title, ns, target, texts.get(("revision", "timestamp")), blocks)
     return Document(texts.get(("id",), title), text, page.file, more, page.size, page.bytes_read)
 
 

@@ -17,7 +17,7 @@ from .templates import Arguments, render
 _DEPTH = 100
 
 # Marks of our own are control characters, which XML cannot hold and which are removed from the text first.
-_DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON = "\x01", "\x02", "\x03", "\x04", "\x05"
+_DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x05", "\x06"
 _CONTROLS = re.compile("[\x00-\x08]")
 
 #: Namespace names that dumps do not list: aliases of File in large Wikipedias.
@@ -89,11 +89,27 @@ _BREAKS = re.compile(rf" ?{_BREAK}[ {_BREAK}]*(?:\n[ {_BREAK}]*)?")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
+_CODE_LINE = re.compile(f"[ {_BREAK}]*{_HELD}([0-9]+){_HELD}[ {_BREAK}]*")
+#: A block's mark before white space, where it would keep lines and blanks apart that belong together.
+_MISPLACED = re.compile(rf"{_BEGINS}.(?:[\s{_BREAK}](?:[\s{_BREAK}]|{_BEGINS}.)*|\Z)")
 _TEX_MARKS = re.compile(r"([{}\[|])(?=[{}\[|])|(\])(?=\])")
 
 #: Lines, and letters of them, that are objects at once: a page of two-letter lines would take 50 times its bytes.
 _HELD_LINES, _HELD_LETTERS = 4096, 1 << 16
 
+#: Blocks of a page; of one with more of them none are told. Those of Wikipedia have some hundred.
+MAX_BLOCKS = 200_000
+#: What begins a block is ``_BEGINS`` and one of these letters; items are nested up to 20 deep, as far as is told.
+_PARAGRAPH, _CODE, _ITEMS = "p", "c", "ABCDEFGHIJKLMNOPQRST"
+_KINDS = {
+    _PARAGRAPH: ("paragraph", 0),
+    _CODE: ("code", 0),
+    **{str(level): ("heading", level) for level in range(1, 7)},
+    **{letter: ("item", level) for level, letter in enumerate(_ITEMS, 1)},
+}
+
+#: A block of the plain text: kind, level, first character and the one after its last.
+Row = tuple[str, int, int, int]
 #: A template's arguments to its text; see ``templates``.
 Template = Callable[[Arguments], str]
 
@@ -124,11 +140,29 @@ class Cleaner:
 
     def __call__(self, wikitext: str) -> str:
         """The plain text of one page. Never raises: what cannot be understood loses its marks."""
-        text = _CONTROLS.sub("", wikitext).replace("\r\n", "\n").replace("\r", "\n")
         held: list[str] = []
-        text = _hold("\n" + text + "\n", held)
-        text = self._resolve(text)
-        return _restore(_lines(_inline(text)), held)
+        return _restore(_lines(self._prose(wikitext, held)), held).strip()
+
+    def with_blocks(self, wikitext: str) -> tuple[str, list[Row] | None]:
+        """The same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
+
+        Headings have the level of their marks, which is 2 for the sections of an article; list items how deep they are
+        nested; code of several lines is a block of its own; everything else is paragraphs. Of a page with more than
+        ``MAX_BLOCKS`` blocks they are None.
+
+        >>> Cleaner().with_blocks("A cat.\\n== Diet ==\\n* fish")
+        ('A cat.\\n\\nDiet\\n\\n- fish', [('paragraph', 0, 0, 6), ('heading', 2, 8, 12), ('item', 1, 14, 20)])
+        """
+        held: list[str] = []
+        marked = _restore(_lines(self._prose(wikitext, held), held), held)
+        if marked.count(_BEGINS) <= MAX_BLOCKS:
+            return _told(marked)
+        return re.sub(f"{_BEGINS}.", "", marked).strip(), None
+
+    def _prose(self, wikitext: str, held: list[str]) -> str:
+        """Lines without mark-up but that of headings, lists, bold and italic type; what is put aside is in ``held``."""
+        text = _CONTROLS.sub("", wikitext).replace("\r\n", "\n").replace("\r", "\n")
+        return _inline(self._resolve(_hold("\n" + text + "\n", held)))
 
     def _resolve(self, text: str) -> str:
         """Text without templates, links and tables."""
@@ -345,7 +379,36 @@ def _opaque(name: str, content: str, held: list[str]) -> str:
 
 
 def _restore(text: str, held: list[str]) -> str:
-    return _HELD_INDEX.sub(lambda match: held[int(match[1])], text).strip() if held else text.strip()
+    return _HELD_INDEX.sub(lambda match: held[int(match[1])], text) if held else text
+
+
+def _told(marked: str) -> tuple[str, list[Row]]:
+    """Text without the marks of its blocks, and what these said."""
+    before, *pieces = marked.split(_BEGINS)
+    parts = [before]
+    rows: list[Row] = []
+    at = len(before)
+    for piece in pieces:
+        body = piece[1:]
+        end = at + len(body.rstrip())
+        start = at + len(body) - len(body.lstrip())
+        if start < end:
+            rows.append((*_KINDS[piece[0]], start, end))
+        parts.append(body)
+        at += len(body)
+    text = "".join(parts)
+    blank = len(text) - len(text.lstrip())
+    return text.strip(), [(kind, level, start - blank, end - blank) for kind, level, start, end in rows]
+
+
+def _placed(match: re.Match[str]) -> str:
+    """White space, then the mark of the block that begins behind it; none at the end of the text."""
+    marks = match[0]
+    blank = re.sub(f"{_BEGINS}.", "", marks)
+    if match.end() == len(match.string):
+        return blank
+    last = marks.rindex(_BEGINS)
+    return blank + marks[last : last + 2]
 
 
 def _inline(text: str) -> str:
@@ -394,11 +457,15 @@ def _entity(match: re.Match[str]) -> str:
     return chr(code) if printable else ""
 
 
-def _lines(text: str) -> str:
-    """Headings, paragraphs and list items on lines of their own; entities decoded."""
+def _lines(text: str, held: list[str] | None = None) -> str:
+    """Headings, paragraphs and list items on lines of their own; entities decoded.
+
+    Where ``held`` is given, a mark stands where each block begins.
+    """
     done: list[str] = []
     out: list[str] = []
-    last = ""  # what the line before was: "" blank, "=" heading, "-" list item, "p" paragraph
+    last = ""  # what the line before was: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
+    marks = {letter: "" if held is None else _BEGINS + letter for letter in _KINDS}
     for raw in _split(text):
         if len(out) > _HELD_LINES:
             done.append("\n".join(out[:-1]))
@@ -407,45 +474,59 @@ def _lines(text: str) -> str:
         if "''" in line:
             line = _unquoted(line).strip(" \t\xa0")
         if not line:
-            if last == "p":
+            if last in ("p", "c"):
                 out.append("")
             last = ""
             continue
         first = line[0]
         if first == "=" and (heading := _HEADING_LINE.match(line)) is not None:
             title = heading[2].replace(_BREAK, " ").strip()
-            out += ["", title, ""]
+            out += ["", marks[str(len(heading[1]))] + title, ""]
             last = "="
             continue
         if first in "*#:;":
             body = line.lstrip("*#:; \t")
             if not any(map(str.isalnum, body)) and _HELD not in body:
                 continue  # an item that was nothing but a template
-            marks = line[: len(line) - len(body)]
-            item = "- " + body if "*" in marks or "#" in marks else body
+            signs = line[: len(line) - len(body)]
+            listed = "*" in signs or "#" in signs
             if last != "-":
                 out.append("")
-            out.append(item)
+            if listed:
+                depth = sum(map(signs.count, "*#:;"))
+                out.append(f"{marks[_ITEMS[min(depth, len(_ITEMS)) - 1]]}- {body}")
+            else:
+                out.append(marks[_PARAGRAPH] + body)
             last = "-"
             continue
         if first == "|" or line.startswith("----"):
             line = line.lstrip("-") if first == "-" else ""
             if not line:
                 continue
-        if last == "p" and not out[-1].endswith(_BREAK):
-            out.append(_GOES_ON + line)
+        kind = _CODE if held and _HELD in line and _is_code(line, held) else _PARAGRAPH
+        begins = "" if last == kind == _PARAGRAPH else marks[kind]
+        if last in ("p", "c") and not out[-1].endswith(_BREAK):
+            out.append(_GOES_ON + begins + line)
         else:
             if last == "-":
                 out.append("")
-            out.append(line)
-        last = "p"
+            out.append(begins + line)
+        last = kind
     joined = "\n".join([*done, *out]).replace("\n" + _GOES_ON, " ")
     done.clear()
     joined = _entities(joined).replace("\xa0", " ").replace("\t", " ")
+    if held is not None:
+        joined = _MISPLACED.sub(_placed, joined)
     joined = _SPACES.sub(" ", joined)
     if _BREAK in joined:
         joined = _BREAKS.sub("\n", joined)
     return _BLANK_LINES.sub("\n\n", joined).strip()
+
+
+def _is_code(line: str, held: list[str]) -> bool:
+    """Whether a line is nothing but code of several lines that was put aside."""
+    match = _CODE_LINE.fullmatch(line)
+    return match is not None and "\n" in held[int(match[1])]
 
 
 def _split(text: str) -> Iterator[str]:
