@@ -3,6 +3,7 @@
 python bench/structure.py extraction --save bench/results/extraction.json
 python bench/structure.py sections --save bench/results/sections.json
 python bench/structure.py within --save bench/results/within.json
+python bench/structure.py tenets --save bench/results/tenets.json
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ import argparse
 
 import structure_extraction
 import structure_sections
+import structure_tenets
 import structure_within
 
-PARTS = {"extraction": structure_extraction, "sections": structure_sections, "within": structure_within}
+PARTS = {
+    "extraction": structure_extraction,
+    "sections": structure_sections,
+    "within": structure_within,
+    "tenets": structure_tenets,
+}
 
 
 def main() -> None:

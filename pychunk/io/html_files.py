@@ -10,6 +10,7 @@ import pyarrow as pa
 from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ..parsing.html import HtmlPage, parse_html
 from ..parsing.noise import How, find_noise
+from ..parsing.noise_model import NoiseModel
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
@@ -65,10 +66,13 @@ def document(
 
 
 def removed_spans(
-    page: HtmlPage, noise: How = "model", threshold: float | None = None
+    page: HtmlPage, noise: How = "model", threshold: float | None = None, model: NoiseModel | None = None
 ) -> list[tuple[int, int, str, float]]:
-    """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score."""
-    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title)
+    """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score.
+
+    ``model``: default: the one that pychunk ships.
+    """
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title, model)
     spans: list[tuple[int, int, str, float]] = []
     before = -2
     starts, ends, scores = page.blocks.start.tolist(), page.blocks.end.tolist(), score.tolist()
