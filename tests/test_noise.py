@@ -11,8 +11,8 @@ pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from pychunk.data.blocks import Blocks
 from pychunk.parsing import noise, noise_model
 from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.noise import REASONS, best_threshold, find_noise
-from pychunk.parsing.noise_features import DENSE, noise_features
+from pychunk.parsing.noise import REASONS, best_threshold, copies, find_noise
+from pychunk.parsing.noise_features import DENSE, NoiseFeatures, noise_features
 from pychunk.parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
 from pychunk.plumbing.checksums import sha256
 from pychunk.training.noise_pages import content_of, f1, words_of
@@ -237,6 +237,33 @@ def test_of_copies_those_near_content_are_content() -> None:
     wanted = words_of("Price. A long text of the product that people marked as its own description. 9")
     blocks = ["9", "menu menu menu menu menu menu", "Price", "A long text of the product that people marked", "9"]
     assert content_of([words_of(block) for block in blocks], wanted).tolist() == [0, 0, 1, 1, 1]
+
+
+def test_each_marked_word_is_given_to_one_block() -> None:
+    """A menu names what the text names, and narrow screens have a copy of it: neither is content."""
+    wanted = words_of("We went home by the river because the bridge was closed. The river was low.")
+    prose = "We went home by the river because the bridge was closed."
+    blocks = ["Home", "The river", prose, "The river was low.", prose, "Bridge"]
+    found = content_of([words_of(block) for block in blocks], wanted)
+    assert found.tolist() == [0, 0, 1, 1, 0, 0]
+
+
+def test_of_copies_of_a_paragraph_the_likeliest_is_kept_and_the_others_say_why() -> None:
+    page = parse_html(f"<main><h1>The river</h1><p>{PROSE}</p><p>{PROSE[50:]}</p><p>{PROSE}</p></main>")
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    assert removed[[1, 3]].sum() == 1
+    gone = 1 if removed[1] else 3
+    assert (reasons[gone], score[gone]) == ("duplicate", 1)
+    assert score[4 - gone] < score[gone]
+    features = noise_features(page.blocks, page.facts, page.text, page.title)
+    assert copies(np.array([0.1, 0.6, 0.5, 0.7]), features).tolist() == [False, True, False, False]
+    assert copies(np.array([0.1, 0.7, 0.5, 0.7]), features).tolist() == [False, False, False, True]
+    assert not copies(np.zeros(3), _features("<p>Me too!<p>Me too!<p>Me too!")).any()  # replies, prices: short ones
+
+
+def _features(markup: str) -> NoiseFeatures:
+    page = parse_html(markup)
+    return noise_features(page.blocks, page.facts, page.text)
 
 
 @pytest.mark.slow

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Blocks that the model looks at; ordinary pages have a few hundred, the longest of 1,497 of the web 2,641.
 MAX_BLOCKS = 20_000
+#: Blocks of so many words and more are kept once: pages hold copies for narrow screens, for carousels, for printing.
+COPIED = 6
 How = Literal["model", "rules", "off"]
 #: Names of elements that say what noise is in them; of one element's, the first reason holds.
 _NAMED = {
@@ -77,7 +79,8 @@ def find_noise(
             ``MAX_BLOCKS`` blocks are judged by names alone: features of a block take a kilobyte.
         threshold: of the model: blocks with scores above it are removed. Default: for each page the one by which the
             words that are kept agree best with those that are content, as far as the scores tell (their expected F1);
-            so a page of uncertain blocks keeps the better half of them, and not nothing.
+            so a page of uncertain blocks keeps the better half of them, and not nothing. Of blocks of ``COPIED`` words
+            and more with the same text, only the one with the lowest score counts; the others' scores are 1.
         model: default: the one that pychunk ships.
 
     Raises:
@@ -104,9 +107,24 @@ def find_noise(
         score = removed.astype(np.float32)
     else:
         content = (model or load()).content(features)
+        again = copies(content, features)
+        content = np.where(again, 0.0, content)
+        why[again & (why == REASONS.index("boilerplate"))] = REASONS.index("duplicate")
         removed = 1 - content > threshold if threshold is not None else content <= best_threshold(content, features)
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
+
+
+def copies(content: npt.NDArray[np.float64], features: NoiseFeatures) -> Bools:
+    """bool[b]: blocks of ``COPIED`` words and more whose text stands in a likelier block, or an earlier as likely one.
+
+    People who mark a page's text write it down once.
+    """
+    order = np.lexsort((-content, features.copy))  # stable: of equals the first comes first
+    ordered = features.copy[order]
+    again = np.zeros(len(content), bool)
+    again[order[1:]] = ordered[1:] == ordered[:-1]
+    return again & (features.weight >= COPIED)
 
 
 def best_threshold(content: npt.NDArray[np.float64], features: NoiseFeatures) -> float:

@@ -212,6 +212,7 @@ class NoiseFeatures(NamedTuple):
         wording: uint32 hashes of the block's own words, with their rows (int64).
         above: int64[LEVELS, b], the numbers of the branching elements around each block, from the inside out.
         like: int64[b], equal for blocks whose elements and the two above have the same names.
+        copy: int64[b], equal for blocks of the same text.
         weight: float64[b], words of each block.
         page: uint32 hashes of what the page says of itself.
     """
@@ -223,6 +224,7 @@ class NoiseFeatures(NamedTuple):
     wording: tuple[U32, I64]
     above: I64
     like: I64
+    copy: I64
     weight: F64
     page: U32
 
@@ -281,10 +283,9 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
     known = _coded.get
     hashes: list[int] = []
     counted: list[tuple[float, ...]] = []
-    copies: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for body in bodies:
         words = body.lower().split()
-        copies[body] = copies.get(body, 0) + 1
         size = len(words)
         stops = sum(map(STOP_WORDS.__contains__, words))
         if size > FIRST_WORDS + LAST_WORDS:
@@ -295,7 +296,8 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
         counted.append((size, stops, titled, body.rstrip()[-1:] in ".!?…:;", len(codes)))
     words_stops = np.array(counted, np.float64).reshape(-1, 5)
     hash_counts = words_stops[:, 4].astype(np.int64)
-    repeats = np.array([copies[body] for body in bodies], np.float64)
+    copy = np.array([numbers.setdefault(body, len(numbers)) for body in bodies], np.int64)
+    repeats = np.bincount(copy)[copy].astype(np.float64)
 
     # Characters.
     counts = _characters(text, start, end)
@@ -423,7 +425,7 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
     wording = (np.array(hashes, np.uint32), owner.astype(np.int64))
     near = np.stack([facts.element.astype(np.int64), one, two])
     above_near = _above(facts, two)
-    return NoiseFeatures(dense, facts.words, near, above_near, wording, above, like, words_, facts.page)
+    return NoiseFeatures(dense, facts.words, near, above_near, wording, above, like, copy, words_, facts.page)
 
 
 #: Columns of ``dense``.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.noise import best_threshold
+from ..parsing.noise import best_threshold, copies
 from ..parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
 from ..plumbing.checksums import sha256
 from . import noise_card
@@ -57,6 +57,7 @@ def _fit_fold(job: tuple[int, Plan]) -> dict[str, npt.NDArray[Any]]:
 def kept_words(model: NoiseModel, page: Page) -> list[str]:
     """The words of the blocks that are kept of a page."""
     content = model.content(page.features)
+    content = np.where(copies(content, page.features), 0.0, content)
     least = best_threshold(content, page.features) if len(content) else 0.0
     return [word for words, share in zip(page.words, content.tolist(), strict=True) if share > least for word in words]
 

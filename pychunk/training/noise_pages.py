@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -83,7 +83,9 @@ def f1(kept: list[str], wanted: list[str]) -> float:
 def content_of(blocks: list[list[str]], wanted: list[str]) -> F32:
     """float32[b]: the share of each block that is in the wanted text, by runs of three words; short ones whole or not.
 
-    Where a page has more copies of a short block than the text has, those nearest to other content are it.
+    Each word of the text is given to one block: to long blocks first, the surest of them before others, then to blocks
+    of less than five words, those nearest to other content before others. A block for whose words too few are left is
+    a copy, or a menu's "Home" on a page that has the word in its prose: it is none.
     """
     text = f" {' '.join(wanted)} "
     runs = {tuple(wanted[at : at + 3]) for at in range(len(wanted) - 2)}
@@ -99,15 +101,17 @@ def content_of(blocks: list[list[str]], wanted: list[str]) -> F32:
     for step in range(1, 7):
         for shift in (step, -step):
             around += np.roll(share * size, shift) / step - 0.3 * np.roll((1 - share) * size, shift) / step
-    copies: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, words in enumerate(blocks):
-        if share[number] > 0.5:
-            copies[tuple(words)].append(number)
-    for same, rows in copies.items():
-        there = text.count(f" {' '.join(same)} ")
-        there = max(there, 1) if len(same) >= 5 else there
-        for number in sorted(rows, key=lambda row: -around[row])[there:]:
+    left = Counter(wanted)
+    short = [len(words) < 5 for words in blocks]
+    likely = np.flatnonzero(share > 0.5).tolist()
+    for number in sorted(likely, key=lambda row: (short[row], -around[row] * short[row], -share[row], -around[row])):
+        own_words = Counter(blocks[number])
+        there = sum(min(left[word], count) for word, count in own_words.items()) / len(blocks[number])
+        if there < (1 if short[number] else 0.5):
             share[number] = 0
+            continue
+        share[number] = min(share[number], there)
+        left -= own_words
     return share.astype(np.float32)
 
 
