@@ -161,7 +161,7 @@ _PIECES = st.sampled_from([word.replace("_", " ") for word in _WORDS.split()]) |
 
 
 @given(st.lists(_PIECES, max_size=30).map(" ".join))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)  # the first page loads the model
 def test_any_page_has_features_scores_and_reasons(markup: str) -> None:
     page = parse_html(markup)
     features = noise_features(page.blocks, page.facts, page.text, page.title)
