@@ -4,6 +4,10 @@ A question is an article's title and a heading, whose line is not in the text; t
 ways search the same chunks of method `structure` and hand over the same number of words: hits in their order, no chunk
 twice, the last hit with as much of its passages as fits. Recall: share of the section's characters that is handed over.
 Merged: a section is handed over whole where at least half of its chunks are among the hits (auto-merging).
+
+Weighted precision at 3 and 5 is of the chunks that a reader gets first, each as relevant as its share in the section
+(pychunk/evaluation/tenets.py); a chunk of another section of the article has its parent, as headings of Wikipedia's
+articles have one level here.
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ import pyarrow.parquet as pq
 import record
 
 import pychunk
-from pychunk.evaluation import intervals
-from pychunk.evaluation.sections import Sections, section_questions
+from pychunk.evaluation import intervals, tenets
+from pychunk.evaluation.sections import Question, Sections, section_questions
 from pychunk.retrieval.context import within
 from pychunk.retrieval.hits import Hit, Passage
 from pychunk.training.topic_articles import part_of
@@ -32,6 +36,10 @@ WAYS: dict[str, int | str] = {"plain": 0, "neighbours": 1, "subtree": "subtree",
 MERGED = "merged"
 WORDS = 1000
 HITS = 20
+#: Chunks of which weighted precision is taken.
+FIRST = (3, 5)
+RECALL = "recall within 1,000 words"
+MEASURES = (RECALL, *(f"weighted precision at {k}" for k in FIRST))
 #: Searched at a time.
 BATCH = 256
 
@@ -76,9 +84,10 @@ def merge(hits: Sequence[Hit], whole: Sequence[Hit]) -> list[Hit]:
     return made
 
 
-def recalls(data: Sections, index: pychunk.Index) -> dict[str, np.ndarray]:
-    """Of each question and way, the share of its section's characters that is handed over."""
-    found: dict[str, list[float]] = {name: [] for name in (*WAYS, MERGED)}
+def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.ndarray]]:
+    """By way and measure float64[questions]: the share of its section's characters that is handed over, and how
+    relevant the first chunks are."""
+    found: dict[str, dict[str, list[float]]] = {name: {each: [] for each in MEASURES} for name in (*WAYS, MERGED)}
     for first in range(0, len(data.questions), BATCH):
         asked = data.questions[first : first + BATCH]
         texts = [question.text for question in asked]
@@ -86,10 +95,21 @@ def recalls(data: Sections, index: pychunk.Index) -> dict[str, np.ndarray]:
         sections = _sections(index, lists["plain"])
         lists[MERGED] = [merge(hits, whole) for hits, whole in zip(lists["plain"], sections, strict=True)]
         for name, own in lists.items():
-            found[name] += [
-                recall(question, handed_over(hits, WORDS)) for question, hits in zip(asked, own, strict=True)
-            ]
-    return {name: np.array(each) for name, each in found.items()}
+            for question, hits in zip(asked, own, strict=True):
+                found[name][RECALL].append(recall(question, handed_over(hits, WORDS)))
+                for k, value in zip(FIRST, precisions(question, hits), strict=True):
+                    found[name][f"weighted precision at {k}"].append(value)
+    return {name: {each: np.array(values) for each, values in own.items()} for name, own in found.items()}
+
+
+def precisions(question: Question, hits: Sequence[Hit]) -> list[float]:
+    """Weighted precision of the first chunks that a reader gets, hits with their passages in reading order."""
+    every = [(hit.document, each.start, each.end) for hit in hits for each in passages(hit)]
+    first = list(dict.fromkeys(every))[: max(FIRST)]
+    own = [document == question.document for document, *_ in first]
+    spans = [(start, end) for _, start, end in first]
+    relevance = tenets.relevance(spans, (question.start, question.end), own, own)
+    return [tenets.weighted_precision(relevance, k) for k in FIRST]
 
 
 def _sections(index: pychunk.Index, lists: Sequence[Sequence[Hit]]) -> Iterator[list[Hit]]:
@@ -105,7 +125,7 @@ def _sections(index: pychunk.Index, lists: Sequence[Sequence[Hit]]) -> Iterator[
         yield made
 
 
-def recall(question: Any, spans: Sequence[tuple[int, int, int]]) -> float:
+def recall(question: Question, spans: Sequence[tuple[int, int, int]]) -> float:
     held = sum(
         max(0, min(end, question.end) - max(start, question.start))
         for document, start, end in spans
@@ -132,26 +152,31 @@ def main(options: argparse.Namespace) -> None:
         pychunk.Index.create(Path(folder) / "index", stemmer="english", k1=0.9, b=0.4) as index,
     ):
         index.add(made(data.documents, blocks=data.blocks))
-        found = recalls(data, index)
+        found = measured(data, index)
         index.close(discard=True)
-    lines = []
-    for name, values in found.items():
-        cell = intervals.interval(values)._asdict()
-        minus = {
-            f"minus {other}": intervals.paired(values, found[other])._asdict()
-            for other in ("plain", "neighbours", MERGED)
-            if other != name
-        }
-        lines.append({"way": name, "recall": cell, **minus})
-        told = "".join(f"  {key} {shown(value, '+')}" for key, value in minus.items())
-        print(f"  {name:12} {shown(cell)}{told}")
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for measure in MEASURES:
+        print(measure)
+        tables[measure] = []
+        for name, values in found.items():
+            cell = intervals.interval(values[measure])._asdict()
+            minus = {
+                f"minus {other}": intervals.paired(values[measure], found[other][measure])._asdict()
+                for other in ("plain", "neighbours", MERGED)
+                if other != name
+            }
+            tables[measure].append({"way": name, measure.split(" within")[0]: cell, **minus})
+            told = "".join(f"  {key} {shown(value, '+')}" for key, value in minus.items())
+            print(f"  {name:12} {shown(cell)}{told}")
     if options.save:
         record.save(
             options.save,
             "Sections of articles found with what a hit stands in",
-            {"recall within 1,000 words": lines},
+            tables,
             about="Recall of the characters of the section that a title and a heading ask for, by hybrid search over "
-            "chunks of method structure, headings replaced by a mark. Differences are paired.",
+            "chunks of method structure, headings replaced by a mark. Weighted precision: of the first chunks that a "
+            "reader gets, 4 for one that is the section, 1 for one of another section of the article. Differences are "
+            "paired.",
             packages=("faiss-cpu", "PyStemmer"),
             encoder=record.shipped(),
         )

@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pychunk
+from pychunk.evaluation import sections
 from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.sections import COMMON, LEAST_WORDS, MARK, section_questions
+from pychunk.retrieval.hits import Hit, Passage
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 BODY = "She was born in London and wrote about engines. " * 6
@@ -55,15 +57,36 @@ def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         options = {"size": 20, "unit": "words", "vectors": "sentence"}
         index.add(pychunk.segment(made.documents, "structure", blocks=made.blocks, ids=["a"], **options))
         monkeypatch.setattr(bench, "WORDS", 130)
-        found = bench.recalls(made, index)
+        found = bench.measured(made, index)
         assert set(found) == {*bench.WAYS, bench.MERGED}
-        assert found["section"][0] == pytest.approx(1.0, abs=0.02)  # all but white space between chunks
+        assert found["section"][bench.RECALL][0] == pytest.approx(1.0, abs=0.02)  # all but white space between chunks
         monkeypatch.setattr(bench, "WORDS", 10_000)
-        assert all(values[0] > 0.95 for values in bench.recalls(made, index).values())
+        assert all(values[bench.RECALL][0] > 0.95 for values in bench.measured(made, index).values())
         spans = bench.handed_over(index.search("born in London", k=20, expand=1)[0], 45)
         assert sum(len(made.documents[0][a:b].split()) for _, a, b in spans) <= 45
         assert len(spans) == len(set(spans))
     assert "bench" not in sys.modules
+
+
+@pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are in the repository alone")
+def test_how_relevant_the_first_chunks_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.syspath_prepend(str(BENCH))
+    import structure_sections as bench
+
+    def hit(chunk: int, document: int, around: tuple[int, ...] = ()) -> Hit:
+        """A chunk of 100 characters, with others around it."""
+        whole = tuple(Passage(each, 100 * each, 100 * each + 100, "x") for each in around)
+        return Hit(0, document, "a", chunk, "c", 100 * chunk, 100 * chunk + 100, "x", 1.0, {}, around=whole)
+
+    question = sections.Question("Ada: Life", 0, 230, 400)
+    # Chunk 3 is in the section (4), 2 is by 70 % (3), 1 of the same article (1), and the other article is nothing.
+    plain = [hit(3, 0), hit(3, 1), hit(1, 0), hit(2, 0)]
+    assert bench.precisions(question, plain) == [pytest.approx(5 / 12), pytest.approx(8 / 20)]
+    # Chunks around a hit count in reading order, each once.
+    wide = [hit(3, 0, (2, 3)), hit(2, 0, (1, 2, 3)), hit(3, 1)]
+    assert bench.precisions(question, wide) == [pytest.approx(8 / 12), pytest.approx(8 / 20)]
+    assert bench.precisions(question, []) == [0, 0]
 
 
 @pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are in the repository alone")
