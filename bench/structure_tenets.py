@@ -30,7 +30,7 @@ from structure_extraction import fold_models
 
 import pychunk
 from pychunk import _native
-from pychunk.data.blocks import CODE, HEADING, TABLE
+from pychunk.data.blocks import CODE, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE
 from pychunk.encoders import static
 from pychunk.evaluation import blocks, contenders, edges, intervals, tenets
 from pychunk.io.html_files import removed_spans
@@ -42,6 +42,9 @@ from pychunk.training.noise_pages import domain_of, fold_of
 SIZE, CHARACTERS = 200, 800
 PAGES = 400
 PACKAGES = ("selectolax", "langchain-text-splitters", "beautifulsoup4", "chonkie", "semantic-text-splitter")
+#: What blocks are noise: the first that holds. Prose: paragraphs, items and quotes of so many characters.
+NATURES = ("hidden", "links", "prose", "tables and code", "short", "in no block")
+PROSE = 100
 #: Words that may lie between two blocks of a page in a text that other packages made of it.
 NEAR = 100
 BAR = 0.05
@@ -273,11 +276,24 @@ def located(page: Loaded, words: Sequence[str], noise: bool) -> list[tuple[int, 
     return found
 
 
+def nature(page: HtmlPage, row: int) -> str:
+    """What a block is, as one of :data:`NATURES`."""
+    facts, kind = page.facts, page.blocks.kind[row]
+    if facts.hidden[row]:
+        return "hidden"
+    if 2 * facts.link_chars[row] > facts.text_chars[row]:
+        return "links"
+    if kind in (PARAGRAPH, ITEM, QUOTE):
+        return "prose" if facts.text_chars[row] >= PROSE else "short"
+    return "tables and code" if kind in (TABLE, CODE) else "short"
+
+
 def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
     """Adds what is counted of a page's chunks."""
     kept = [text for text in texts if text.strip()]
     text, spans = together(kept)
-    noise = tenets.noise(text, spans, tenets.marked_spans(text, page.marked))
+    marked_there = tenets.marked_spans(text, page.marked)
+    noise = tenets.noise(text, spans, marked_there)
     places = [found.span() for found in _WORD.finditer(text)]
     at = located(page, [text[a:b].lower() for a, b in places], way.reading == "noise")
     units = [
@@ -313,6 +329,15 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
         }
     )
     judged.tokens.append(tokens(kept))
+    if way.name == STRUCTURE:
+        there = [row for row, (first, _) in enumerate(at) if first >= 0]
+        whole = [(places[at[row][0]][0], places[at[row][1] - 1][1]) for row in there]
+        outside = dict.fromkeys(NATURES, 0)
+        for row, count in zip(there, tenets.noise(text, whole, marked_there).outside.tolist()):
+            outside[nature(page.page, row)] += count
+        total = int(noise.outside.sum())
+        outside["in no block"] = total - sum(outside.values())
+        judged.add(**{name: (count, total) for name, count in outside.items()})
 
 
 @functools.cache
@@ -387,7 +412,16 @@ def measured(pages: Iterator[tuple[int, dict[str, Any]]], models: Sequence[Noise
         }
         for kind in sorted(set(kinds))
     ]
-    return {"pages": len(kinds), "tenets": shares, "of which": parts, "sizes and time": sizes, STRUCTURE: by_kind}
+    own = every[STRUCTURE].pairs
+    natures = [{"its noise": each, "share": ratio(own[each])} for each in NATURES if any(of for _, of in own[each])]
+    return {
+        "pages": len(kinds),
+        "tenets": shares,
+        "of which": parts,
+        "sizes and time": sizes,
+        STRUCTURE: by_kind,
+        f"what the noise of {STRUCTURE} is": natures,
+    }
 
 
 def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -419,7 +453,7 @@ def main(options: argparse.Namespace) -> None:
     found = measured(drawn(file, options.pages), fold_models(file, options.processes))
     print(f"{found['pages']:,} pages; shares are of all chunks or characters, in per cent, with intervals over pages")
     for title, rows in found.items():
-        if isinstance(rows, list):
+        if isinstance(rows, list) and rows:
             show(title, rows)
     own = found["tenets"][0]["noise"]["mean"]
     print(f"\nnoise of {STRUCTURE}: {100 * own:.1f} %, asked for: at most {100 * BAR:.0f} %")
@@ -433,7 +467,8 @@ def main(options: argparse.Namespace) -> None:
             "Complete: no dangling start, no unit cut that fits into a chunk. Context switch: one of the document's "
             "sharpest turns inside, or two headings of one level. Chunks are of at most 200 tokens, those of other "
             "packages of 800 characters; header splitters have no limit, and the one of HTML gets pages without "
-            "scripts and styles. Seconds are CPU time for all pages.",
+            "scripts and styles. Seconds are CPU time for all pages. Prose: paragraphs, items and quotes of at least "
+            "100 characters, not mostly links.",
             packages=PACKAGES,
             encoder=record.shipped(),
         )

@@ -51,7 +51,7 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "wcxb").mkdir()
     table = {
         "html": [HTML.encode()] * 4,
-        "main_content": [MARKED, MARKED, " ", MARKED],
+        "main_content": [MARKED, MARKED.replace("Age Milk\nOne Some", ""), " ", MARKED],
         "page_type": ["article", "product", "article", "article"],
         "url": [f"https://site{number}.example/" for number in range(4)],
     }
@@ -70,6 +70,10 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
     for row in found["sizes and time"]:
         assert 0 < row["p50 tokens"] <= row["p90 tokens"]
         assert row["seconds"] >= row["of these cutting"]
+    shares = found[f"what the noise of {bench.STRUCTURE} is"]
+    assert {row["its noise"]: row["share"]["mean"] for row in shares} == {
+        each: each == "tables and code" for each in bench.NATURES
+    }
     import results
 
     assert "marked text kept" in results.section(save, found)
@@ -108,6 +112,13 @@ def test_units_are_found_by_their_words_in_any_form(bench) -> None:
     assert not gone.all()
     assert "Copyright" in text
     assert "Copyright" not in kept
+
+
+def test_what_blocks_are_noise(bench) -> None:
+    hidden = f"<p style='display:none'>{BODY}</p>"
+    page = parse_html(f"<p>{BODY * 2}</p><p>Short.</p><p><a href=x>{BODY}</a> now</p>{hidden}<pre>x = 1</pre>")
+    found = [bench.nature(page, row) for row in range(5)]
+    assert found == ["prose", "short", "links", "hidden", "tables and code"]
 
 
 def test_a_heading_over_nothing_is_no_part_of_a_unit(bench) -> None:
