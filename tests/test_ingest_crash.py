@@ -69,9 +69,10 @@ def killed(
     assert begin(folder / "whole").wait() == 0
     period = time.monotonic() - begun
     wanted = contents(folder / "whole")
-    done = unfinished = 0
+    done = unfinished = turn = 0
     while done < kills:
-        out = folder / f"out{done}"
+        turn += 1
+        out = folder / f"out{turn}"  # a new one each time: one that is through is done before it can be killed
         while True:  # killed again and again, until it is through
             child = begin(out)
             try:
