@@ -168,6 +168,7 @@ def test_7z_archive_of_many_dictionaries(tmp_path: Path) -> None:
     assert f"a dictionary of {3 * (384 << 20):,} bytes" in found["letters"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["LZMA2", "DEFLATE"])
 def test_7z_archive_with_a_packed_header_that_is_huge(tmp_path: Path, method: str) -> None:
     """Of a million files without names or bytes; each would take a Python object."""
@@ -318,6 +319,7 @@ def runs_of_text(size: int, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, 4, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
 @pytest.mark.parametrize("place", ["batch", "columns", "dictionary"])

@@ -400,7 +400,14 @@ def test_arrow_reads_a_local_file_without_python(
     assert (len(found), letters) == (N, [])
 
 
-@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "stream"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "string",
+        "dictionary",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("large_string", "string_view", "stream")),
+    ],
+)
 def test_damaged_arrow_files_do_not_end_the_process(tmp_path: Path, kind: str) -> None:
     """Each damaged file in one process: a crash is this test's failure."""
     code = """

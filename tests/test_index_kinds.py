@@ -105,6 +105,7 @@ def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, 
         assert len(index.search("x", mode="dense", k=5)[0]) == 5
 
 
+@pytest.mark.slow
 def test_ivfpq_is_small_and_flat_where_there_is_too_little_to_learn_from(many: Any, tmp_path: Path) -> None:
     table, queries = many[1].slice(0, 2000), many[2]
     with Index.create(tmp_path / "x", kind="ivfpq", terms=None) as index:
