@@ -89,12 +89,12 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
 WordPiece foreign_tokenizer(py::function function) {
   // Deleted under the GIL, whichever thread lets go of it last.
   const std::shared_ptr<py::function> kept(new py::function(std::move(function)), [](py::function* f) {
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     delete f;
   });
   return WordPiece([kept](std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
                           std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) {
-    const py::gil_scoped_acquire locked;
+    const Locked locked;
     const auto spans = static_cast<py::ssize_t>(n);
     const py::tuple found =
         (*kept)(py::bytes(text.data(), text.size()), Array<int64_t>(spans + 1, bounds), byte_spans != nullptr);
@@ -202,6 +202,9 @@ void prepare() {
 PYBIND11_MODULE(_core, m) {
   using namespace pychunk;
   prepare();
+  // pybind11 fetches NumPy's functions at their first use, without the lock and by no scope of ours: a daemon thread in
+  // that moment of Python's end ended the process with std::terminate (1 of some 300 runs under load).
+  py::dtype::of<uint8_t>();
   m.doc() = "pychunk's native core. Use the functions of the package pychunk instead.";
   m.attr("__version__") = PYCHUNK_VERSION;
   m.def("isa", [] { return kernels().name; }, "Instruction set that runs.");

@@ -12,7 +12,7 @@ std::string_view bytes_of(const Array<uint8_t>& data) {
 py::tuple read_lines(const Array<uint8_t>& data, const std::vector<std::string>& wanted) {
   JsonRows rows;
   {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     rows = read_json_lines(bytes_of(data), wanted);
   }
   py::list columns, faults;
@@ -28,7 +28,7 @@ py::tuple read_lines(const Array<uint8_t>& data, const std::vector<std::string>&
 py::list keys_of(const Array<uint8_t>& data) {
   std::vector<std::pair<std::string, int>> keys;
   {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     keys = json_keys(bytes_of(data));
   }
   py::list out;
