@@ -46,12 +46,15 @@ def test_what_passes_a_limit_is_named(large: ModuleType) -> None:
     assert [each.partition(":")[0] for each in over] == ["HTML"] * 4
     assert over[0] == "HTML: CPU seconds 5.1, above 5"
     assert over[3] == "HTML: share 0.4, below 0.5"
+    slow = row | {"CPU seconds": 7.5, "ratio": 3.3}
+    assert large.passed([slow], [share | {"share": 0.34}], slack=1.5) == []
+    assert len(large.passed([row | {"peak MB": 1001, "ratio": 4.0}], [], slack=1.5)) == 2
 
 
 @pytest.mark.slow
 def test_large_documents_keep_their_limits() -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-    done = subprocess.run(
-        [sys.executable, BENCH / "large.py", "--rounds", "1"], capture_output=True, text=True, check=False
-    )
+    # Beside other work a run of twice the size took 2.29 times as long, at times more.
+    command = [sys.executable, BENCH / "large.py", "--rounds", "1", "--slack", "1.5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
