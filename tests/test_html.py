@@ -217,6 +217,10 @@ HOSTILE = {
     "no end": ("<p>before<a " * 100_000, "before"),
     "quotes": ("<p>before</p>" + "<a =\"'" * 100_000, "before"),
     "tables in tables": ("<table><tr><td>" * 30_000 + "deep", "deep"),
+    "a long row over short ones": (
+        "<table><tr>" + "<td>x" * 10_000 + "<tr><td>a<td>b" * 10_000 + "<tr><td>after</table>",
+        "after",
+    ),
     "NUL": ("<p>a\0fter<\0p>\0", "after"),
     "comment": ("<p>before<!-- " + "<p>x" * 100_000, "before"),
 }

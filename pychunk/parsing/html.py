@@ -118,7 +118,7 @@ _CELLS = frozenset(("td", "th"))
 _LAYOUT = frozenset(
     ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "pre", "blockquote", "article", "section", "nav", "textarea")
 )
-#: Characters of a cell of data, and cells of a table: larger ones are read as text, block by block.
+#: Characters of a cell of data, cells of a table with short rows filled up: larger ones are read as text, by block.
 MAX_CELL, MAX_CELLS = 1000, 200_000
 _BREAK = "\0"  # of a line, in text that has no NUL
 _DEPTH = 32767
@@ -720,9 +720,12 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 continue
         node = node.next
     kept = [number for number, row in enumerate(rows) if any(row)]
-    if len(kept) < 2 or max(map(len, rows)) < 2 or sum(len(rows[number]) > 1 for number in kept) * 2 < len(kept):
+    width = max(map(len, rows), default=0)
+    if len(kept) < 2 or width < 2 or width * len(kept) > MAX_CELLS:
+        return None
+    if sum(len(rows[number]) > 1 for number in kept) * 2 < len(kept):
         return None
     first = heads[kept[0]]
-    wide = max(map(len, rows)) > 2
+    wide = width > 2
     header = all(first) or (wide and not any(any(row) for row in heads))
     return [rows[number] for number in kept], header, " ".join("".join(caption).split()), link_chars, links
