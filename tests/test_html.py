@@ -72,6 +72,9 @@ def check(page: HtmlPage) -> None:
         ("<a href=1>Home</a><a href=2>About</a>", [("paragraph", 0, "Home About")]),
         ("<p>a<script>b</script><style>c</style><template>d</template><!-- e --><svg><title>f</title></svg>g",
          [("paragraph", 0, "ag")]),
+        ("<p>a<?php echo 1 ?>b<pre>c<?x?>d</pre><table><tr><td>e<?x?>f<td>g<tr><td>h<td>i</table>",
+         [("paragraph", 0, "ab"), ("code", 0, "```\ncd\n```"),
+          ("table", 0, "|  |  |\n| --- | --- |\n| ef | g |\n| h | i |")]),
         ("<noscript>n</noscript><my-card>x</my-card>y", [("paragraph", 0, t) for t in "nxy"]),
         ("", []),
         ("<p> \n&nbsp; <div></div>", []),
@@ -182,7 +185,9 @@ _TAGS = [
 _PIECES = st.one_of(
     st.sampled_from(_TAGS).map("<{}>".format),
     st.sampled_from(_TAGS).map("</{}>".format),
-    st.sampled_from(["<div class='a b'>", "<p hidden>", "<!--", "-->", "<", "&amp;", "&#0;", '<a href="', "\n", " "]),
+    st.sampled_from(
+        ["<div class='a b'>", "<p hidden>", "<!--", "-->", "<?x?>", "<", "&amp;", "&#0;", '<a href="', "\n", " "]
+    ),
     st.text(max_size=6),
 )
 

@@ -228,7 +228,7 @@ class _Walk:
         parts, inline, path = self.parts, self.inline, self.path
         node = root
         while True:
-            tag = node.tag
+            tag = node.tag or "-comment"  # None: a processing instruction
             child = None
             frame: _Frame | None = _INLINE
             if tag == "-text":
@@ -620,7 +620,7 @@ def _text_of(top: Any, line: str) -> str:
                 parts.append(line)
             node = node.next
             continue
-        tag = node.tag
+        tag = node.tag or "-comment"
         if tag == "-text":
             parts.append(node.text_content or "")
         elif tag == "br":
@@ -670,7 +670,7 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 cell.append(" ")
             node = node.next
             continue
-        tag = node.tag
+        tag = node.tag or "-comment"
         if tag == "-text":
             text = node.text_content or ""
             if cell is not None:
