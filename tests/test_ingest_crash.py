@@ -2,6 +2,7 @@
 
 import ast
 import bz2
+import importlib
 import json
 import multiprocessing
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from fuzz.writes import Case, FailingDisk, small_disk
 
 from pychunk.ingest import IngestError, ingest
 from pychunk.io import DeadLetter, open_source
+from pychunk.io.workers import _finished, _pool
 
 KILLS, DOCUMENT_KILLS = 5, 10
 LARGE = 200_000_000
@@ -273,6 +276,26 @@ def test_killed_workers_are_replaced(tmp_path: Path) -> None:
                 kills += 1
     assert kills
     assert (found, letters) == (expected, [])
+
+
+TORN = """
+import os, signal, sys
+def torn():
+    frame = sys._getframe()
+    while frame.f_code.co_name != "_process_worker":
+        frame = frame.f_back
+    os.write(frame.f_locals["result_queue"]._writer.fileno(), (1000).to_bytes(4, "big") + b"part")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_that_dies_in_the_middle_of_its_result_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torn_result.py").write_text(TORN)
+    monkeypatch.syspath_prepend(tmp_path)
+    with _pool(1) as pool, pytest.raises(BrokenProcessPool):
+        _finished(pool.submit(importlib.import_module("torn_result").torn), pool)
 
 
 def children(parent: int) -> list[int]:

@@ -136,7 +136,8 @@ def _block(block: Any) -> tuple[int, int, int, int]:
     kind, *numbers = block
     if kind not in BLOCK_KINDS:
         raise ValueError(f"unknown kind of block {kind!r}; the kinds are {', '.join(BLOCK_KINDS)}")
-    return BLOCK_KINDS.index(kind), *_whole(numbers, "a block's level, start and end")  # type: ignore[return-value]
+    level, start, end = _whole(numbers, "a block's level, start and end")
+    return BLOCK_KINDS.index(kind), level, start, end
 
 
 def _removed(span: Any) -> tuple[int, int, str, float]:
