@@ -12,7 +12,7 @@ from .documents import DeadLetter, DeadLetters
 from .tables import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
 
 #: Text of one table at most where a file's rows repeat long values, which it holds once.
-REPEATED_BYTES = 1 << 30
+REPEATED_BYTES = 1 << 29
 
 
 def parts(

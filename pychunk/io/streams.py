@@ -15,7 +15,7 @@ jsonl         1400 MB
 csv           1000 MB
 text          1400 MB
 markdown      1900 MB
-parquet       3200 MB
+parquet       2100 MB
 arrow         1800 MB
 
 Of .xz and 7z, 512 MB may be LZMA's dictionary, as the file asks for it. One that asks for more is refused, and a 7z
