@@ -49,16 +49,17 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, Tie plain) {
 
 }  // namespace
 
-void block_levels(const Document& document, std::vector<uint8_t>& levels) {
+uint8_t block_level(const Document& document, int64_t s) {
   const std::span<const int32_t> block = document.block_of();
-  levels.assign(block.size(), 0);
-  for (size_t s = 0; s < block.size(); ++s) {
-    const auto at = static_cast<int64_t>(s);
-    if (document.kind_of(at) != BlockKind::kHeading || document.is_removed(at) || (s > 0 && block[s - 1] == block[s]))
-      continue;
-    const int16_t level = document.blocks().level[static_cast<size_t>(block[s])];
-    levels[s] = static_cast<uint8_t>(std::clamp<int16_t>(level, 1, 255));
-  }
+  const auto at = static_cast<size_t>(s);
+  if (document.kind_of(s) != BlockKind::kHeading || (s > 0 && block[at - 1] == block[at])) return 0;
+  return static_cast<uint8_t>(std::clamp<int16_t>(document.blocks().level[static_cast<size_t>(block[at])], 1, 255));
+}
+
+void block_levels(const Document& document, std::vector<uint8_t>& levels) {
+  levels.clear();
+  for (int64_t s = 0; s < static_cast<int64_t>(document.block_of().size()); ++s)
+    levels.push_back(document.is_removed(s) ? 0 : block_level(document, s));
 }
 
 void tie_blocks(const Document& document, Borders& borders) {

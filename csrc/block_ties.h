@@ -11,7 +11,10 @@ namespace pychunk {
 
 class Document;
 
-// Of each sentence, the level of the heading that it is, 0: none. A heading that is left out is none.
+// Of a sentence, kept or not, the level of the heading that it is, 0: none.
+uint8_t block_level(const Document& document, int64_t s);
+
+// Of each sentence that is kept the level of the heading that it is, 0: none.
 void block_levels(const Document& document, std::vector<uint8_t>& levels);
 
 // Sets ties at borders of blocks, and in blocks that stay whole; find_ties() set the others.

@@ -47,12 +47,14 @@ class OutlineWriter {
  private:
   const Section& section(int64_t s) const { return outline_.sections[static_cast<size_t>(s)]; }
 
-  // A section hangs on the chunk that holds its heading, and that one on the chunk of the section above.
+  // A section hangs on the chunk that holds its heading, and that one on the chunk of the section above; no chunk holds
+  // a title that is left out.
   void write_parents() {
     std::vector<int64_t> holder(firsts_.size(), -1);
     size_t next = 0;  // section whose holder is not known
     for (size_t r = 0; r < rows_.size(); ++r) {
-      for (; next < firsts_.size() && firsts_[next] < rows_[r].last; ++next) holder[next] = static_cast<int64_t>(r);
+      for (; next < firsts_.size() && firsts_[next] < rows_[r].last; ++next)
+        if (firsts_[next] >= rows_[r].first) holder[next] = static_cast<int64_t>(r);
       int64_t s = last_up_to(firsts_, rows_[r].first);
       if (s >= 0 && holder[static_cast<size_t>(s)] == static_cast<int64_t>(r)) s = section(s).parent;
       const int64_t parent = s < 0 ? -1 : holder[static_cast<size_t>(s)];

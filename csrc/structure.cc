@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "block_ties.h"
 #include "document.h"
 #include "methods.h"
 #include "topic_cut.h"
@@ -67,20 +68,21 @@ class Structurer {
   }
 
   // Headings begin sections. Among lines that only look like headings a run of them is one, which begins with what
-  // leads it.
+  // leads it. Of headings that are left out, the document's title, which stands above all that is kept, is one too.
   void find_sections() {
     int64_t run = 0;
-    bool headed = false;
+    bool headed = false, kept = false;
     for (int64_t s = 0; s < sentences_; ++s) {
       if (s == 0 || has_blocks() || tie(s) != Tie::kLead) run = s, headed = false;
-      if (level(s) == 0 || headed || document_.is_removed(s)) continue;
+      kept = kept || !document_.is_removed(s);
+      const bool title = !kept && has_blocks() && block_level(document_, s) == 1;
+      if ((level(s) == 0 && !title) || headed) continue;
       headed = true;
-      begin_section(run, s);
+      begin_section(run, s, title ? 1 : level(s));
     }
   }
-  void begin_section(int64_t first, int64_t heading) {
+  void begin_section(int64_t first, int64_t heading, uint8_t own) {
     std::vector<Section>& sections = out_.outline.sections;
-    const uint8_t own = level(heading);
     auto parent = static_cast<int32_t>(sections.size()) - 1;
     const bool deeper = parent < 0 || sections[static_cast<size_t>(parent)].level < own;
     const int64_t before = parent < 0 ? 0 : sections[static_cast<size_t>(parent)].first;

@@ -448,6 +448,33 @@ def test_what_is_removed_is_listed_with_reason_and_score() -> None:
     assert pychunk.segment(["All of it."], "structure", removed=[[(0, 10)]]).texts == []
 
 
+def test_a_title_that_is_left_out_heads_every_path_and_no_chunk() -> None:
+    lines = ["# Menu", "# Red panda", "Share this.", "It eats bamboo.", "## Range", "It lives in Asia."]
+    lines += ["# Other", "Cats."]
+    text = "\n".join(lines)
+    starts = [text.index(line) for line in lines]
+    kinds = {line: ("heading", line.index(" ")) if line[0] == "#" else ("paragraph", 0) for line in lines}
+    blocks = [(*kinds[line], start, start + len(line)) for line, start in zip(lines, starts, strict=True)]
+    options: dict[str, Any] = {"size": 6, "unit": "words", "blocks": [blocks]}
+
+    def rows(*removed: int) -> list[tuple[str, list[str], int | None]]:
+        spans = [(starts[i], starts[i] + len(lines[i])) for i in removed]
+        chunks = list(pychunk.segment([text], "structure", removed=[spans], **options))
+        check_tree(chunks)
+        return [(chunk.text.split("\n")[-1], chunk.path, chunk.parent) for chunk in chunks]
+
+    panda = ["Red panda"]
+    other = ("Cats.", ["Other"], None)
+    assert rows(0, 1, 2) == [
+        ("It eats bamboo.", panda, None),
+        ("It lives in Asia.", [*panda, "Range"], None),
+        other,
+    ]
+    # What is removed behind the first text that is kept heads nothing, and so does what is no heading of level 1.
+    assert rows(0, 1, 2, 4)[1] == ("It lives in Asia.", panda, None)
+    assert rows(0, 1, 2, 6)[-1] == ("Cats.", [*panda, "Range"], 1)
+
+
 def test_blocks_may_be_columns_dicts_or_blocks() -> None:
     lists = [blocks_of(MARKDOWN), []]
     wanted = pychunk.segment([MARKDOWN, "Cats."], "structure", blocks=lists).table

@@ -85,12 +85,15 @@ def find_removed(text: str, starts: list[int], ends: list[int], removed: list[tu
 
 
 def levels(blocks: list[Block], own: list[int], removed: list[bool]) -> list[int]:
-    """Of each sentence the level of the heading that it is, 0: none."""
-    out = []
-    for s, b in enumerate(own):
-        heads = b >= 0 and blocks[b].kind == HEADING and not removed[s] and (s == 0 or own[s - 1] != b)
-        out.append(min(max(blocks[b].level, 1), 255) if heads else 0)
-    return out
+    """Of each sentence that is kept the level of the heading that it is, 0: none."""
+    return [0 if gone else level(blocks, own, s) for s, gone in enumerate(removed)]
+
+
+def level(blocks: list[Block], own: list[int], s: int) -> int:
+    """Of a sentence, kept or not, the level of the heading that it is, 0: none."""
+    b = own[s]
+    heads = b >= 0 and blocks[b].kind == HEADING and (s == 0 or own[s - 1] != b)
+    return min(max(blocks[b].level, 1), 255) if heads else 0
 
 
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:

@@ -13,7 +13,7 @@ from ..data.blocks import ITEM, TABLE
 from ..data.columns import CUT_REASONS
 from . import budget
 from .atoms import Tie
-from .layout import ROWS
+from .layout import ROWS, level
 from .topic import cut_within
 
 if TYPE_CHECKING:
@@ -76,18 +76,19 @@ class Structure:
             self.ties[s] = Tie.WALL
 
     def _find_sections(self) -> None:
-        d, run, headed = self.d, 0, False
+        d, run, headed, kept = self.d, 0, False, False
         for s in range(d.n):
             if s == 0 or d.blocks or self.ties[s] != Tie.LEAD:
                 run, headed = s, False
-            if not d.levels[s] or headed or d.removed[s]:
+            kept = kept or not d.removed[s]
+            title = not kept and bool(d.blocks) and level(d.blocks, d.block_of, s) == 1
+            if (not d.levels[s] and not title) or headed:
                 continue
             headed = True
-            self._begin_section(run, s)
+            self._begin_section(run, s, 1 if title else d.levels[s])
 
-    def _begin_section(self, first: int, heading: int) -> None:
-        d, sections = self.d, self.outline.sections
-        level, end = d.levels[heading], d.ends[heading]
+    def _begin_section(self, first: int, heading: int, level: int) -> None:
+        d, sections, end = self.d, self.outline.sections, self.d.ends[heading]
         if d.blocks:
             end = min(end, d.blocks[d.block_of[heading]].end)
         above = len(sections) - 1
@@ -195,9 +196,9 @@ def heading_text(line: str) -> str:
 def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own: list[tuple[int, int]]) -> None:
     """Sets the columns of the tree in the rows of one document, whose own sentences are [first, last)."""
     holder: dict[int, int] = {}
-    for r, (_, last) in enumerate(own):
+    for r, (first, last) in enumerate(own):
         for number, section in enumerate(outline.sections):
-            if section.first < last:
+            if first <= section.first < last:
                 holder.setdefault(number, r)
     for r, (row, (first, _)) in enumerate(zip(rows, own, strict=True)):
         above = outline.section_at(first)
@@ -206,9 +207,9 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
         while at >= 0:
             path.insert(0, at)
             at = outline.sections[at].parent
-        if above >= 0 and holder[above] == r:
+        if above >= 0 and holder.get(above) == r:
             above = outline.sections[above].parent
-        parent = holder[above] if above >= 0 else -1
+        parent = holder.get(above, -1)
         row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
         row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first)}
     for row in reversed(rows):
