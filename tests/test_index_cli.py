@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_two_documents_of_one_id_are_both_named_whatever_the_batch(tmp_path: Pat
     rows = [{"id": name, "text": "Some text."} for name in ("a", "b", "a")]
     twice.write_text("".join(json.dumps(row) + "\n" for row in rows))
     call = ["index", twice, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx"]
-    assert "documents 0 and 2 (rows 0 and 2 of the chunks) have the same id 'a'" in refused(*call)
+    assert "documents 0 and 2 have the same id 'a': give each" in refused(*call)
     note = tmp_path / "note.md"
     note.write_text("A note.")
     output = refused("index", note, documents, note, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
@@ -196,3 +197,85 @@ def test_what_is_broken_is_left_out_where_asked(tmp_path: Path) -> None:
 def test_advice_is_in_the_commands_words(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"\1\2\3")
     assert "pass --source-kind, one of" in refused("index", tmp_path / "data.bin", "-o", tmp_path / "it.idx")
+
+
+def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "in.jsonl"
+
+    def write(**texts: str) -> None:
+        table.write_text("".join(json.dumps({"id": name, "text": text, "n": 1}) + "\n" for name, text in texts.items()))
+
+    cut: list[list[str]] = []
+    whole = pychunk.Segmenter.__call__
+
+    def told(self: pychunk.Segmenter, batch: Any, **more: Any) -> Any:
+        if len(batch):
+            cut.append(batch.ids.to_pylist())
+        return whole(self, batch, **more)
+
+    monkeypatch.setattr(pychunk.Segmenter, "__call__", told)
+
+    def again(*options: object) -> str:
+        done = invoke([str(each) for each in ("index", table, "--column", "text", "-o", tmp_path / "it.idx", *options)])
+        assert done.exit_code == 0, done.output
+        return str(done.stderr)
+
+    write(a="Cats purr.", b="Dogs bark.", c="Owls hunt.")
+    assert "3 documents added, 0 kept, 0 replaced, 0 removed; 3 chunks made" in again()
+    assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again()
+    write(c="Owls hunt.", b="Dogs sleep. They bark.", d="Fish swim.")
+    assert "1 document added, 1 kept, 1 replaced, 0 removed" in again()
+    assert "0 documents added, 3 kept, 0 replaced, 1 removed" in again("--prune")
+    assert cut == [["a", "b", "c"], ["b", "d"]]
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert {hit.id: (hit.document, hit.text) for hit in index.search("x", k=9, mode="dense")[0]} == {
+            "c": (2, "Owls hunt."),
+            "b": (1, "Dogs sleep. They bark."),
+            "d": (2, "Fish swim."),
+        }
+        index.remove(["d"])
+    assert "1 document added, 2 kept, 0 replaced, 0 removed" in again()
+    for options in (["--size", "5", "-m", "fixed"], ["--keep", "n"], ["--keep", "n", "--atoms"]):
+        assert "0 documents added, 0 kept, 3 replaced, 0 removed" in again(*options)
+        assert "0 documents added, 3 kept, 0 replaced, 0 removed" in again(*options, "--threads", "1")
+    write(c="", b="Dogs sleep. They bark.", d=" ")  # what has become blank is not found any more
+    assert "0 documents added, 1 kept, 2 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
+    assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert index.ids() == ["b"]
+
+
+def test_what_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, text in DOCUMENTS.items():
+        (folder / f"{name}.md").write_text(text)
+    call = ["index", folder, "-o", tmp_path / "it.idx", "--on-error", "skip", "--prune"]
+    run(*call)
+    (folder / "cats.md").write_bytes(b"\xff")
+    (folder / "rivers.md").unlink()
+    done = invoke([str(each) for each in call])
+    assert "nothing was dropped: 1 document could not be read, and may be in the index" in done.stderr
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert len(index.ids()) == 2
+    assert "--prune drops what is in none of the inputs, of which --limit reads a part" in refused(*call, "--limit", 1)
+    (folder / "cats.md").unlink()
+    assert "no such file, or a folder without files" in refused(*call)
+    (folder / "owls.md").write_text("Owls hunt.")
+    run(*call)
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert index.ids() == [str(folder / "owls.md")]
+
+
+def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None:
+    chunks = tmp_path / "chunks.parquet"
+    run("segment", documents, "--column", "text", "-m", "sentence", "-o", chunks, "--overwrite")
+    run("index", chunks, "-o", tmp_path / "it.idx")
+    pq.write_table(pq.read_table(chunks).slice(0, 2), chunks)
+    for _ in range(2):
+        run("index", chunks, "-o", tmp_path / "it.idx", "--prune")
+        with pychunk.Index.open(tmp_path / "it.idx") as index:
+            assert index.ids() == ["cats"]
+    pq.write_table(pq.read_table(chunks).drop_columns(["id"]), chunks)
+    output = refused("index", chunks, "-o", tmp_path / "none.idx", "--prune")
+    assert "--prune tells documents by their ids, and these chunks have none: segment with --ids" in output

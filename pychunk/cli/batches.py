@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
@@ -21,6 +23,8 @@ from ..io.documents import DeadLetters, documents_of
 from ..segmenter import Segmenter
 from .options import Reading
 
+#: Of a batch's table and the keywords that name its columns, the rows to be cut.
+Choose = Callable[[pa.Table, dict[str, Any]], npt.NDArray[np.int64]]
 COLUMNS = {each.name: each for each in DOCUMENT_COLUMNS}
 
 
@@ -71,15 +75,17 @@ def segmented(
     dead_letters: DeadLetters = refuse,
     *,
     alike: bool = False,
+    choose: Choose | None = None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
     The inputs are listed now, and read as the batches are asked for. ``alike``: every batch has the columns of all
-    kinds of files, as one file of chunks needs them.
+    kinds of files, as one file of chunks needs them. ``choose``: which documents of a batch are cut; the others are
+    passed over, and counted all the same.
     """
     sources = [reading.source(path, kind, made.method.wants, dead_letters) for path in inputs]
     tell_ignored([path for source, _ in sources for path in source.ignored])
-    found = _segmented(made, sources, reading.keep or [], reading.limit, shares)
+    found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose)
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
         return found
@@ -93,6 +99,7 @@ def _segmented(
     keep: list[str],
     limit: int | None,
     shares: Shares,
+    choose: Choose | None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     known = all(source.path != "-" for source, _ in sources)
     total = sum(source.total_bytes for source, _ in sources) if known else 0
@@ -101,10 +108,17 @@ def _segmented(
         for batch in source.batches():
             table = batch.table if limit is None else batch.table.slice(0, limit - first)
             share = (before + batch.bytes_read) / total if total else 0.0
-            out = made(documents_of(table), progress=shares.within(share), first_document=first, **said)
-            first += out.documents
+            rows = None if choose is None else choose(table, said)
+            cut = table if rows is None or len(rows) == len(table) else table.take(pa.array(rows))
+            if rows is None or len(rows):
+                out = made(documents_of(cut), progress=shares.within(share), first_document=first, **said)
+                if rows is not None and cut is not table:
+                    out = _numbered(out, rows + first)
+                shares.done = share
+                yield out, text_bytes(out)
             shares.done = share
-            yield out, text_bytes(out)
+            shares.show(share)
+            first += len(table)
             if first == limit:
                 return
         before += source.total_bytes
@@ -112,6 +126,15 @@ def _segmented(
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
         yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
+
+
+def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
+    """Chunks of documents that have these numbers in their source."""
+    own = numbers[np.asarray(out.table["document"], np.int64) - out.first_document]
+    at = out.table.column_names.index("document")
+    errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
+    table = out.table.set_column(at, out.table.schema.field(at), pa.array(own))
+    return ChunkBatch(**{**vars(out), "table": table, "errors": errors})
 
 
 def documents(

@@ -10,15 +10,18 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import typer
 from rich.console import Console
+from rich.text import Text
 
-from ..io import KINDS, open_source
+from ..io import KINDS, DeadLetter, open_source
 from ..retrieval import ingest
+from ..retrieval.added import Added
+from ..retrieval.digests import Digests
 from ..retrieval.index import Index
 from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
+from .changes import Changes
 from .errors import readable_errors
 from .groups import with_groups
 from .options import Cutting, OnError, Reading
@@ -32,6 +35,8 @@ EPILOG = """Examples:
 pychunk index articles.parquet --ids id --keep title -o wiki.idx
 
 pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
+
+pychunk index notes -o notes.idx --prune        (again: only what changed, without files that are gone)
 
 pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, with or without vectors)
 
@@ -58,11 +63,16 @@ def index(
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
     reading: Reading,
     on_error: OnError = "raise",
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Drop the index's documents that are in none of the inputs.")
+    ] = False,
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
-    The id of a text file is its name as given: adding it again, changed or not, replaces what was there. Methods fixed
-    and recursive count in words here, 110 of them, unless told otherwise. Columns that are kept can be filtered by.
+    The id of a text file is its name as given. Given again, a document whose text and kept columns are unchanged is
+    left alone; with other options of cutting, or by another version of pychunk, all that is given is cut again.
+    Methods fixed and recursive count in words here, 110 of them, unless told otherwise. Columns that are kept can be
+    filtered by.
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
@@ -72,30 +82,53 @@ def index(
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
         _writing(output, given, inputs) as made,
     ):
+        if prune and reading.limit is not None:
+            raise ValueError(
+                "--prune drops what is in none of the inputs, of which --limit reads a part: leave out one"
+            )
         begun = time.monotonic()
         errors = Console(stderr=True)
-        documents = chunks = size_ = 0
-        facts = made.info
+        done, size_ = Added(), 0
+        changes, tell = Changes(made), Lost(on_error)
         shares = Shares()
-        source = _batches(facts, inputs, cutting, source_kind, reading, shares, on_error)
+        source = _batches(made.info, inputs, cutting, source_kind, reading, shares, on_error, changes, tell)
         bar = progress_bar("index", errors)
         with bar:
             task = bar.add_task("", total=1.0, rate="")
             shares.show = lambda share: bar.update(task, completed=share)
-            for table, count, bytes_ in source:
-                chunks += made.add(table)
-                _check_unique(made, table, facts["chunks"])
-                documents, size_ = documents + count, size_ + bytes_
-                rate = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size_, begun)}"
-                bar.update(task, completed=shares.done, rate=rate)
+            for table, documents, bytes_ in source:
+                done, size_ = done + made.add(table, documents=documents), size_ + bytes_
+                rate = f"{counted(done.added + done.replaced + changes.kept, 'document')}, {counted(done, 'chunk')}"
+                bar.update(task, completed=shares.done, rate=f"{rate}, {rate_of(size_, begun)}")
+            if prune and not tell.count:
+                done += changes.prune()
             bar.update(task, rate="saving")
             made.save()
-        facts = made.info
+        if prune and tell.count:
+            lost = f"nothing was dropped: {counted(tell.count, 'document')} could not be read, and may be in the index"
+            errors.print(Text(lost, style="yellow"))
         errors.print(
-            f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size_, begun)}: {output} holds "
-            f"{counted(len(made), 'chunk')} in {facts['bytes'] / 1e6:.1f} MB",
+            f"{counted(done.added, 'document')} added, {changes.kept:,} kept, {done.replaced:,} replaced, "
+            f"{done.removed:,} removed; {counted(done, 'chunk')} made, {rate_of(size_, begun)}: {output} holds "
+            f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB",
             highlight=False,
         )
+
+
+class Lost:
+    """Is told of what cannot be read, as ``--on-error`` says.
+
+    Attributes:
+        count: documents that were left out.
+    """
+
+    def __init__(self, on_error: str) -> None:
+        self._tell = LeftOut() if on_error == "skip" else refuse
+        self.count = 0
+
+    def __call__(self, letter: DeadLetter) -> None:
+        self._tell(letter)
+        self.count += not letter.partial
 
 
 @contextmanager
@@ -138,21 +171,6 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
     return Index.create(path, **given)
 
 
-def _check_unique(made: Index, table: pa.Table, saved: int) -> None:
-    """That no document took the place of one of the same inputs: of the rows from `saved` on none may be replaced."""
-    if "id" not in table.column_names or not made.replaced:
-        return
-    added = made.table.slice(saved)
-    earlier = added.slice(0, added.num_rows - table.num_rows)
-    twice = earlier.filter(pc.is_in(earlier["id"], value_set=table["id"].unique().cast(earlier["id"].type)))
-    name = twice["id"][0].as_py()
-    later = table.filter(pc.equal(table["id"], pa.scalar(name, table["id"].type)))
-    raise ValueError(
-        f"documents {twice['document'][0]} and {later['document'][0]} have the same id {name!r}: give each document an "
-        "id of its own, or add inputs that replace one another in calls of their own"
-    )
-
-
 def _batches(
     facts: dict[str, Any],
     inputs: list[str],
@@ -161,8 +179,10 @@ def _batches(
     reading: Reading,
     shares: Shares,
     on_error: str,
-) -> Iterator[tuple[pa.Table, int, int]]:
-    """(chunk table, documents, bytes of text), cut here from documents or read from files of chunks."""
+    changes: Changes,
+    tell: Lost,
+) -> Iterator[tuple[pa.Table, Digests | None, int]]:
+    """(chunk table, its documents, bytes of text), cut here from documents or read from files of chunks."""
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
     if vectors == "both":
         raise ValueError("an index of both vectors takes chunks from Python: see pychunk.Index.add")
@@ -174,14 +194,15 @@ def _batches(
             for table in _whole_documents(path):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
                     table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
-                count = len(table["document"].unique())
-                yield table, count, table["text"].nbytes
+                changes.see(ingest.keys(table).unique() if "id" in table.column_names else None)
+                yield table, None, table["text"].nbytes
         return
     options = cutting.options(reading.said, usual=_USUAL)
     made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads, on_error=on_error)
-    tell = LeftOut() if on_error == "skip" else refuse
-    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell):
-        yield out.table, out.documents, bytes_
+    changes.cut_by(made)
+    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, choose=changes.rows):
+        tell.count += len(out.errors)
+        yield out.table, changes.cut([error.row for error in out.errors]), bytes_
 
 
 def _holds_chunks(path: str) -> bool:

@@ -16,9 +16,11 @@ from .. import _native
 from ..encoders.running.placement import Placement
 from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
-from . import ingest
+from . import digests, ingest
+from .digests import Digests
 from .part import Layout, Part, PartWriter, Rows, slices
 from .postings import save_array
+from .register import Register
 from .searcher import Searcher
 from .store import MANIFEST, Store, checksum
 from .terms import Analyzer
@@ -64,6 +66,8 @@ class Contents:
         for part in self._parts:
             self._schema = ingest.joined(self._schema, part.table.schema)
         self.removed = self._load_removed(manifest)
+        files = [name for name in manifest["files"] if name.startswith("documents-")]
+        self.register = Register.load(self.store.folder / files[0]) if files else Register()
         # Opened now: the file may be gone when the first search reads it.
         self._stored = _opened(self.store.folder, manifest["stored"])
         for name, own in manifest["stored"].items():
@@ -86,17 +90,27 @@ class Contents:
         """Rows added since the last save that are removed again."""
         return int(self.removed[self.store.manifest["chunks"] :].sum())
 
-    def add(self, rows: Rows, keys: pa.Array, late: npt.NDArray[np.bool_]) -> None:
+    def add(
+        self, rows: Rows, keys: pa.Array, late: npt.NDArray[np.bool_], documents: Digests | None = None
+    ) -> pa.Array:
         """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already.
 
         After an error nothing of them is there, and what they would have replaced still is.
+
+        Args:
+            documents: those that the rows are of, and others of which there is no row any more.
+
+        Returns:
+            The keys, each once, of what was removed.
         """
         self._check_usable()
         schema = ingest.joined(self._schema, rows.table.schema)
         try:
-            if not self._new_keys.isdisjoint(keys.to_pylist()):
+            own = keys.unique() if documents is None else pa.concat_arrays([keys, documents.ids]).unique()
+            if not self._new_keys.isdisjoint(own.to_pylist()):
                 self._finish_part()
-            removed = self._marked(keys.unique(), None)
+            removed = self._marked(own, None)
+            replaced = self._keys_of(removed & ~self.removed)
             for piece in slices(rows, 8192):
                 self._append(piece)
         except BaseException as error:
@@ -106,14 +120,25 @@ class Contents:
             self._new_keys.update(keys.to_pylist())
             self.removed = np.concatenate([removed, late])
             self._schema, self._searcher, self.dirty = schema, None, True
+            if documents is not None:
+                self.register.note(documents.values)
+            elif len(self.register):
+                self.register.forget(digests.keys(own))
+        return replaced
 
     def remove(self, wanted: pa.Array, column: str) -> None:
         """Remove rows whose ``column`` is one of ``wanted``."""
         self._finish_part()
         removed = self._marked(wanted, column)
-        if not np.array_equal(removed, self.removed):
+        gone = removed & ~self.removed
+        if gone.any():
+            if len(self.register):
+                self.register.forget(digests.keys(self._keys_of(gone)))
             self.removed = removed
             self._searcher, self.dirty = None, True
+        if column == "id" and len(self.register):  # documents without chunks
+            self.register.forget(digests.keys(wanted))
+            self.dirty |= self.register.changed
 
     def save(self) -> None:
         """Write what is not on the disk yet, and make it the state of the index in one step.
@@ -134,7 +159,7 @@ class Contents:
             raise
         with uninterrupted():
             self._stored = stored
-            self.generation, self.dirty = manifest["generation"], False
+            self.generation, self.dirty, self.register.changed = manifest["generation"], False, False
 
     def _written(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """(the manifest of the present contents, whose files are now on the disk; its stored indexes, opened)."""
@@ -151,7 +176,14 @@ class Contents:
         generation = manifest["generation"] + 1
         known = {part["name"]: part for part in manifest["parts"]}
         manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
-        manifest["files"], manifest["stored"] = self._save_vectors(generation, manifest["files"])
+        before = manifest["files"]
+        manifest["files"], manifest["stored"] = self._save_vectors(generation, before)
+        if self.register.changed:
+            name = f"documents-{generation:06d}.npy"
+            self.register.save(folder / name)
+            manifest["files"][name] = checksum(folder / name)
+        else:
+            manifest["files"] |= {name: own for name, own in before.items() if name.startswith("documents-")}
         if self.removed.any():
             name = f"removed-{generation:06d}.npy"
             save_array(folder / name, np.flatnonzero(self.removed))
@@ -312,6 +344,16 @@ class Contents:
                 removed[first : first + len(part)] |= found
             first += len(part)
         return removed
+
+    def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
+        """The keys of rows, each once."""
+        first, found = 0, [pa.array([], pa.large_string())]
+        for part in self._parts:
+            own = np.flatnonzero(rows[first : first + len(part)])
+            if len(own):
+                found.append(ingest.keys(part.table).take(pa.array(own)))
+            first += len(part)
+        return pa.concat_arrays(found).unique()
 
     def _part_facts(self, name: str) -> dict[str, Any]:
         files = {file: checksum(self.store.folder / name / file) for file in self.layout.files()}

@@ -18,7 +18,9 @@ from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import by_name
 from . import checks, context, ingest, rerank
+from .added import Added
 from .contents import Contents, steady
+from .digests import Digests
 from .hits import DocumentHits, Hit, Hits
 from .searcher import Ranking
 from .store import SCHEMA, Store
@@ -244,9 +246,58 @@ class Index:
         sizes = [size for size, _ in self._store.files(facts).values()]
         return {**{name: facts[name] for name in kept}, "removed": facts["removed"], "bytes": sum(sizes)}
 
+    def ids(self) -> list[Any]:
+        """The ids of the documents that have chunks here, in the order in which they were added.
+
+        Raises:
+            ValueError: the chunks have no ids.
+        """
+        table = self.table
+        if table.num_columns == 0:
+            return []
+        if "id" not in table.column_names:
+            raise ValueError("documents of this index have no ids: segment with ids=")
+        alive = pa.array(self._contents.searcher().alive)
+        found: list[Any] = table["id"].filter(alive).unique().to_pylist()
+        return found
+
     # Writing
 
-    def add(self, chunks: Any, *, metadata: Mapping[str, Sequence[Any]] | None = None) -> int:
+    def changed(self, documents: Digests) -> npt.NDArray[np.bool_]:
+        """bool[n]: documents that are not in the index as they are; the others need not be cut and added again.
+
+        Makes this process the writer, so that the answer holds until it adds.
+
+        Args:
+            documents: of :func:`pychunk.retrieval.digests.of`. A document is known by what was said of it when it was
+                added, until it is added without, or it or a chunk of it is removed.
+
+        Example:
+            >>> import pychunk, tempfile, pyarrow as pa
+            >>> from pychunk.retrieval import digests
+            >>> from pychunk.retrieval.index import Index
+            >>> seg = pychunk.Segmenter("sentence", vectors="sentence")
+            >>> table = pa.table({"id": ["cats", "rust"], "text": ["Cats purr.", "Rust is safe."]})
+            >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/pets") as index:
+            ...     for _ in range(2):
+            ...         documents = digests.of(table, ["text"], seg.options)
+            ...         new = index.changed(documents)
+            ...         chunks = seg(table.filter(new), column="text", ids="id")
+            ...         index.add(chunks, documents=documents.choose(new)).added
+            2
+            0
+        """
+        contents = self._contents
+        contents.begin_writing()
+        return np.asarray((contents.register.latest(documents.values[0]) != documents.values[1:]).any(axis=0))
+
+    def add(
+        self,
+        chunks: Any,
+        *,
+        metadata: Mapping[str, Sequence[Any]] | None = None,
+        documents: Digests | None = None,
+    ) -> Added:
         """Add chunks; those of a document id that is there already (without ids: the same chunks) are replaced.
 
         What is replaced goes with its metadata: a column that is not given again is null for the new chunks.
@@ -255,24 +306,29 @@ class Index:
             chunks: what ``segment(..., vectors=...)`` returned, or a chunk table read back from a file.
             metadata: columns of one value for each document of the batch, to filter by, in a mapping or a table; or
                 columns of the chunk table itself that are not pychunk's.
+            documents: what the chunks were made of, for :meth:`changed`; a document of which there are no chunks, as
+                its text is blank, replaces what is there of its id all the same.
 
         Returns:
-            The number of chunks added.
+            The number of chunks added, which also says how many documents are new, and how many were replaced.
 
         Raises:
-            ValueError: vectors that are missing or another encoder's, two documents of one id, another process that
-                writes.
+            ValueError: vectors that are missing or another encoder's, two documents of one id, chunks of other
+                documents than those of ``documents``, another process that writes.
         """
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
         if metadata is not None:
             table = _with_metadata(table, getattr(chunks, "first_document", 0), checks.columns(metadata))
         rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
-        if table.num_rows == 0:
-            return 0
-        late = ingest.outdated(table)
-        self._contents.add(rows, ingest.keys(table), late)
-        return int((~late).sum())
+        if table.num_rows == 0 and not documents:
+            return Added()
+        late, keys = ingest.outdated(table), ingest.keys(table)
+        unique = keys.unique() if documents is None else documents.ids
+        if documents is not None:
+            ingest.check_documents(table, documents.ids)
+        replaced = len(self._contents.add(rows, keys, late, documents))
+        return Added(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
         """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none."""

@@ -150,6 +150,22 @@ def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
     )
 
 
+def check_documents(table: pa.Table, ids: pa.Array) -> None:
+    """That documents have each an id of its own, and that chunks are of these.
+
+    Raises:
+        ValueError: they are not; the message names one.
+    """
+    if "id" not in table.column_names and table.num_rows:
+        raise ValueError("documents= says of which ids the chunks are, and they have none: segment with ids=")
+    if len(ids.unique()) < len(ids):
+        twice = next(each["values"] for each in ids.value_counts().to_pylist() if each["counts"] > 1)
+        raise ValueError(f"documents= has the id {twice!r} twice: give each document an id of its own")
+    others = keys(table).filter(pc.invert(pc.is_in(keys(table), value_set=ids)))
+    if len(others):
+        raise ValueError(f"there are chunks of document {others[0].as_py()!r}, which is not among documents=")
+
+
 def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:
     """A chunk table with vectors of an encoder, in the place of those it has, if any.
 

@@ -23,7 +23,7 @@ SCHEMA = 2
 MANIFEST, LOCK = "manifest.json", "lock"
 _BLOCK = 1 << 22
 #: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
-_OWN = re.compile(r"part-\d+|removed-\d+\.npy|(sentences|chunks)-\d+\.faiss|manifest\.json\.\d+\.part")
+_OWN = re.compile(r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.faiss|manifest\.json\.\d+\.part")
 
 
 def _digest(manifest: dict[str, Any]) -> int:

@@ -83,8 +83,15 @@ class Indexing(Work):
         return [self.after[number] for number in [0, *saved]]
 
     def _apply(self, index: Any, number: int, step: tuple[Any, ...]) -> None:
+        import pyarrow as pa
+
+        from pychunk.retrieval import digests
+
         if step[0] == "add":
             chunks, keywords, _ = self._batch(step[1], number)
+            if number % 3 == 0:
+                texts = pa.table({"id": step[1], "text": [f"version {number}"] * len(step[1])})
+                keywords["documents"] = digests.of(texts, ["text"], None)
             index.add(chunks, **keywords)
         elif step[0] == "remove":
             index.remove(step[1])

@@ -1,0 +1,109 @@
+"""Which documents of a run an index lacks, and which of the index's are in no input any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..retrieval import digests
+from ..retrieval.added import Added
+from ..retrieval.digests import Digests
+from ..retrieval.index import Index
+from ..retrieval.register import Register
+from ..segmenter import Segmenter
+
+#: Columns that only readers of structured documents make, and what cuts reads.
+_OF_PARSERS = ("blocks", "removed", "page_starts")
+#: Options that change nothing in the chunks.
+_FREE = ("threads", "on_error")
+
+
+class Changes:
+    """The documents of one run, batch by batch, beside those of an index.
+
+    Attributes:
+        count: documents so far.
+        kept: those of them that are in the index as they are.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._made_by: list[Any] = []
+        self._seen = Register(4)
+        self._ids: list[pa.Array] | None = []
+        self._waiting = Digests(pa.array([], pa.large_string()), np.empty((3, 0), np.uint64))
+        self._numbers = np.empty(0, np.int64)
+        self.count = self.kept = 0
+
+    def cut_by(self, made: Segmenter) -> None:
+        """What cuts the documents: with another option, model or version all of them are new."""
+        options = {name: value for name, value in made.options.items() if name not in _FREE}
+        self._made_by = [options, made([]).metadata]
+
+    def rows(self, table: pa.Table, said: dict[str, Any]) -> npt.NDArray[np.int64]:
+        """Which rows of the next batch are to be cut; ``said``: the keywords that name its columns.
+
+        Raises:
+            ValueError: two documents of the run have the same id.
+        """
+        columns = {name: value for name, value in said.items() if name != "keep"}
+        names = ["text", *said.get("keep", ()), *columns.values()]
+        marks: dict[bytes, bytes] = {}
+        if "blocks" in table.column_names:
+            marks = table.schema.metadata or {}
+            names += [name for name in _OF_PARSERS if name in table.column_names]
+        how = [*self._made_by, columns, list(said.get("keep", ())), sorted(map(str, marks.items()))]
+        found = digests.of(table, names, how)
+        self.see(found.ids)
+        changed = np.flatnonzero(self._index.changed(found))
+        self._waiting, self._numbers = found.choose(changed), changed + self.count - len(found)
+        self.kept += len(found) - len(changed)
+        return changed
+
+    def cut(self, left_out: list[int]) -> Digests:
+        """The documents of those rows, without some that were left out, by number."""
+        return self._waiting.choose(~np.isin(self._numbers, left_out))
+
+    def see(self, ids: pa.Array | None) -> None:
+        """The next documents of the run; None where they have no ids."""
+        if ids is None:
+            self._ids = None
+            return
+        own = digests.of(pa.table({"id": ids}), [], None).values
+        before = self._seen.latest(own[0])
+        again = np.flatnonzero((before[:2] == own[1:]).all(axis=0))
+        if len(again):
+            self._refuse(ids[again[0]], int(before[2, again[0]]), self.count + int(again[0]))
+        first: dict[Any, int] = {}
+        if len(ids.unique()) < len(ids):
+            for row, each in enumerate(ids.to_pylist(), self.count):
+                if first.setdefault(each, row) != row:
+                    self._refuse(each, first[each], row)
+        numbers = np.arange(self.count, self.count + len(ids)).astype(np.uint64)
+        self._seen.note(np.concatenate([own, numbers[None]]))
+        self.count += len(ids)
+        if self._ids is not None:
+            self._ids.append(ids)
+
+    def _refuse(self, name: Any, first: int, second: int) -> None:
+        raise ValueError(
+            f"documents {first} and {second} have the same id {str(name)!r}: give each document an id of its own, or "
+            "add inputs that replace one another in calls of their own"
+        )
+
+    def prune(self) -> Added:
+        """Removes the documents that the run did not see.
+
+        Raises:
+            ValueError: documents without ids, of which nothing can be told.
+        """
+        if self._ids is None:
+            raise ValueError("--prune tells documents by their ids, and these chunks have none: segment with --ids")
+        known = pa.array(map(str, self._index.ids()), pa.large_string())
+        gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([known[:0], *self._ids]))))
+        self._index.remove(gone)
+        return Added(removed=len(gone))
