@@ -218,5 +218,6 @@ PYBIND11_MODULE(_core, m) {
   bind_encode(m);
   bind_json(m);
   bind_markdown(m);
+  bind_html(m);
   bind_topic(m);
 }

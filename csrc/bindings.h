@@ -122,6 +122,7 @@ void bind_segment(py::module_& m);
 void bind_encode(py::module_& m);
 void bind_json(py::module_& m);
 void bind_markdown(py::module_& m);
+void bind_html(py::module_& m);
 void bind_topic(py::module_& m);
 
 struct TopicHead;

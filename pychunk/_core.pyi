@@ -28,6 +28,21 @@ def markdown_blocks(
     npt.NDArray[np.int64],
     npt.NDArray[np.int64],
 ]: ...
+def walk_html(
+    page: npt.NDArray[np.uint8],
+) -> (
+    tuple[
+        str,
+        npt.NDArray[np.int64],
+        npt.NDArray[np.int32],
+        npt.NDArray[np.int32],
+        npt.NDArray[np.int32],
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.int64],
+        str,
+    ]
+    | None
+): ...
 def hash128(data: bytes) -> str: ...
 def unicode_tables() -> dict[str, list[int]]: ...
 def word_lists() -> dict[str, str]: ...

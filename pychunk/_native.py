@@ -74,6 +74,7 @@ __all__ = [
     "topic_inputs",
     "unicode_tables",
     "version",
+    "walk_html",
     "word_lists",
     "work",
 ]
@@ -219,6 +220,14 @@ def split_texts(
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:
     """The blocks of documents in Markdown, valid UTF-8, in characters of each."""
     return Blocks(*_core.markdown_blocks(text, offsets, threads))
+
+
+def walk_html(page: npt.NDArray[np.uint8]) -> tuple[Any, ...] | None:
+    """What a page shows, from lexbor's tree as it writes it: the fields of ``pychunk.parsing.html_walk.Walked``.
+
+    Of ``words`` values and offsets; None where the page, valid UTF-8, is not written as lexbor would.
+    """
+    return _core.walk_html(page)
 
 
 def bytes_of_characters(

@@ -287,7 +287,7 @@ PAGES = sorted(Path(os.environ.get("PYCHUNK_DATA", "none"), "article_extraction"
 def test_every_visible_text_node_of_real_pages_is_in_the_text() -> None:
     from selectolax.lexbor import LexborHTMLParser
 
-    from pychunk.parsing.html import UNSEEN
+    from pychunk.parsing.html_walk import UNSEEN
 
     for path in PAGES[::6]:
         data = gzip.decompress(path.read_bytes())
@@ -323,19 +323,20 @@ def test_what_the_page_tells_search_engines_and_what_it_says_that_it_is() -> Non
 
 
 def test_hashes_that_are_kept_from_page_to_page_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pychunk.parsing import html, noise_features
+    from pychunk.parsing import html_walk, noise_features
 
     page = "<div class='a-b cD'><p id=x>One word, 2024 and two.</div><nav role=menu><a class=q>Home</a></nav>"
     parsed = parse_html(page)
     features = noise_features.noise_features(parsed.blocks, parsed.facts, parsed.text, "One")
-    monkeypatch.setattr(html, "_HASHED", 1)
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    monkeypatch.setattr(html_walk, "_HASHED", 1)
     monkeypatch.setattr(noise_features, "_CODED", 1)
-    for kept in (html._hashed, noise_features._coded):
+    for kept in (html_walk._hashed, noise_features._coded):
         kept.clear()
     again = parse_html(page)
     assert again.facts.words.values.tolist() == parsed.facts.words.values.tolist()
     found = noise_features.noise_features(again.blocks, again.facts, again.text, "One")
     assert found.dense.tobytes() == features.dense.tobytes()
     assert found.wording[0].tolist() == features.wording[0].tolist()
-    assert len(html._hashed) <= 1
+    assert len(html_walk._hashed) <= 1
     assert len(noise_features._coded) <= 1

@@ -30,7 +30,7 @@ ALLOWED = {
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
     "features": {"_device", "_native", "data", "encoders", "engine", "methods"},
-    "parsing": {"_arrow", "_native", "data", "plumbing"},
+    "parsing": {"_arrow", "_native", "data", "engine", "plumbing"},
     "plumbing": set(),
     "engine": {"_device", "_native", "_reference"},
     "options": {"data", "encoders", "methods"},

@@ -1,0 +1,746 @@
+#include "html_walk.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "html_scan.h"
+#include "interrupt.h"
+#include "layout.h"
+#include "utf8_text.h"
+
+namespace pychunk {
+namespace {
+
+// As in pychunk/parsing/html_walk.py.
+constexpr int64_t kMostInCell = 1000, kMostCells = 200'000, kMostColumns = 50;
+constexpr int64_t kMostDepth = 32767;
+constexpr int64_t kNamesRead = 1000;
+constexpr size_t kWordsOfNames = 24, kInlineSeen = 16;
+constexpr char kLineBreak = '\0';
+
+constexpr auto kCrcTable = [] {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? 0xEDB88320u : 0);
+    table[byte] = value;
+  }
+  return table;
+}();
+
+// CRC-32 as zlib has it, of `crc`'s bytes and these.
+uint32_t crc32_of(std::string_view bytes, uint32_t crc = 0) {
+  crc = ~crc;
+  for (const char c : bytes) crc = crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
+  return ~crc;
+}
+
+constexpr bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+constexpr char to_small(char c) { return is_capital(c) ? static_cast<char>(c + 32) : c; }
+
+int64_t characters_of(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return !continues_character(static_cast<uint8_t>(c)); });
+}
+
+bool is_blank(std::string_view text) {
+  const auto size = static_cast<int64_t>(text.size());
+  return trim_begin(text, 0, size) == size;
+}
+
+std::string_view without_space(std::string_view text) {
+  const Trimmed inner = trim(text, 0, static_cast<int64_t>(text.size()));
+  return inner.empty() ? std::string_view{} : slice(text, inner.begin, inner.end);
+}
+
+std::string_view without_newlines(std::string_view text) {
+  const size_t first = text.find_first_not_of('\n');
+  return first == text.npos ? std::string_view{} : text.substr(first, text.find_last_not_of('\n') - first + 1);
+}
+
+// Appends the words of a text with one blank between two.
+void append_words(std::string_view text, std::string& out) {
+  const auto size = static_cast<int64_t>(text.size());
+  bool first = true;
+  for (int64_t i = trim_begin(text, 0, size); i < size;) {
+    const int64_t begin = i;
+    for (int length; i < size && space_length(text, i) == 0; i += length) length = decode_utf8(text, i).length;
+    if (!first) out.push_back(' ');
+    out.append(slice(text, begin, i));
+    first = false;
+    i = trim_begin(text, i, size);
+  }
+}
+
+void append_repeated(std::string_view part, int64_t times, std::string& out) {
+  for (; times > 0; --times) out.append(part);
+}
+
+// Appends text, with `inset` behind each of its line breaks.
+void append_inset(std::string_view text, std::string_view inset, std::string& out) {
+  for (size_t at; (at = text.find('\n')) != text.npos; text.remove_prefix(at + 1)) {
+    out.append(text.substr(0, at + 1)).append(inset);
+  }
+  out.append(text);
+}
+
+// A whole number of fewer than `digits` ASCII digits.
+std::optional<int64_t> number_of(std::string_view text, size_t digits) {
+  if (text.empty() || text.size() >= digits) return std::nullopt;
+  int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = 10 * value + (c - '0');
+  }
+  return value;
+}
+
+// Whether an element's attributes hide it.
+bool hides(const std::vector<HtmlAttribute>& attributes, std::string& scratch) {
+  for (const auto& [name, value] : attributes) {
+    if (name == "hidden") return true;
+  }
+  for (const auto& [name, value] : attributes) {
+    if (name != "style") continue;
+    if (value.find("none") == value.npos && value.find("hidden") == value.npos) return false;
+    scratch.clear();
+    append_unescaped(value, scratch);
+    std::erase(scratch, ' ');
+    std::ranges::transform(scratch, scratch.begin(), to_small);
+    return scratch.find("display:none") != scratch.npos || scratch.find("visibility:hidden") != scratch.npos;
+  }
+  return false;
+}
+
+bool is_naming(std::string_view name) {
+  return name == "class" || name == "id" || name == "role" || name == "itemprop" || name == "itemtype" ||
+         name == "aria-label" || name == "data-testid";
+}
+
+// Hashes of an element's tag and of the words of its names, each word once.
+class Names {
+ public:
+  void append(const HtmlTag& tag, const std::vector<HtmlAttribute>& attributes, std::vector<uint32_t>& out) {
+    out.push_back(crc32_of(tag.name, crc32_of("<")));
+    names_.clear();
+    for (const auto& [name, value] : attributes) {
+      if (value.empty() || !is_naming(name)) continue;
+      if (!names_.empty()) names_.push_back(' ');
+      append_unescaped(value, names_);
+      if (names_.size() > 4 * kNamesRead) break;
+    }
+    if (names_.empty()) return;
+    cut();
+    append_words_of(out);
+  }
+
+ private:
+  // The first characters of the names.
+  void cut() {
+    if (static_cast<int64_t>(names_.size()) <= kNamesRead) return;
+    size_t at = 0;
+    for (int64_t left = kNamesRead; left > 0 && at < names_.size(); --left) {
+      at += static_cast<size_t>(decode_utf8(names_, static_cast<int64_t>(at)).length);
+    }
+    names_.resize(std::min(at, names_.size()));
+  }
+
+  void append_words_of(std::vector<uint32_t>& out) {
+    count_ = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < names_.size() && found < kWordsOfNames;) {
+      const size_t begin = i;
+      if (is_small(names_[i]) || (is_capital(names_[i]) && i + 1 < names_.size() && is_small(names_[i + 1]))) {
+        for (++i; i < names_.size() && is_small(names_[i]);) ++i;
+      } else if (is_capital(names_[i])) {
+        while (i < names_.size() && is_capital(names_[i])) ++i;
+        if (i < names_.size() && is_small(names_[i])) --i;  // the capital of the next word
+      } else {
+        ++i;
+        continue;
+      }
+      if (i - begin < 2) continue;
+      ++found;
+      add(begin, i - begin, out);
+    }
+  }
+
+  void add(size_t begin, size_t size, std::vector<uint32_t>& out) {
+    for (size_t i = begin; i < begin + size; ++i) names_[i] = to_small(names_[i]);
+    const std::string_view word(names_.data() + begin, size);
+    const uint32_t hash = crc32_of(word);
+    for (size_t i = 0; i < count_; ++i) {
+      if (seen_[i] == hash && seen_words_[i] == word) return;
+    }
+    seen_[count_] = hash, seen_words_[count_] = word, ++count_;
+    out.push_back(hash);
+  }
+
+  std::string names_;
+  std::array<uint32_t, kWordsOfNames> seen_;
+  std::array<std::string_view, kWordsOfNames> seen_words_;
+  size_t count_ = 0;
+};
+
+// Cells of a table of data.
+struct DataTable {
+  struct Row {
+    std::vector<std::string> cells;
+    bool any_head = false, all_heads = true;
+    void add_head(bool head) { any_head |= head, all_heads &= head; }
+  };
+  std::vector<Row> rows;
+  std::string caption;
+  int64_t link_chars = 0, links = 0, width = 0;
+  bool header = false;
+};
+
+struct NotAsWritten {};
+
+class Walker {
+ public:
+  Walker(std::string_view page, HtmlWalk& out) : scanner_(page), out_(out) {}
+
+  void run() {
+    for (;;) {
+      switch (next()) {
+        case HtmlEvent::kText:
+          add_text();
+          break;
+        case HtmlEvent::kStart:
+          enter();
+          break;
+        case HtmlEvent::kEnd:
+          leave();
+          if (scanner_.depth() == 0) return finish();
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+ private:
+  // What is around a block, and holds for all that is inside.
+  struct Around {
+    BlockKind kind = BlockKind::kParagraph;
+    int64_t level = 0;
+    bool hidden = false;
+    int64_t quotes = 0, lists = 0;
+    size_t mark = 0, number = 0;  // of the list item, of the list
+  };
+  enum class Frame : uint8_t { kInline, kLink, kHidden, kPlain, kChanged };
+  struct Open {
+    Frame frame;
+    int32_t element;
+  };
+  static constexpr int64_t kTaken = -1, kBullet = 0;
+
+  HtmlEvent next() {
+    checkpoint_each(++turns_, 8192);
+    const HtmlEvent event = scanner_.next();
+    if (event == HtmlEvent::kBroken) throw NotAsWritten{};
+    return event;
+  }
+
+  // The characters of the text that was read.
+  std::string_view read_text() {
+    if (!scanner_.escaped() || scanner_.text().find('&') == std::string_view::npos) return scanner_.text();
+    unescaped_.clear();
+    append_unescaped(scanner_.text(), unescaped_);
+    return unescaped_;
+  }
+
+  void add_text() {
+    const std::string_view text = read_text();
+    if (parts_.empty() && is_blank(text)) return;
+    if (in_link_ > 0) link_chars_ += characters_of(without_space(text));
+    parts_.append(text);
+    after_link_ = false;
+  }
+
+  void enter() {
+    const HtmlTag tag = scanner_.tag();
+    if (tag.is(kUnseen)) return skip();
+    if (tag.is(kBlockLevel | kDashed)) return enter_block(tag);
+    if (tag.kind == HtmlKind::kBreak) {
+      if (!parts_.empty()) parts_.push_back(kLineBreak), after_link_ = false;
+      return;
+    }
+    const auto& attributes = scanner_.attributes();
+    if (!attributes.empty() || tag.kind == HtmlKind::kImage || tag.kind == HtmlKind::kLink) {
+      if (inline_count_ < kInlineSeen) names_.append(tag, attributes, inline_), ++inline_count_;
+    }
+    Frame frame = Frame::kInline;
+    if (tag.kind == HtmlKind::kLink) {
+      // Two links side by side, which nothing but style sets apart.
+      if (!parts_.empty() && in_link_ == 0 && after_link_) parts_.push_back(' '), after_link_ = false;
+      ++in_link_, ++links_;
+      frame = Frame::kLink;
+    } else if (!attributes.empty() && !now_.hidden && hides(attributes, unescaped_)) {
+      // What is hidden inside a line is a block of its own: the rest of the line is seen.
+      flush();
+      now_.hidden = true;
+      frame = Frame::kHidden;
+    }
+    open_.push_back({frame, -1});
+    if (tag.is(kVoid)) leave();
+  }
+
+  // What is to be done when the children of an element are read.
+  void leave() {
+    const Open top = open_.back();
+    open_.pop_back();
+    switch (top.frame) {
+      case Frame::kInline:
+        return;
+      case Frame::kLink:
+        --in_link_;
+        if (!parts_.empty()) after_link_ = true;
+        return;
+      case Frame::kHidden:
+        flush();
+        now_.hidden = false;
+        return;
+      case Frame::kPlain:
+      case Frame::kChanged:
+        leave_block(top.element);
+        if (top.frame == Frame::kChanged) now_ = around_.back(), around_.pop_back();
+        return;
+    }
+  }
+
+  void leave_block(int32_t element) {
+    flush();
+    out_.last[static_cast<size_t>(element)] = static_cast<int32_t>(out_.parent.size());
+    element_ = out_.parent[static_cast<size_t>(element)];
+  }
+
+  // Past an element that nobody sees.
+  void skip() {
+    for (const size_t depth = scanner_.depth(); scanner_.depth() >= depth;) next();
+  }
+
+  int32_t add_element() {
+    const auto own = static_cast<int32_t>(out_.parent.size());
+    out_.parent.push_back(element_);
+    out_.last.push_back(own + 1);
+    out_.word_offsets.push_back(static_cast<int64_t>(out_.words.size()));
+    return own;
+  }
+
+  void enter_block(const HtmlTag& tag) {
+    flush();
+    const auto& attributes = scanner_.attributes();
+    const bool hiding = !attributes.empty() && !now_.hidden && hides(attributes, unescaped_);
+    names_.append(tag, attributes, out_.words);
+    const int32_t own = add_element();
+    element_ = own;
+    const bool special = tag.kind != HtmlKind::kOther && tag.kind != HtmlKind::kRow && tag.kind != HtmlKind::kCell &&
+                         tag.kind != HtmlKind::kHeadCell && tag.kind != HtmlKind::kHead;
+    if (!special && !hiding) {
+      open_.push_back({Frame::kPlain, own});
+      if (tag.is(kVoid)) leave();
+      return;
+    }
+    around_.push_back(now_);
+    open_.push_back({Frame::kChanged, own});
+    now_.hidden |= hiding;
+    bool read = tag.is(kVoid);
+    switch (tag.kind) {
+      case HtmlKind::kHeading:
+        now_.kind = BlockKind::kHeading, now_.level = tag.name[1] - '0';
+        break;
+      case HtmlKind::kItem: {
+        int64_t& number = numbers_[now_.number];
+        now_.kind = BlockKind::kItem, now_.level = std::max<int64_t>(1, now_.lists);
+        now_.mark = marks_.size();
+        marks_.push_back(number);
+        number += number != 0;
+        break;
+      }
+      case HtmlKind::kList:
+      case HtmlKind::kOrdered:
+        ++now_.lists;
+        now_.number = numbers_.size();
+        numbers_.push_back(tag.kind == HtmlKind::kList ? 0 : first_number());
+        break;
+      case HtmlKind::kForm:
+        now_.kind = BlockKind::kForm, now_.level = 0;
+        break;
+      case HtmlKind::kQuote:
+        ++now_.quotes;
+        break;
+      case HtmlKind::kCaption:
+      case HtmlKind::kLegend:
+        now_.kind = BlockKind::kCaption, now_.level = 0;
+        break;
+      case HtmlKind::kVerbatim:
+        put_code();
+        read = true;
+        break;
+      case HtmlKind::kTable:
+        read = put_table();
+        break;
+      default:
+        break;
+    }
+    if (read) leave();
+  }
+
+  // An attribute's characters, or nothing where it is missing or empty.
+  std::string_view value_of(std::string_view name) {
+    for (const auto& attribute : scanner_.attributes()) {
+      if (attribute.name != name) continue;
+      unescaped_.clear();
+      append_unescaped(attribute.value, unescaped_);
+      return unescaped_;
+    }
+    return {};
+  }
+
+  int64_t first_number() {
+    const std::string_view start = value_of("start");
+    return start.empty() ? 1 : number_of(without_space(start), 9).value_or(1);
+  }
+
+  // What was read since the last border becomes a block, or several where empty lines are inside.
+  void flush() {
+    if (!parts_.empty()) put_parts();
+    parts_.clear();
+    inline_.clear();
+    inline_count_ = 0;
+    after_link_ = false;
+    links_ = link_chars_ = 0;
+  }
+
+  void put_parts() {
+    joined_.clear();
+    if (parts_.find(kLineBreak) == parts_.npos || now_.kind == BlockKind::kHeading || now_.kind == BlockKind::kForm) {
+      std::ranges::replace(parts_, kLineBreak, ' ');
+      append_words(parts_, joined_);
+      if (!joined_.empty()) put_block(joined_, link_chars_, links_);
+      return;
+    }
+    for (size_t at = 0; at <= parts_.size();) {
+      const size_t end = std::min(parts_.find(kLineBreak, at), parts_.size());
+      if (at > 0) joined_.push_back('\n');
+      append_words(std::string_view(parts_).substr(at, end - at), joined_);
+      at = end + 1;
+    }
+    groups_.clear();
+    int64_t total = 0;
+    std::string_view rest = without_newlines(joined_);
+    for (bool more = true; more;) {
+      const size_t at = rest.find("\n\n");
+      more = at != rest.npos;
+      const std::string_view group = rest.substr(0, at);
+      if (more) rest.remove_prefix(at + 2);
+      if (without_newlines(group).empty()) continue;
+      groups_.push_back({group, characters_of(group)});
+      total += groups_.back().characters;
+    }
+    const int64_t links = links_, link_chars = link_chars_;
+    for (const auto& [group, size] : groups_) {
+      const int64_t share = std::min(size, link_chars * size / std::max<int64_t>(1, total));
+      put_block(without_newlines(group), share, groups_.size() == 1 ? links : (links * size + total - 1) / total);
+    }
+  }
+
+  void put_block(std::string_view text, int64_t link_chars, int64_t links) {
+    BlockKind kind = now_.kind;
+    int64_t level = now_.level;
+    const int64_t characters = characters_of(text);
+    written_.clear();
+    if (kind == BlockKind::kHeading) {
+      written_.append(static_cast<size_t>(level), '#').append(" ").append(text);
+      if (level == 1 && out_.first_heading.empty()) out_.first_heading = text;
+    } else {
+      write_body(kind, text);
+      if (now_.quotes > 0) {
+        bars_.clear();
+        append_repeated("> ", std::min<int64_t>(now_.quotes, 6), bars_);
+        quoted_.assign(bars_);
+        append_inset(written_, bars_, quoted_);
+        written_.swap(quoted_);
+        kind = BlockKind::kQuote, level = now_.quotes;
+      }
+    }
+    for (size_t i = 0; i < inline_.size(); ++i) {
+      const auto end = inline_.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(inline_.begin(), end, *end) == end) out_.words.push_back(*end);
+    }
+    put(kind, level, characters, std::min(link_chars, characters), links);
+  }
+
+  void write_body(BlockKind kind, std::string_view text) {
+    const bool item = kind == BlockKind::kItem;
+    mark_.clear();
+    if (item) {
+      const int64_t mark = std::exchange(marks_[now_.mark], kTaken);
+      if (mark == kBullet) mark_ = "- ";
+      if (mark > 0) mark_.append(std::to_string(mark)).append(". ");
+    }
+    if (now_.lists > 0 && (item || kind == BlockKind::kParagraph)) {
+      indent_.assign(static_cast<size_t>(2 * (std::min<int64_t>(now_.lists, 10) - 1)), ' ');
+      if (item && mark_.empty()) indent_.append("  ");  // a further paragraph of the item
+      written_.append(indent_).append(mark_);
+      indent_.append(mark_.size(), ' ');
+      append_inset(text, indent_, written_);
+    } else {
+      written_.append(mark_).append(text);
+    }
+  }
+
+  // Adds `written_` as a block, whose own words have been added.
+  void put(BlockKind kind, int64_t level, int64_t characters, int64_t link_chars, int64_t links) {
+    if (!out_.rows.empty()) {
+      const bool items = kind == BlockKind::kItem && last_kind_ == BlockKind::kItem;
+      out_.text.append(items ? "\n" : "\n\n");
+      length_ += items ? 1 : 2;
+    }
+    last_kind_ = kind;
+    const int32_t row = add_element();
+    const int64_t size = characters_of(written_);
+    out_.rows.insert(out_.rows.end(),
+                     {static_cast<int64_t>(kind), std::min(level, kMostDepth), length_, length_ + size});
+    out_.facts.insert(out_.facts.end(), {row, static_cast<int32_t>(characters), static_cast<int32_t>(link_chars),
+                                         static_cast<int32_t>(links), now_.hidden});
+    out_.text.append(written_);
+    length_ += size;
+  }
+
+  // Text as it is written, up to the end of the element.
+  void put_code() {
+    std::string text;
+    const size_t depth = scanner_.depth();
+    size_t unseen = 0;  // how deep the element is whose text is not seen, or 0
+    int64_t linked = 0, links = 0, in_links = 0;
+    const auto end_line = [&] {
+      if (!text.empty() && text.back() != '\n') text.push_back('\n');
+    };
+    for (;;) {
+      const HtmlEvent event = next();
+      const HtmlTag& tag = scanner_.tag();
+      if (event == HtmlEvent::kText) {
+        const std::string_view part = read_text();
+        linked += in_links * characters_of(part);
+        if (unseen == 0) text.append(part);
+      } else if (event == HtmlEvent::kStart) {
+        if (tag.kind == HtmlKind::kLink) ++links, ++in_links;
+        if (unseen > 0) continue;
+        if (tag.kind == HtmlKind::kBreak) {
+          text.push_back('\n');
+        } else if (tag.is(kUnseen)) {
+          unseen = scanner_.depth();
+        } else if (scanner_.has_child() && tag.is(kBlockLevel)) {
+          end_line();
+        }
+        childless_ = !scanner_.has_child() && !tag.is(kVoid);
+        continue;
+      } else if (event == HtmlEvent::kEnd) {
+        if (scanner_.depth() < depth) break;
+        if (tag.kind == HtmlKind::kLink) --in_links;
+        if (unseen > 0) {
+          if (scanner_.depth() < unseen) unseen = 0;
+        } else if (tag.is(kBlockLevel) && !childless_) {
+          end_line();
+        }
+      }
+      childless_ = false;
+    }
+    const std::string_view inner = without_newlines(text);
+    if (is_blank(inner)) return;
+    size_t run = 0, longest = 0;
+    for (const char c : inner) {
+      run = c == '`' ? run + 1 : 0;
+      longest = std::max(longest, run);
+    }
+    const std::string fence(std::max<size_t>(3, longest + 1), '`');
+    written_.assign(fence).append("\n").append(inner).append("\n").append(fence);
+    const int64_t characters = characters_of(inner);
+    put(BlockKind::kCode, 0, characters, std::min(linked, characters), std::min(links, kMostDepth));
+  }
+
+  // A table of data as rows with bars: whether it is one.
+  bool put_table() {
+    const HtmlScanner::Place place = scanner_.place();
+    DataTable table;
+    if (!read_table(table)) {
+      scanner_.back_to(place);
+      return false;
+    }
+    if (!table.caption.empty()) {
+      written_ = table.caption;
+      out_.words.push_back(crc32_of("<caption"));
+      put(BlockKind::kCaption, 0, characters_of(table.caption), 0, 0);
+    }
+    int64_t width = 0, characters = 0;
+    for (const auto& row : table.rows) width = std::max(width, static_cast<int64_t>(row.cells.size()));
+    written_.clear();
+    const auto write = [&](const std::vector<std::string>& cells) {
+      written_.append("|");
+      for (int64_t c = 0; c < width; ++c) {
+        const bool there = c < static_cast<int64_t>(cells.size());
+        written_.append(" ");
+        if (there) written_.append(cells[static_cast<size_t>(c)]);
+        written_.append(" |");
+        if (there) characters += 1 + characters_of(cells[static_cast<size_t>(c)]);
+      }
+      written_.append("\n");
+    };
+    size_t first = 0;
+    write(table.header ? table.rows[first++].cells : std::vector<std::string>(static_cast<size_t>(width)));
+    written_.append("|");
+    append_repeated(" --- |", width, written_);
+    written_.append("\n");
+    for (; first < table.rows.size(); ++first) write(table.rows[first].cells);
+    written_.pop_back();
+    put(BlockKind::kTable, 0, characters, std::min(table.link_chars, characters), std::min(table.links, kMostDepth));
+    return true;
+  }
+
+  // Reads the table that has begun, to its end; false for one of layout, which may have been read in part.
+  bool read_table(DataTable& table) {
+    const size_t depth = scanner_.depth();
+    auto& rows = table.rows;
+    std::string cell, words;
+    bool in_cell = false, in_head = false;
+    int64_t cells = 0, span = 0, in_link = 0, captions = 0;
+    for (;;) {
+      const HtmlEvent event = next();
+      const HtmlTag tag = scanner_.tag();
+      if (event == HtmlEvent::kText) {
+        const std::string_view text = read_text();
+        if (in_cell) {
+          cell.append(text);
+          if (in_link > 0) table.link_chars += characters_of(without_space(text));
+        } else if (!is_blank(text)) {
+          if (captions == 0) return false;
+          words.append(text);
+        }
+      } else if (event == HtmlEvent::kStart) {
+        if (tag.is(kLayoutOnly)) return false;
+        if (tag.is(kUnseen)) {
+          skip();
+          continue;
+        }
+        switch (tag.kind) {
+          case HtmlKind::kBreak:
+            if (in_cell) cell.push_back(' ');
+            break;
+          case HtmlKind::kRow:
+            rows.emplace_back();
+            break;
+          case HtmlKind::kCell:
+          case HtmlKind::kHeadCell:
+            if (in_cell) return false;
+            in_cell = true;
+            cell.clear();
+            span = std::clamp<int64_t>(number_of(value_of("colspan"), 4).value_or(1), 1, kMostColumns);
+            break;
+          case HtmlKind::kHead:
+            in_head = true;
+            break;
+          case HtmlKind::kLink:
+            ++in_link, ++table.links;
+            break;
+          default:
+            captions += tag.kind == HtmlKind::kCaption;
+            if (in_cell && tag.is(kBlockLevel | kDashed)) cell.push_back(' ');
+        }
+      } else if (event == HtmlEvent::kEnd) {
+        if (scanner_.depth() < depth) break;
+        captions -= tag.kind == HtmlKind::kCaption;
+        if (tag.kind == HtmlKind::kCell || tag.kind == HtmlKind::kHeadCell) {
+          joined_.clear();
+          append_words(cell, joined_);
+          if (characters_of(joined_) > kMostInCell || cells > kMostCells) return false;
+          if (rows.empty()) rows.emplace_back();
+          auto& row = rows.back();
+          std::string& text = row.cells.emplace_back();
+          for (const char c : joined_) c == '|' ? text.append("\\|") : text.append(1, c);
+          row.cells.resize(row.cells.size() + static_cast<size_t>(span - 1));
+          row.add_head(in_head || tag.kind == HtmlKind::kHeadCell);
+          cells += span;
+          in_cell = false;
+        } else if (tag.kind == HtmlKind::kLink) {
+          --in_link;
+        } else if (tag.kind == HtmlKind::kHead) {
+          in_head = false;
+        } else if (in_cell && tag.is(kBlockLevel)) {
+          cell.push_back(' ');
+        }
+      }
+    }
+    append_words(words, table.caption);
+    return settle(table);
+  }
+
+  // Leaves out empty rows, finds the header; false where what is left is no table of data.
+  static bool settle(DataTable& table) {
+    auto& rows = table.rows;
+    int64_t width = 0, wide = 0;
+    bool any_head = false;
+    for (const auto& row : rows) {
+      width = std::max(width, static_cast<int64_t>(row.cells.size()));
+      any_head |= row.any_head;
+    }
+    std::erase_if(rows, [](const DataTable::Row& row) {
+      return std::ranges::all_of(row.cells, [](const std::string& text) { return text.empty(); });
+    });
+    const auto kept = static_cast<int64_t>(rows.size());
+    for (const auto& row : rows) wide += row.cells.size() > 1;
+    if (kept < 2 || width < 2 || width * kept > kMostCells || wide * 2 < kept) return false;
+    table.header = rows[0].all_heads || (width > 2 && !any_head);
+    return true;
+  }
+
+  void finish() {
+    flush();
+    if (!out_.rows.empty()) out_.text.push_back('\n');
+  }
+
+  HtmlScanner scanner_;
+  HtmlWalk& out_;
+  int64_t turns_ = 0;
+  // The block that is being read: its text, hashes of its first inline elements, its links.
+  std::string parts_;
+  bool after_link_ = false;
+  std::vector<uint32_t> inline_;
+  size_t inline_count_ = 0;
+  int64_t link_chars_ = 0, links_ = 0, in_link_ = 0;
+  // Around it, and the elements above.
+  Around now_;
+  int32_t element_ = -1;
+  std::vector<Open> open_;
+  std::vector<Around> around_;
+  // Marks of list items, taken by the first block inside; the next number of each list, 0: bullets.
+  std::vector<int64_t> marks_{kTaken}, numbers_{0};
+  // What is written.
+  BlockKind last_kind_ = BlockKind::kParagraph;
+  int64_t length_ = 0;
+  bool childless_ = false;
+  struct Group {
+    std::string_view text;
+    int64_t characters;
+  };
+  std::vector<Group> groups_;
+  Names names_;
+  std::string unescaped_, joined_, written_, quoted_, mark_, indent_, bars_;
+};
+
+}  // namespace
+
+bool walk_html(std::string_view page, HtmlWalk& out) {
+  try {
+    Walker(page, out).run();
+  } catch (const NotAsWritten&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace pychunk

@@ -1,0 +1,595 @@
+"""What a page shows, read from lexbor's tree in plain Python: what ``csrc/html_walk.h`` does, slow and obvious."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE
+from ..data.ragged import Ragged, offsets_of
+from .html_facts import word_hash, words_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: Elements whose text nobody sees.
+UNSEEN = frozenset(
+    (
+        "script",
+        "style",
+        "head",
+        "template",
+        "audio",
+        "video",
+        "canvas",
+        "iframe",
+        "noembed",
+        "noframes",
+        "datalist",
+        "metadata",
+        "desc",
+        "defs",
+        "symbol",
+        "title",
+        "map",
+        "annotation",
+        "annotation-xml",
+        "object",
+        "-comment",
+    )
+)
+#: Elements that begin and end a line.
+BLOCK = frozenset(
+    (
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "button",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "dir",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
+        "li",
+        "main",
+        "menu",
+        "nav",
+        "noscript",
+        "ol",
+        "optgroup",
+        "option",
+        "p",
+        "pre",
+        "search",
+        "section",
+        "select",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "textarea",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "foreignobject",
+        "listing",
+        "xmp",
+        "plaintext",
+        "rp",
+        "marquee",
+    )
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_FORMS = frozenset(("button", "legend", "optgroup", "option", "select", "textarea"))
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
+_CELLS = frozenset(("td", "th"))
+#: What makes a table one of layout, not of data.
+_LAYOUT = frozenset(
+    ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "pre", "blockquote", "article", "section", "nav", "textarea")
+)
+#: Characters of a cell of data, cells of a table with short rows filled up: larger ones are read as text, by block.
+MAX_CELL, MAX_CELLS = 1000, 200_000
+_BREAK = "\0"  # of a line, in text that has no NUL
+_DEPTH = 32767
+
+
+#: Elements that change what is inside: how, says _enter_block.
+_SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcaption", "caption", "table"))
+_VERBATIM = frozenset(("pre", "listing", "xmp"))
+_SPECIAL |= _VERBATIM
+#: An element that is open: its row, and what was around it (None: the same as inside); or one inside a line.
+_Frame = tuple[int, "tuple[int, int, bool, int, int, list[str], list[int]] | None"]
+_INLINE: _Frame = (-1, None)
+_LINK: _Frame = (-2, None)
+_HIDDEN: _Frame = (-3, None)
+
+
+class Walked(NamedTuple):
+    """What a walk over one page gives.
+
+    Attributes:
+        text: Markdown of all that the page shows.
+        rows: int64[b, 4], of each block: kind, level, first character, one past the last.
+        facts: int32[b, 5], of each block: its element, characters, those in links, links, whether it is hidden.
+        parent, last: int32[e], of each element; see :class:`pychunk.parsing.html_facts.HtmlFacts`.
+        words: hashes of each element's names.
+        first_heading: of level 1, else "".
+    """
+
+    text: str
+    rows: npt.NDArray[np.int64]
+    facts: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+    words: Ragged
+    first_heading: str
+
+
+def walk(root: Any) -> Walked:
+    """What the elements below ``root``, of lexbor's tree without scripts, styles and templates, show.
+
+    Texts side by side, between which something was taken out, are one.
+    """
+    found = _Walk()
+    found.run(root)
+    return found.walked()
+
+
+class _Walk:
+    """One walk over a tree, in reading order, without recursion."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.rows: list[tuple[int, int, int, int]] = []  # kind, level, start, end
+        self.facts: list[tuple[int, int, int, int, bool]] = []  # element, characters, in links, links, hidden
+        self.parent: list[int] = []
+        self.last: list[int] = []
+        self.words: list[tuple[int, ...]] = []
+        self.first_heading = ""
+        # The block that is being read: its text, its words, its links.
+        self.parts: list[str] = []
+        self.inline: list[tuple[int, ...]] = []
+        self.link_chars = 0
+        self.links = 0
+        self.in_link = 0
+        # Around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number;
+        # and the elements above.
+        self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
+        self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
+        self.number: list[int] = [0]  # of an ordered list, 0: bullets
+        self.path: list[tuple[Any, _Frame]] = []
+
+    def run(self, root: Any) -> None:
+        """Reads the elements below ``root``."""
+        parts, inline, path = self.parts, self.inline, self.path
+        node = root
+        while True:
+            tag = node.tag or "-comment"  # None: a processing instruction
+            child = None
+            frame: _Frame | None = _INLINE
+            if tag == "-text":
+                text, node = _text_from(node)
+                if text and (parts or not text.isspace()):
+                    if self.in_link:
+                        self.link_chars += len(text.strip())
+                    parts.append(text)
+            elif tag in UNSEEN:
+                pass
+            elif tag in BLOCK or "-" in tag:
+                if parts or inline:
+                    self._flush()
+                frame = self._enter_block(node, tag)
+                if frame is not None and (child := node.first_child) is None:
+                    self._leave(frame)
+            elif tag == "br":
+                if parts:
+                    parts.append(_BREAK)
+            else:
+                attributes = node.attributes
+                if attributes or tag == "img" or tag == "a":
+                    inline.append(self._hashes(tag, attributes))
+                if tag == "a":
+                    if parts and not self.in_link and parts[-1] == "":
+                        parts[-1] = " "  # two links side by side, which nothing but style sets apart
+                    self.in_link += 1
+                    self.links += 1
+                    frame = _LINK
+                elif attributes and not self.hidden and _hides(attributes):
+                    # What is hidden inside a line is a block of its own: the rest of the line is seen.
+                    self._flush()
+                    self.hidden = True
+                    frame = _HIDDEN
+                if (child := node.first_child) is None and frame is not None:
+                    self._leave(frame)
+            if child is not None and frame is not None:
+                path.append((node, frame))
+                node = child
+                continue
+            while (after := node.next) is None or not path:
+                if not path:
+                    self._flush()
+                    return
+                node, frame = path.pop()
+                if frame is _INLINE:
+                    continue
+                if frame[1] is None and frame[0] >= 0 and not parts and not inline:  # most elements, in short
+                    self.last[frame[0]] = len(self.parent)
+                    self.element = self.parent[frame[0]]
+                else:
+                    self._leave(frame)
+            node = after
+
+    def _leave(self, frame: _Frame) -> None:
+        """What is to be done when the children of an element are read."""
+        own, around = frame
+        if own >= 0:
+            if self.parts or self.inline:
+                self._flush()
+            self.last[own] = len(self.parent)
+            self.element = self.parent[own]
+            if around is not None:
+                self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number = around
+        elif frame is _LINK:
+            self.in_link -= 1
+            if self.parts:
+                self.parts.append("")
+        elif frame is _HIDDEN:
+            self._flush()
+            self.hidden = False
+
+    def _enter_block(self, node: Any, tag: str) -> _Frame | None:
+        """Adds an element: what is to be done after its children; None: they have been read."""
+        attributes = node.attributes
+        if not attributes:
+            hides, found = False, _hashed.get((tag, ""))
+            self.words.append(_hash(tag, "") if found is None else found)
+        else:
+            hides = not self.hidden and _hides(attributes)
+            self.words.append(self._hashes(tag, attributes))
+        own = len(self.parent)
+        self.parent.append(self.element)
+        self.last.append(own + 1)
+        if tag not in _SPECIAL and not hides:
+            self.element = own
+            return own, None
+        around = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number)
+        self.element = own
+        self.hidden = self.hidden or hides
+        if tag in _HEADINGS:
+            self.kind, self.level = HEADING, _HEADINGS[tag]
+        elif tag == "li":
+            self.kind, self.level = ITEM, max(1, self.lists)
+            self.mark = [f"{self.number[0]}. " if self.number[0] else "- "]
+            self.number[0] += bool(self.number[0])
+        elif tag in _LISTS:
+            self.lists += 1
+            start = (attributes.get("start") or "1").strip() if tag == "ol" else "0"
+            self.number = [int(start) if start.isascii() and start.isdecimal() and len(start) < 9 else 1]
+        elif tag in _FORMS:
+            self.kind, self.level = FORM, 0
+        elif tag == "blockquote":
+            self.quotes += 1
+        elif tag == "figcaption" or tag == "caption":
+            self.kind, self.level = CAPTION, 0
+        elif tag in _VERBATIM:
+            self._code(node)
+            self._leave((own, around))
+            return None
+        elif tag == "table" and (rows := _data_table(node)):
+            self._table(*rows)
+            self._leave((own, around))
+            return None
+        return own, around
+
+    def _add_element(self, words: tuple[int, ...]) -> int:
+        own = len(self.parent)
+        self.parent.append(self.element)
+        self.last.append(own + 1)
+        self.words.append(words)
+        return own
+
+    def _hashes(self, tag: str, attributes: dict[str, str | None]) -> tuple[int, ...]:
+        names = ""
+        if attributes:
+            if len(attributes) == 1 and "class" in attributes:
+                names = attributes["class"] or ""
+            else:
+                names = " ".join([value for name, value in attributes.items() if value and name in _NAMING])
+        found = _hashed.get((tag, names))
+        return _hash(tag, names) if found is None else found
+
+    def _flush(self) -> None:
+        """What was read since the last border becomes a block, or several where empty lines are inside."""
+        links, link_chars, inline = self.links, self.link_chars, self.inline[:]
+        text = "".join(self.parts)
+        self.parts.clear()
+        self.inline.clear()
+        self.links = self.link_chars = 0
+        if _BREAK not in text:
+            text = " ".join(text.split())
+            if text:
+                self._block(text, link_chars, links, inline)
+            return
+        if self.kind in (HEADING, FORM):
+            text = text.replace(_BREAK, " ")
+        lines = [" ".join(line.split()) for line in text.split(_BREAK)]
+        groups = [group for group in "\n".join(lines).strip("\n").split("\n\n") if group.strip("\n")]
+        total = sum(map(len, groups))
+        for group in groups:
+            share = min(len(group), link_chars * len(group) // max(1, total))
+            self._block(
+                group.strip("\n"), share, links if len(groups) == 1 else -(-links * len(group) // total), inline
+            )
+
+    def _block(self, text: str, link_chars: int, links: int, inline: list[tuple[int, ...]]) -> None:
+        kind, level, chars = self.kind, self.level, len(text)
+        indent = ""
+        if kind == HEADING:
+            written = f"{'#' * level} {text}"
+            if level == 1 and not self.first_heading:
+                self.first_heading = text
+        else:
+            if self.lists and kind in (ITEM, PARAGRAPH):
+                indent = "  " * (min(max(1, self.lists), 10) - 1)
+                mark = self.mark[0] if kind == ITEM else ""
+                if kind == ITEM:
+                    self.mark[0] = ""
+                    if not mark:  # a further paragraph of the item
+                        indent += "  "
+                written = indent + mark + text.replace("\n", "\n" + indent + " " * len(mark))
+            elif kind == ITEM:
+                mark, self.mark[0] = self.mark[0], ""
+                written = mark + text
+            else:
+                written = text
+            if self.quotes:
+                bars = "> " * min(self.quotes, 6)
+                written = bars + written.replace("\n", "\n" + bars)
+                kind, level = QUOTE, min(self.quotes, _DEPTH)
+        words = tuple(dict.fromkeys(word for words in inline[:16] for word in words)) if inline else ()
+        self._put(written, kind, min(level, _DEPTH), chars, min(link_chars, chars), links, words)
+
+    def _put(
+        self, written: str, kind: int, level: int, chars: int, link_chars: int, links: int, words: tuple[int, ...]
+    ) -> None:
+        if self.pieces:
+            between = "\n" if kind == ITEM and self.rows and self.rows[-1][0] == ITEM else "\n\n"
+            self.pieces.append(between)
+            self.length += len(between)
+        row = self._add_element(words)
+        self.rows.append((kind, level, self.length, self.length + len(written)))
+        self.facts.append((row, chars, link_chars, links, self.hidden))
+        self.pieces.append(written)
+        self.length += len(written)
+
+    def _code(self, node: Any) -> None:
+        text = _text_of(node, "\n").strip("\n")
+        if not text.strip():
+            return
+        runs = max((len(run) for run in text.replace("`", " `").split(" ") if run.startswith("`")), default=0)
+        fence = "`" * max(3, _longest_run(text) + 1 if runs else 3)
+        links = node.css("a")
+        linked = sum(len(link.text()) for link in links)
+        self._put(f"{fence}\n{text}\n{fence}", CODE, 0, len(text), min(linked, len(text)), min(len(links), _DEPTH), ())
+
+    def _table(self, rows: list[list[str]], header: bool, caption: str, link_chars: int, links: int) -> None:
+        if caption:
+            self._put(caption, CAPTION, 0, len(caption), 0, 0, (word_hash("<caption"),))
+        width = max(map(len, rows))
+        if not header:
+            rows = [[""] * width, *rows]
+        lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows]
+        lines.insert(1, "|" + " --- |" * width)
+        chars = sum(len(cell) + 1 for row in rows for cell in row)
+        self._put("\n".join(lines), TABLE, 0, chars, min(link_chars, chars), min(links, _DEPTH), ())
+
+    def walked(self) -> Walked:
+        if self.pieces:
+            self.pieces.append("\n")
+        words = np.fromiter(chain.from_iterable(self.words), np.uint32)
+        return Walked(
+            "".join(self.pieces),
+            np.array(self.rows, np.int64).reshape(-1, 4),
+            np.array(self.facts, np.int32).reshape(-1, 5),
+            np.array(self.parent, np.int32),
+            np.array(self.last, np.int32),
+            Ragged(words, offsets_of(list(map(len, self.words)))),
+            self.first_heading,
+        )
+
+
+_NAMING = frozenset(("class", "id", "role", "itemprop", "itemtype", "aria-label", "data-testid"))
+
+
+def _hash(tag: str, names: str) -> tuple[int, ...]:
+    found = (word_hash("<" + tag), *(word_hash(word) for word in dict.fromkeys(words_of(names))))
+    if len(_hashed) >= _HASHED:
+        _hashed.clear()
+    if len(names) < 500:
+        _hashed[tag, names] = found
+    return found
+
+
+#: Hashes of elements, kept from page to page: sites name theirs alike. At most as many, of 500 characters each.
+_HASHED = 20_000
+_hashed: dict[tuple[str, str], tuple[int, ...]] = {}
+
+
+def _hides(attributes: dict[str, str | None]) -> bool:
+    if "hidden" in attributes:
+        return True
+    if "style" not in attributes:
+        return False
+    style = attributes["style"]
+    if not style or ("none" not in style and "hidden" not in style):
+        return False
+    style = style.replace(" ", "").lower()
+    return "display:none" in style or "visibility:hidden" in style
+
+
+def _longest_run(text: str) -> int:
+    longest = run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _text_from(node: Any) -> tuple[str, Any]:
+    """The text of a node and of those right behind it, and the last of them."""
+    text = node.text_content or ""
+    while (after := node.next) is not None and after.tag == "-text":
+        node = after
+        text += node.text_content or ""
+    return text, node
+
+
+def _text_of(top: Any, line: str) -> str:
+    """All text below a node that is seen, without recursion; ``<br>`` and borders of blocks are ``line``."""
+    parts: list[str] = []
+    path: list[Any] = []
+    node = top.first_child
+    while node is not None or path:
+        if node is None:
+            node = path.pop()
+            if node.tag in BLOCK and parts and not parts[-1].endswith(line):
+                parts.append(line)
+            node = node.next
+            continue
+        tag = node.tag or "-comment"
+        if tag == "-text":
+            parts.append(node.text_content or "")
+        elif tag == "br":
+            parts.append(line)
+        elif tag not in UNSEEN and (child := node.first_child) is not None:
+            if tag in BLOCK and parts and not parts[-1].endswith(line):
+                parts.append(line)
+            path.append(node)
+            node = child
+            continue
+        node = node.next
+    return "".join(parts)
+
+
+def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None:
+    """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
+
+    A table of data has rows of two cells and more, no headings, forms or tables inside, and no long text in cells.
+    """
+    rows: list[list[str]] = []
+    heads: list[list[bool]] = []
+    cell: list[str] | None = None
+    length = cells = links = link_chars = in_link = span = 0
+    caption: list[str] = []
+    in_head = False
+    path: list[Any] = []
+    node = table.first_child
+    while node is not None or path:
+        if node is None:
+            node = path.pop()
+            tag = node.tag
+            if tag in _CELLS and cell is not None:
+                text = " ".join("".join(cell).split())
+                if len(text) > MAX_CELL or cells > MAX_CELLS:
+                    return None
+                if not rows:
+                    rows, heads = [[]], [[]]
+                rows[-1] += [text.replace("|", "\\|"), *[""] * (span - 1)]
+                heads[-1].append(in_head or tag == "th")
+                cells += span
+                cell = None
+            elif tag == "a":
+                in_link -= 1
+            elif tag == "thead":
+                in_head = False
+            elif cell is not None and tag in BLOCK:
+                cell.append(" ")
+            node = node.next
+            continue
+        tag = node.tag or "-comment"
+        if tag == "-text":
+            text, node = _text_from(node)
+            if cell is not None:
+                cell.append(text)
+                length += len(text)
+                if in_link:
+                    link_chars += len(text.strip())
+            elif text.strip():
+                if not any(each.tag == "caption" for each in path):
+                    return None
+                caption.append(text)
+        elif tag in _LAYOUT:
+            return None
+        elif tag == "br":
+            if cell is not None:
+                cell.append(" ")
+        elif tag not in UNSEEN:
+            if tag == "tr":
+                rows.append([])
+                heads.append([])
+            elif tag in _CELLS:
+                if cell is not None:
+                    return None
+                cell = []
+                written = node.attributes.get("colspan") or "1"
+                number = int(written) if written.isascii() and written.isdecimal() and len(written) < 4 else 1
+                span = min(50, max(1, number))
+            elif tag == "thead":
+                in_head = True
+            elif tag == "a":
+                in_link += 1
+                links += 1
+            elif cell is not None and (tag in BLOCK or "-" in tag):
+                cell.append(" ")
+            child = node.first_child
+            if child is None:
+                if tag in _CELLS:  # an empty one
+                    path.append(node)
+                    node = None
+                    continue
+                if tag == "a":
+                    in_link -= 1
+                elif tag == "thead":
+                    in_head = False
+            else:
+                path.append(node)
+                node = child
+                continue
+        node = node.next
+    kept = [number for number, row in enumerate(rows) if any(row)]
+    width = max(map(len, rows), default=0)
+    if len(kept) < 2 or width < 2 or width * len(kept) > MAX_CELLS:
+        return None
+    if sum(len(rows[number]) > 1 for number in kept) * 2 < len(kept):
+        return None
+    first = heads[kept[0]]
+    wide = width > 2
+    header = all(first) or (wide and not any(any(row) for row in heads))
+    return [rows[number] for number in kept], header, " ".join("".join(caption).split()), link_chars, links

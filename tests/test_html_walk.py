@@ -1,0 +1,336 @@
+"""The native walk over pages of HTML: equal to Python's, whatever the page; nothing but what lexbor writes is read."""
+
+import gzip
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from selectolax.lexbor import LexborHTMLParser
+from test_html import HOSTILE
+
+from pychunk import _native
+from pychunk.parsing import html, html_walk
+from pychunk.parsing.encodings import decode
+from pychunk.parsing.html_guard import flattened, suspect
+
+DATA = Path(os.environ.get("PYCHUNK_DATA", "none"))
+
+
+def native(written: str) -> html_walk.Walked | None:
+    found = _native.walk_html(np.frombuffer(written.encode(), np.uint8))
+    return None if found is None else html.walked_from(found)
+
+
+def check(page: str | bytes) -> bool:
+    """Holds both walks over a page against each other; False where the native one leaves it to Python's."""
+    text = page.replace("\0", "") if isinstance(page, str) else decode(page)[0]
+    data = text.encode("utf-8", "replace")
+    tree = LexborHTMLParser(flattened(data.decode()) if suspect(data) else data)
+    tree.strip_tags(["script", "style", "template"])
+    found, slow = native(tree.root.html), html_walk.walk(tree.root)
+    if found is None:
+        return False
+    assert found.text == slow.text
+    assert found.first_heading == slow.first_heading
+    for one, other in zip((*found[1:5], *found.words), (*slow[1:5], *slow.words)):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+    return True
+
+
+_NAMES = st.sampled_from(
+    [
+        *[
+            "div",
+            "p",
+            "a",
+            "b",
+            "i",
+            "h1",
+            "h3",
+            "h6",
+            "ul",
+            "ol",
+            "li",
+            "table",
+            "tr",
+            "td",
+            "th",
+            "thead",
+            "tbody",
+            "caption",
+            "pre",
+            "br",
+            "hr",
+            "form",
+            "button",
+            "select",
+            "option",
+        ],
+        *[
+            "blockquote",
+            "span",
+            "noscript",
+            "script",
+            "style",
+            "title",
+            "textarea",
+            "svg",
+            "math",
+            "template",
+            "font",
+            "details",
+            "dl",
+            "dt",
+            "dd",
+            "article",
+        ],
+        *[
+            "iframe",
+            "xmp",
+            "listing",
+            "plaintext",
+            "foreignObject",
+            "desc",
+            "annotation-xml",
+            "mi",
+            "my-card",
+            "object",
+            "video",
+            "noframes",
+            "img",
+        ],
+        *[
+            "input",
+            "link",
+            "figure",
+            "figcaption",
+            "menu",
+            "dir",
+            "legend",
+            "main",
+            "nav",
+            "source",
+            "wbr",
+            "keygen",
+            "marquee",
+            "ruby",
+            "rt",
+            "frameset",
+            "body",
+        ],
+    ]
+)
+_VALUES = [
+    "",
+    "a bCd x-y",
+    "HTMLPage fooBar",
+    "3",
+    " 12 ",
+    "0",
+    "99",
+    "٣",
+    "none",
+    "display : none",
+    "Éa b&amp;&lt;c&nbsp;d",
+]
+_ATTRIBUTES = st.tuples(
+    st.sampled_from(
+        [
+            "class",
+            "id",
+            "role",
+            "hidden",
+            "style",
+            "start",
+            "colspan",
+            "href",
+            "=x",
+            'a"b',
+            "xlink:href",
+            "aria-label",
+            "data-testid",
+        ]
+    ),
+    st.one_of(
+        st.sampled_from(_VALUES),
+        st.sampled_from(["color:red; VISIBILITY:hidden", "DISPLAY:none"]),
+        st.text(max_size=20),
+    ),
+).map(lambda both: f"{both[0]}='{both[1]}'")
+_TAGS = st.tuples(_NAMES, st.lists(_ATTRIBUTES, max_size=3)).map(lambda both: f"<{' '.join([both[0], *both[1]])}>")
+_TEXTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["x", "one two", " ", "\n", "\n\n", "&nbsp;", "&amp;lt;", "`", "```", "|", "<", "&", "\u2028", "\x1c"]
+    ),
+    st.sampled_from(["<!-- c -->", "<!---->", "<!x->", "</ y>", "<?p q?>", "<a<b>", "]]>", "<![CDATA[x]]>"]),
+)
+_PAGES = st.lists(st.one_of(_TAGS, _NAMES.map("</{}>".format), _TEXTS), max_size=60).map("".join)
+_TABLES = st.lists(
+    st.sampled_from(
+        [
+            "<tr>",
+            "<td>",
+            "<th>",
+            "<td colspan=3>",
+            "</table><table>",
+            "<thead>",
+            "</thead>",
+            "<caption>",
+            "</caption>",
+            "x",
+            "a|b",
+            " ",
+            "<a>",
+            "</a>",
+            "<br>",
+            "<li>",
+            "<td></td>",
+            "<p>y</p>",
+            "<my-x>z</my-x>",
+            "<td><h3>",
+        ]
+    ),
+    max_size=30,
+).map(lambda parts: "<table>" + "".join(parts))
+
+
+@given(st.one_of(_PAGES, _TABLES))
+@settings(max_examples=300)
+def test_any_markup_is_walked_alike(page: str) -> None:
+    check(page)
+
+
+@pytest.mark.slow
+@given(st.one_of(_PAGES, _TABLES))
+@settings(max_examples=20_000)
+def test_any_markup_is_walked_alike_often(page: str) -> None:
+    check(page)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        "<p>a&amp;b&nbsp;&lt;&gt;\"' é<a title=\"a&amp;b&lt;&gt;&nbsp;&quot;'\n x\" class='x>y'>x",
+        "<pre>\n\nabc</pre><textarea>\n\ny</textarea><xmp><b>&amp;</bx></xmp><xmp></xmp>z",
+        "<iframe>&lt;p></iframe><noembed><i></noembed><noscript>&lt;<b>x</b></noscript>y",
+        "<pre>a<p></p>b<p><!-- --></p>c<div><hr></div>d<a>e<object>f<a>g</a></object></a><br><a>h",
+        "<template><p>x<script>'</template>'</script></template>y<svg><template><b>z</template><desc>d</desc>e</svg>",
+        "<a>x <script>1</script> y<style>z</style>\n w</a>",
+        "<svg viewBox=1><foreignObject class=aB><p>x</p></foreignObject><a><a>y</a></a></svg><math><mi>z",
+        "<ol start=9><li><p>a<br><br>b<p>c<ul><li>d<br>e</ul><blockquote><li>f<br>g</blockquote><li><h2>h</ol><li>i",
+        "<ol start='٣'><li>a</ol><table><tr><td colspan='٣'>a<td>b<tr><td>c<td>d</table>",
+        "<p>a<span style='display:NONE'>b</span><b hidden>c<p>d</b>e<img hidden>f<i style='x:none;DISPLAY: none'>g",
+        "<table><caption>a<b>b|</b></caption><tr><th>c<th><th colspan=60>d<tr><tr><td>e<td>" + "f" * 999 + "</table>",
+        "<table><tr><td>a<td>" + "f" * 1001 + "<tr><td>c<td>d</table>x",
+        "<a>" + " ".join(f"<b class='w{chr(97 + n)}x Y{chr(97 + n)}z'>{n}</b>" for n in range(26)) + "</a>",
+        f"<p class='{'é' * 990} abcDefGHIjk{'é' * 50}' id=q>x<p class='{' '.join(['aa', 'bb', 'cc'] * 20)}'>y",
+    ],
+)  # fmt: skip
+def test_odd_pages_are_walked_natively_and_alike(page: str) -> None:
+    assert check(page)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pages_are_walked_natively_and_alike(name: str) -> None:
+    assert check(HOSTILE[name][0])
+
+
+@pytest.mark.parametrize("page", ["<p>a<plaintext></plaintext><b>", "<svg><xmp>&lt;b></xmp></svg>x", "<svg><link>x"])
+def test_what_is_written_ambiguously_is_read_from_the_tree(page: str) -> None:
+    assert not check(page)
+    assert html.parse_html(page).text.strip()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "", "x", "<", "<>", "</html>", "<html>", "<html></body>", "<html></html", "<html a></html>", "<html ></html>",
+        "<html a=b></html>", '<html a="b></html>', '<html a="b"c></html>', "<html a=", '<html a=""', "<html/></html>",
+        "<html><!-- </html>", "<html><? </html", "<html><p></html>",
+        "<html><xmp></html>", "<html><style></style></html>",
+    ],
+)  # fmt: skip
+def test_what_lexbor_would_not_write_is_not_read(written: str) -> None:
+    assert native(written) is None
+
+
+@given(st.text(alphabet="<>/!-?ab= \"'&;é", max_size=30), st.sampled_from(["<html>{}</html>", '<a b="">{}', "{}"]))
+def test_any_text_is_read_or_not(inner: str, around: str) -> None:
+    native(around.format(inner))
+
+
+def test_every_prefix_of_a_page_is_read_or_not() -> None:
+    tree = LexborHTMLParser("<p class=a>x<!-- c --><xmp>y</xmp><table><tr><td>é<td>&amp;<tr><td>1<td>2</table><?p q?>")
+    written = tree.root.html
+    assert native(written) is not None
+    for size in range(len(written)):
+        assert native(written[:size]) is None
+
+
+def test_white_space_is_pythons() -> None:
+    every = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000 and chr(code) not in "<&"]
+    for start in range(0, len(every), 50_000):
+        texts = [f"a{each}b" for each in every[start : start + 50_000]]
+        texts += [each for each in every[start : start + 50_000] if each < "\u3100"]
+        walked = native("<html>" + "".join(f"<p>{text}</p>" for text in texts) + "</html>")
+        assert walked is not None
+        shown = [walked.text[begin:end] for _, _, begin, end in walked.rows.tolist()]
+        assert shown == [" ".join(text.split()) for text in texts if text.strip()]
+
+
+def test_the_reference_reads_the_same_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<title>T</title><ul class=nav><li><a>b</a></ul><h1>One</h1><table><tr><td>1<td>2<tr><td>3<td>4</table>"
+    fast = html.parse_html(page)
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    monkeypatch.setattr(_native, "walk_html", None)
+    slow = html.parse_html(page)
+    assert (fast.text, fast.title) == (slow.text, slow.title)
+    assert fast.facts.words.values.tolist() == slow.facts.words.values.tolist()
+    assert fast.facts.depth.tolist() == slow.facts.depth.tolist()
+
+
+def test_ctrl_c_ends_the_walk() -> None:
+    part = '<div class="c x"><p>Some text <b>in</b> a page with <a href="#">links</a>.</p></div>\n'
+    page = np.frombuffer(("<html>" + part * 2_000_000 + "</html>").encode(), np.uint8)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born without
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    began = time.monotonic()
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _native.walk_html(page)
+        assert time.monotonic() - began < 1
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+def real_pages() -> Iterator[bytes | str]:
+    for path in sorted((DATA / "article_extraction" / "html").glob("*.html.gz")):
+        yield gzip.decompress(path.read_bytes())
+    if (DATA / "wcxb" / "dev.parquet").exists():
+        import pyarrow.parquet as pq
+
+        for batch in pq.ParquetFile(DATA / "wcxb" / "dev.parquet").iter_batches(100, columns=["html"]):
+            yield from batch["html"].to_pylist()
+
+
+@pytest.mark.slow
+def test_real_pages_are_walked_alike_and_nearly_all_natively() -> None:
+    natively = [check(page) for page in real_pages()]
+    if not natively:
+        pytest.skip("PYCHUNK_DATA names no folder with article_extraction or wcxb")
+    assert sum(natively) >= 0.99 * len(natively)
