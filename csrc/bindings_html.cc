@@ -1,5 +1,6 @@
 // Pages of HTML for Python.
 #include "bindings.h"
+#include "block_words.h"
 #include "html_walk.h"
 
 namespace pychunk {
@@ -16,9 +17,24 @@ py::object walk_of_html(const Array<uint8_t>& page) {
                         array(std::move(found.word_offsets)), py::str(found.first_heading));
 }
 
+py::tuple words_of_blocks(const Array<uint8_t>& text, const Array<int64_t>& offsets, const std::string& stop_words,
+                          const std::string& marks, int64_t first, int64_t last) {
+  const Texts blocks = texts(text, offsets);
+  PYCHUNK_CHECK(first >= 0 && last >= 0, "first and last must be 0 or more, got ", first, " and ", last);
+  BlockWords found = without_gil([&] { return block_words(blocks, {stop_words, marks, first, last}); });
+  return py::make_tuple(array(std::move(found.words)), array(std::move(found.stops)), array(std::move(found.hashed)),
+                        array(std::move(found.ends_sentence)), array(std::move(found.hashes)));
+}
+
 }  // namespace
 
 void bind_html(py::module_& m) {
+  m.def("block_words", &words_of_blocks, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+        py::arg("stop_words"), py::arg("marks"), py::arg("first"), py::arg("last"),
+        R"(Words of b texts in lower case, valid UTF-8; see csrc/block_words.h.
+
+Returns (words int64[b], stop words int64[b], how many are hashed int64[b], whether its last character ends a sentence
+uint8[b], hashes uint32).)");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(),
         R"(What a page shows, from lexbor's tree as it writes it, valid UTF-8.
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "crc32.h"
 #include "html_scan.h"
 #include "interrupt.h"
 #include "layout.h"
@@ -19,23 +20,6 @@ constexpr int64_t kMostDepth = 32767;
 constexpr int64_t kNamesRead = 1000;
 constexpr size_t kWordsOfNames = 24, kInlineSeen = 16;
 constexpr char kLineBreak = '\0';
-
-constexpr auto kCrcTable = [] {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? 0xEDB88320u : 0);
-    table[byte] = value;
-  }
-  return table;
-}();
-
-// CRC-32 as zlib has it, of `crc`'s bytes and these.
-uint32_t crc32_of(std::string_view bytes, uint32_t crc = 0) {
-  crc = ~crc;
-  for (const char c : bytes) crc = crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
-  return ~crc;
-}
 
 constexpr bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }

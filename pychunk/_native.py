@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "adjacent_sums",
     "available_isas",
+    "block_words",
     "bytes_of_characters",
     "class_probability",
     "cuts",
@@ -228,6 +229,17 @@ def walk_html(page: npt.NDArray[np.uint8]) -> tuple[Any, ...] | None:
     Of ``words`` values and offsets; None where the page, valid UTF-8, is not written as lexbor would.
     """
     return _core.walk_html(page)
+
+
+def block_words(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], stop_words: str, marks: str, *, first: int, last: int
+) -> tuple[npt.NDArray[Any], ...]:
+    """Words of b texts in lower case, valid UTF-8: (words, stop words, words hashed, ends of a sentence, hashes).
+
+    The first four have length b. Of more than ``first + last`` words the first and last ones are hashed, without
+    ``marks``; ``stop_words`` stand on lines.
+    """
+    return _core.block_words(text, offsets, stop_words, marks, first, last)
 
 
 def bytes_of_characters(

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..data.blocks import BLOCK_KINDS
+from ..data.ragged import offsets_of
+from ..engine import backend_name
 from .html_facts import word_hash
 
 if TYPE_CHECKING:
@@ -271,6 +274,39 @@ def _characters(text: str, start: I64, end: I64) -> F64:
     return np.bincount(keys, minlength=len(start) * width).reshape(-1, width)[:, 1:].astype(np.float64)
 
 
+_Words = tuple["I64", "I64", "I64", "npt.NDArray[np.uint8]", "U32"]
+
+
+def _native_words(bodies: list[str]) -> _Words:
+    """Of b texts in lower case: int64[b] words, stop words, words hashed; whether a sentence ends; uint32 hashes."""
+    written = [body.encode("utf-8", "replace") for body in bodies]
+    text, offsets = np.frombuffer(b"".join(written), np.uint8), offsets_of(list(map(len, written)))
+    found = _native.block_words(text, offsets, _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
+    words, stops, hashed, ends, hashes = found
+    return words, stops, hashed, ends, hashes
+
+
+def _words(bodies: list[str]) -> _Words:
+    """The same in Python: the reference."""
+    known = _coded.get
+    hashes: list[int] = []
+    counted: list[tuple[int, int, int, bool]] = []
+    for body in bodies:
+        words = body.split()
+        size = len(words)
+        stops = sum(map(STOP_WORDS.__contains__, words))
+        if size > FIRST_WORDS + LAST_WORDS:
+            words = words[:FIRST_WORDS] + words[-LAST_WORDS:]
+        codes = [code for word in words if (code := known(word) or _code(word)) > 0]
+        hashes += codes
+        counted.append((size, stops, len(codes), body.rstrip()[-1:] in ".!?…:;"))
+    found = np.array(counted, np.int64).reshape(-1, 4).T
+    return found[0], found[1], found[2], found[3].astype(np.uint8), np.array(hashes, np.uint32)
+
+
+_STOP_LINES = "\n".join(sorted(STOP_WORDS))
+
+
 def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
     """Features of one page's blocks; shapes: :class:`NoiseFeatures`."""
     start, end = blocks.start, blocks.end
@@ -280,22 +316,12 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
     # Words.
     title_words = {word for each in title.lower().split() if len(word := each.strip(_STRIPPED)) > 2}
     titles = {word_hash(word) for word in title_words}
-    known = _coded.get
-    hashes: list[int] = []
-    counted: list[tuple[float, ...]] = []
     numbers: dict[str, int] = {}
-    for body in bodies:
-        words = body.lower().split()
-        size = len(words)
-        stops = sum(map(STOP_WORDS.__contains__, words))
-        if size > FIRST_WORDS + LAST_WORDS:
-            words = words[:FIRST_WORDS] + words[-LAST_WORDS:]
-        codes = [code for word in words if (code := known(word) or _code(word)) > 0]
-        hashes += codes
-        titled = sum(map(titles.__contains__, codes)) / max(1, len(codes)) if titles else 0.0
-        counted.append((size, stops, titled, body.rstrip()[-1:] in ".!?…:;", len(codes)))
-    words_stops = np.array(counted, np.float64).reshape(-1, 5)
-    hash_counts = words_stops[:, 4].astype(np.int64)
+    words = (_native_words if backend_name() == "native" else _words)([body.lower() for body in bodies])
+    sizes, stops, hash_counts, ends_sentence, hashes = words
+    owner = np.repeat(np.arange(count), hash_counts)
+    in_title = np.bincount(owner[np.isin(hashes, np.array(sorted(titles), np.uint32))], minlength=count)
+    words_stops = np.stack([sizes, stops, in_title / np.maximum(hash_counts, 1), ends_sentence], axis=1)
     copy = np.array([numbers.setdefault(body, len(numbers)) for body in bodies], np.int64)
     repeats = np.bincount(copy)[copy].astype(np.float64)
 
@@ -421,8 +447,7 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
 
     dense = np.column_stack(columns) if count else np.zeros((0, DENSE))
     dense = np.rint(np.clip(dense, -8, 8) * 64) / 64
-    owner = np.repeat(np.arange(count), hash_counts)
-    wording = (np.array(hashes, np.uint32), owner.astype(np.int64))
+    wording = (hashes, owner.astype(np.int64))
     near = np.stack([facts.element.astype(np.int64), one, two])
     above_near = _above(facts, two)
     return NoiseFeatures(dense, facts.words, near, above_near, wording, above, like, copy, words_, facts.page)

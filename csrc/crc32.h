@@ -1,0 +1,26 @@
+// CRC-32 as zlib has it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace pychunk {
+
+inline constexpr auto kCrcTable = [] {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? 0xEDB88320u : 0);
+    table[byte] = value;
+  }
+  return table;
+}();
+
+// Of bytes whose CRC-32 is `crc`, and these behind them.
+inline uint32_t crc32_of(std::string_view bytes, uint32_t crc = 0) {
+  crc = ~crc;
+  for (const char c : bytes) crc = crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
+  return ~crc;
+}
+
+}  // namespace pychunk

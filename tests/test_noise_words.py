@@ -1,0 +1,50 @@
+"""The words of blocks that a model of noise sees: native equal to the reference, whatever the text."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pychunk import _native
+from pychunk.parsing import noise_features
+
+_PIECES = st.one_of(
+    st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]), max_size=6),
+    st.sampled_from([*sorted(noise_features.STOP_WORDS)[::9], "2024", "٣٤", "²", "1½", "Ⅷ", "(a)", "“é”", "…", "?!"]),
+    st.sampled_from([" ", " ", "\n", "\u3000", "\x1c", "ΑΣ ", "İ "]),
+)
+
+
+def check(bodies: list[str]) -> None:
+    for found, slow in zip(noise_features._native_words(bodies), noise_features._words(bodies), strict=True):
+        assert found.dtype == slow.dtype
+        assert found.tolist() == slow.tolist()
+
+
+@given(st.lists(st.lists(_PIECES, max_size=50).map(lambda pieces: "".join(pieces).lower()), max_size=5))
+@settings(max_examples=200)
+def test_words_are_those_of_the_reference(bodies: list[str]) -> None:
+    check(bodies)
+
+
+def test_marks_space_and_digits_are_pythons() -> None:
+    # The native core has the digits of Unicode 14; those that came later, all above U+FFFF, are letters to it.
+    every = [chr(code) for code in range(1, 0x3100)] + [chr(code) for code in range(0xFF00, 0x10000)]
+    check([f"{each}1{each} {each}" for each in every])
+    words, stops, hashed, ends, hashes = noise_features._native_words(["the (7) 12ab, 99", "", "…", " ".join("x" * 40)])
+    assert words.tolist() == [4, 0, 1, 40]
+    assert stops.tolist() == [1, 0, 0, 0]
+    assert hashed.tolist() == [4, 0, 0, 16]
+    assert ends.tolist() == [0, 1, 1, 0]
+    assert hashes[:4].tolist() == [noise_features.word_hash(word) for word in ("the", "0", "12ab", "00")]
+    assert hashes.dtype == np.uint32
+
+
+def test_first_and_last_words_may_be_none() -> None:
+    text, offsets = np.frombuffer(b"one two three four", np.uint8), np.array([0, 18])
+    for first, last, wanted in ((1, 0, ["one"]), (0, 1, ["four"]), (0, 0, []), (2, 1, ["one", "two", "four"])):
+        _, _, hashed, _, hashes = _native.block_words(text, offsets, "", "", first=first, last=last)
+        assert hashes.tolist() == [noise_features.word_hash(word) for word in wanted]
+        assert hashed.tolist() == [len(wanted)]
+    with pytest.raises(ValueError, match="0 or more"):
+        _native.block_words(text, offsets, "", "", first=-1, last=0)
