@@ -1,0 +1,248 @@
+// Pages of HTML: of any text the walk says what it shows or that no parser wrote it; of a page as lexbor writes it each
+// letter that is seen comes out once, in order, in blocks that follow each other, in elements that lie in each other.
+#include "block_words.h"
+#include "fuzz.h"
+#include "html_walk.h"
+
+namespace {
+
+struct Element {
+  std::string_view name;
+  bool empty = false;   // it has no end tag
+  bool raw = false;     // its text is written as it is
+  bool unseen = false;  // nobody sees its text
+};
+constexpr Element kElements[] = {
+    {"div"},
+    {"p"},
+    {"b"},
+    {"span"},
+    {"a"},
+    {"h1"},
+    {"h3"},
+    {"ul"},
+    {"ol"},
+    {"li"},
+    {"pre"},
+    {"listing"},
+    {"blockquote"},
+    {"table"},
+    {"table"},
+    {"table"},
+    {"thead"},
+    {"tr"},
+    {"tr"},
+    {"td"},
+    {"td"},
+    {"td"},
+    {"th"},
+    {"caption"},
+    {"figcaption"},
+    {"button"},
+    {"form"},
+    {"my-card"},
+    {"svg"},
+    {"br", true},
+    {"hr", true},
+    {"img", true},
+    {"xmp", false, true},
+    {"iframe", false, true, true},
+    {"title", false, false, true},
+    {"video", false, false, true},
+};
+constexpr std::string_view kAttributes[] = {"class", "id", "hidden", "style", "start", "colspan", "href", "role"};
+
+void append_escaped(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\0':
+        break;  // parsers leave none
+      default:
+        out += c;
+    }
+  }
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+std::string letters_of(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (is_letter(c)) out += c;
+  return out;
+}
+
+// A page that the bytes draw, as lexbor writes its tree.
+class Page {
+ public:
+  explicit Page(std::string_view drawn) {
+    written = "<html>";
+    while (!drawn.empty()) {
+      const auto byte = static_cast<unsigned char>(drawn.front());
+      drawn.remove_prefix(1);
+      if (byte < 0x40) {
+        text(take(drawn, byte % 16));
+      } else if (byte < 0x80) {
+        close();
+      } else if (byte < 0x84) {
+        written += byte % 2 ? "<!-- <p> -->" : "<?x y?>";
+      } else {
+        open(byte % std::size(kElements), drawn);
+      }
+    }
+    while (!open_.empty()) close();
+    written += "</html>";
+    written = fuzz::valid(written);  // bytes that drew tags may have been parts of characters
+  }
+
+  std::string written;
+  std::string seen;  // letters that the page shows, as they follow each other
+  bool captions = false;
+
+ private:
+  static std::string_view take(std::string_view& drawn, size_t most) {
+    size_t size = std::min(most, drawn.size());
+    while (size > 0 && !fuzz::border(drawn, static_cast<int64_t>(size))) --size;
+    const std::string_view found = drawn.substr(0, size);
+    drawn.remove_prefix(size);
+    return found;
+  }
+
+  void text(std::string_view shown) {
+    append_escaped(shown, written);
+    if (unseen_ == 0) seen += letters_of(shown);
+  }
+
+  void open(size_t number, std::string_view& drawn) {
+    const Element& element = kElements[number];
+    if (foreign_ > 0 && (element.empty || element.raw)) return;
+    written.append("<").append(element.name);
+    for (size_t count = drawn.empty() ? 0 : static_cast<unsigned char>(drawn.front()) % 3; count > 0; --count) {
+      const size_t which = drawn.empty() ? 0 : static_cast<unsigned char>(drawn.front()) % std::size(kAttributes);
+      written.append(" ").append(kAttributes[which]).append("=\"");
+      append_escaped(take(drawn, 9), written);
+      written += '"';
+    }
+    written += '>';
+    captions |= element.name == "caption";
+    if (element.empty) return;
+    if (element.raw) {
+      for (const char c : take(drawn, 12)) {
+        if (c == '<' || c == '\0') continue;
+        written += c;
+        if (is_letter(c) && !element.unseen && unseen_ == 0) seen += c;
+      }
+      written.append("</").append(element.name).append(">");
+      return;
+    }
+    open_.push_back(&element);
+    unseen_ += element.unseen;
+    foreign_ += element.name == "svg";
+  }
+
+  void close() {
+    if (open_.empty()) return;
+    const Element& element = *open_.back();
+    open_.pop_back();
+    written.append("</").append(element.name).append(">");
+    unseen_ -= element.unseen;
+    foreign_ -= element.name == "svg";
+  }
+
+  std::vector<const Element*> open_;
+  int unseen_ = 0, foreign_ = 0;
+};
+
+int64_t size_of(const auto& values) { return static_cast<int64_t>(values.size()); }
+
+void check_walk(const pychunk::HtmlWalk& found) {
+  using namespace pychunk;
+  const int64_t elements = size_of(found.parent), blocks = size_of(found.rows) / 4;
+  REQUIRE(size_of(found.last) == elements && size_of(found.word_offsets) == elements + 1, elements, " elements");
+  REQUIRE(found.word_offsets.front() == 0 && found.word_offsets.back() == size_of(found.words), "offsets of words");
+  REQUIRE(std::ranges::is_sorted(found.word_offsets), "offsets of words fall");
+  for (int64_t i = 0; i < elements; ++i) {
+    const auto e = static_cast<size_t>(i);
+    REQUIRE(i < found.last[e] && found.last[e] <= elements, i, " ends at ", found.last[e], " of ", elements);
+    REQUIRE(found.parent[e] < i && (found.parent[e] < 0) == (i == 0), i, " in ", found.parent[e]);
+    if (i > 0)
+      REQUIRE(found.last[e] <= found.last[static_cast<size_t>(found.parent[e])], i, " ends behind what is around it");
+  }
+  REQUIRE(size_of(found.rows) == 4 * blocks && size_of(found.facts) == 5 * blocks, blocks, " blocks");
+  int64_t before = 0, element = -1;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t* row = found.rows.data() + 4 * i;
+    const int32_t* facts = found.facts.data() + 5 * i;
+    REQUIRE(row[0] >= 0 && row[0] <= kLastBlockKind && row[1] >= 0 && row[1] <= 32767, "kind or level of block ", i);
+    const int64_t gap = row[2] - before;
+    REQUIRE(i == 0 ? gap == 0 : gap == 1 || gap == 2, "block ", i, " begins at ", row[2], ", ", before, " was left");
+    REQUIRE(row[2] < row[3], "block ", i, " has no text");
+    REQUIRE(facts[0] > element && facts[0] < elements, "block ", i, " is element ", facts[0], " after ", element);
+    REQUIRE(0 <= facts[2] && facts[2] <= facts[1] && facts[1] <= row[3] - row[2], "characters of block ", i);
+    REQUIRE(facts[3] >= 0 && (facts[4] == 0 || facts[4] == 1), "facts of block ", i);
+    before = row[3], element = facts[0];
+  }
+  REQUIRE(fuzz::characters(found.text) == (blocks == 0 ? 0 : before + 1), fuzz::characters(found.text), " characters");
+  REQUIRE(fuzz::valid(found.text) == found.text && fuzz::valid(found.first_heading) == found.first_heading, "no UTF-8");
+}
+
+void check_words(const fuzz::Documents& documents, fuzz::Input& input) {
+  using namespace pychunk;
+  const BlockWordOptions options{"the\ncat\nне", ".,!?\"\u2019\u2026", input.option(20), input.option(20)};
+  const Texts texts = documents.texts();
+  const BlockWords found = block_words(texts, options);
+  int64_t first = 0;
+  for (int64_t i = 0; i < texts.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const int64_t size = fuzz::length_for_langchain(texts[i], Unit::kWords);
+    REQUIRE(found.words[at] == size, found.words[at], " words, and ", size);
+    REQUIRE(found.stops[at] <= size && found.hashed[at] <= std::min(size, options.first + options.last), "text ", i);
+    const std::string own(texts[i]);
+    const int64_t offsets[] = {0, size_of(own)};
+    const BlockWords alone = block_words({own.data(), offsets}, options);
+    REQUIRE(alone.stops[0] == found.stops[at] && alone.ends_sentence[0] == found.ends_sentence[at] &&
+                alone.hashed[0] == found.hashed[at] &&
+                std::equal(alone.hashes.begin(), alone.hashes.end(), found.hashes.begin() + first),
+            "text ", i, " alone differs");
+    first += found.hashed[at];
+  }
+  REQUIRE(first == size_of(found.hashes), size_of(found.hashes), " hashes of ", first);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pychunk;
+  fuzz::Input input(data, size);
+  const std::string text = fuzz::valid(input.bytes());
+  if (input.option(4) == 0) {
+    HtmlWalk any;
+    if (walk_html(input.flag() ? "<html>" + text + "</html>" : text, any)) check_walk(any);
+    check_words(fuzz::documents(text), input);
+    return 0;
+  }
+  const Page page(text);
+  HtmlWalk found;
+  REQUIRE(walk_html(page.written, found), "not read: ", page.written);
+  check_walk(found);
+  std::string shown = letters_of(found.text), wanted = page.seen;
+  if (page.captions) std::ranges::sort(shown), std::ranges::sort(wanted);  // they stand before their tables
+  REQUIRE(shown == wanted, "letters of ", found.text, " are not those of ", page.written);
+  if (input.one_in(8)) {
+    HtmlWalk broken;
+    REQUIRE(!walk_html(std::string_view(page.written).substr(0, page.written.size() / 2), broken), "half of a page");
+  }
+  return 0;
+}
