@@ -127,7 +127,7 @@ def test_an_index_is_not_written_among_documents(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("A note.")
     output = refused("index", tmp_path / "notes" / "a.md", "-o", tmp_path / "notes")
-    assert f"{tmp_path / 'notes'} holds other files and no index: name a new folder" in output
+    assert f"{tmp_path / 'notes'} holds other files and no index (a.md): name a folder of the index's own" in output
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["a.md"]
     (tmp_path / "empty").mkdir()
     run("index", tmp_path / "notes" / "a.md", "-o", tmp_path / "empty")

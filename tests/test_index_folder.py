@@ -1,6 +1,7 @@
 """An index's folder: damage is noticed and named, one writer at a time, readers see whole states."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,36 @@ def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"was created otherwise, which cannot change: {message}"):
             Index.create(path, **options, exist_ok=True)
     assert len(Index.open(path)) == 2
+
+
+def test_open_creates_where_there_is_none(tmp_path: Path, tiny_encoder: Path) -> None:
+    for number in range(2):
+        with Index.open(tmp_path / "x", create=True) as index:
+            assert len(index) == number
+            index.add(chunks_of(["Cats purr."], ids=["a"]))
+    assert Index.open(tmp_path / "x").info["encoder"]["name"] == "static"
+    with Index.open(tmp_path / "y", encoder=tiny_encoder, create=True) as index:
+        assert index.info["encoder"]["name"] == str(tiny_encoder)
+    with pytest.raises(ValueError, match="holds vectors of encoder 'static'"):
+        Index.open(tmp_path / "x", encoder=tiny_encoder, create=True)
+
+
+def test_a_folder_of_other_files_is_refused_and_what_a_killed_process_left_is_not(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    (folder / "part-000001").mkdir(parents=True)
+    for name in ("lock", "manifest.json.123.part", "removed-000001.npy"):
+        (folder / name).write_bytes(b"")
+    Index.create(folder).close()
+    assert sorted(path.name for path in folder.iterdir()) == ["lock", "manifest.json"]
+    other = tmp_path / "other"
+    other.mkdir()
+    for count, shown in ((1, "(a0)"), (4, "(a0, a1, a2 and 1 more)")):
+        for number in range(count):
+            (other / f"a{number}").write_bytes(b"")
+        for make in (Index.create, lambda path: Index.open(path, create=True)):
+            with pytest.raises(ValueError, match=f"other files and no index {re.escape(shown)}: name a folder of the"):
+                make(other)
+        assert len(list(other.iterdir())) == count
 
 
 def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -> None:

@@ -162,10 +162,6 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
                 + "; leave out the option, or remove the folder to build it anew"
             )
         return made
-    if path.is_dir() and any(not each.name.startswith(("lock", "manifest.json.")) for each in path.iterdir()):
-        raise ValueError(f"{path} holds other files and no index: name a new folder, such as {path}.idx")
-    if path.is_dir() and any(path.iterdir()):
-        raise ValueError(f"{path} holds other files: name a folder of the index's own")
     if given.get("terms") == "none":
         given["terms"] = None
     return Index.create(path, **given)

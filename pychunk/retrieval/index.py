@@ -108,8 +108,8 @@ class Index:
             exist_ok: opens the index that is there, if it was created with these very options.
 
         Raises:
-            ValueError: an option out of range, or a folder that holds an index already: without ``exist_ok`` any, with
-                it one of other options, which are named.
+            ValueError: an option out of range; a folder that holds other files; or an index already: without
+                ``exist_ok`` any, with it one of other options, which are named.
             ImportError: FAISS is not installed.
         """
         import_faiss()
@@ -136,6 +136,7 @@ class Index:
             "dim": dim if made is None else made.dim,
         }
         if not store.exists():
+            _check_folder(store)
             store.folder.mkdir(parents=True, exist_ok=True)
             store.lock()
             if not store.exists():  # else another process was quicker
@@ -174,6 +175,7 @@ class Index:
         device: str = "auto",
         accuracy: int = ACCURACY,
         verify: bool = True,
+        create: bool = False,
     ) -> Index:
         """An index that was saved; the first :meth:`add` or :meth:`remove` makes this process its writer.
 
@@ -183,11 +185,15 @@ class Index:
             runtime, device: as for :meth:`create`.
             accuracy: candidates (HNSW) or cells (IVF-PQ) that a search looks at.
             verify: compare the checksum of every file (about a second a gigabyte), else only sizes.
+            create: where there is no index, one is created, with the options that :meth:`create` has of itself.
 
         Raises:
             ValueError: no index, a newer version's, a damaged or missing file, another encoder; says which.
         """
         store = Store(Path(path))
+        if create and not store.exists():
+            name = "static" if encoder is None else encoder
+            return cls.create(path, encoder=name, runtime=runtime, device=device, accuracy=accuracy, exist_ok=True)
         placement = Placement.of(runtime, device)
         return steady(lambda: cls._opened(store, encoder, placement, accuracy, verify), store)
 
@@ -561,6 +567,21 @@ class Index:
             ]
             for hits, own in zip(lists, found, strict=True)
         ]
+
+
+def _check_folder(store: Store) -> None:
+    """That nothing but an index's own files is where an index is to be made.
+
+    Raises:
+        ValueError: there is; the first three are named.
+    """
+    others = store.others()
+    if others:
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        raise ValueError(
+            f"{store.folder} holds other files and no index ({', '.join(others[:3])}{more}): name a folder of the "
+            f"index's own, such as {store.folder}.idx"
+        )
 
 
 def _with_metadata(table: pa.Table, first: int, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:

@@ -52,6 +52,13 @@ class Store:
     def exists(self) -> bool:
         return (self.folder / MANIFEST).is_file()
 
+    def others(self) -> list[str]:
+        """Names of files in the folder that are no index's; what a killed process left of one is none of them."""
+        if not self.folder.is_dir():
+            return []
+        names = sorted(os.listdir(self.folder))
+        return [name for name in names if name not in (MANIFEST, LOCK) and not _OWN.fullmatch(name)]
+
     def generation(self) -> Any:
         """How often the index was saved, as the folder says now; None where it does not."""
         try:
