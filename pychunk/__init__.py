@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # at run time __getattr__ loads these
     from . import integrations as integrations
     from . import io as io
     from . import retrieval as retrieval
+    from .embedding import embed
     from .retrieval.hits import Hit
     from .retrieval.index import Index
 
@@ -53,6 +54,7 @@ __all__ = [
     "TextBatch",
     "__version__",
     "backend",
+    "embed",
     "segment",
     "sentences",
 ]
@@ -60,7 +62,9 @@ __all__ = [
 _MODULES = ("cuda", "evaluation", "ingest", "integrations", "io", "retrieval")
 
 if not TYPE_CHECKING:  # to a type checker a module with __getattr__ has every name
-    __getattr__ = _on_demand(__name__, _MODULES, {"Hit": ".retrieval.hits", "Index": ".retrieval.index"})
+    __getattr__ = _on_demand(
+        __name__, _MODULES, {"Hit": ".retrieval.hits", "Index": ".retrieval.index", "embed": ".embedding"}
+    )
 
 
 def __dir__() -> list[str]:

@@ -55,8 +55,19 @@ ALLOWED = {
     },
     "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
     | {"options", "plumbing", "segmenter"},
+    "embedding": {"documents", "encoders", "functions", "plumbing"},
     "retrieval": {"_native", "data", "encoders", "plumbing", "segmenter"},
-    "integrations": {"_native", "chunks", "documents", "functions", "given", "plumbing", "segmenter"},
+    "integrations": {
+        "_native",
+        "chunks",
+        "documents",
+        "embedding",
+        "functions",
+        "given",
+        "plumbing",
+        "retrieval",
+        "segmenter",
+    },
     "io": {"_arrow", "_native", "documents", "parsing", "plumbing"},
     "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
     "view": {"chunks", "data", "documents", "methods", "plumbing", "retrieval"},
@@ -81,7 +92,7 @@ ALLOWED = {
         "view",
     },
     "__main__": {"cli"},
-    # And by name, when they are asked for: cuda, evaluation, ingest, integrations, io, retrieval.
+    # And by name, when they are asked for: cuda, embedding, evaluation, ingest, integrations, io, retrieval.
     "__init__": {"_native", "chunks", "data", "documents", "engine", "functions", "methods", "plumbing", "segmenter"},
     "training": None,  # anything, and nothing imports it
 }
@@ -117,7 +128,11 @@ OPTIONAL = {
 #: Adapters that are classes of another package: who imports one has asked for that package.
 SUBCLASSES = {
     "langchain": {"langchain_core", "langchain_text_splitters"},
+    "langchain_embeddings": {"langchain_core"},
+    "langchain_store": {"langchain_core"},
     "llama_index": {"llama_index"},
+    "llama_index_embedding": {"llama_index"},
+    "llama_index_retriever": {"llama_index"},
     "chonkie": {"chonkie"},
 }
 

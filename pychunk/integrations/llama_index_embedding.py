@@ -1,0 +1,53 @@
+"""A LlamaIndex embedding."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+try:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.bridge.pydantic import Field
+except ImportError:
+    raise ImportError("integrations.llama_index_embedding needs LlamaIndex: pip install llama-index-core") from None
+
+from ..embedding import embed
+
+
+class PychunkEmbedding(BaseEmbedding):
+    """The vectors of :func:`pychunk.embed` for any index of LlamaIndex's: nodes and queries, batched natively.
+
+    Args:
+        encoder: as for :func:`pychunk.embed`. options: its ``device``, ``threads``, ``runtime``, ``precision``.
+        embed_batch_size, callback_manager, num_workers: as for every embedding; 1,024 texts go in one native call.
+
+    Example:
+        >>> embedding = PychunkEmbedding()
+        >>> len(embedding.get_query_embedding("Why do cats purr?"))
+        256
+    """
+
+    encoder: str = Field(default="static", description="What encodes.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of pychunk.embed.")
+
+    def __init__(self, encoder: Any = "static", *, options: dict[str, Any] | None = None, **more: Any) -> None:
+        more = {"embed_batch_size": 1024, "model_name": f"pychunk {encoder}", **more}
+        super().__init__(encoder=str(encoder), options=options or {}, **more)
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "PychunkEmbedding"
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        found: list[float] = embed(query, encoder=self.encoder, task="query", **self.options).tolist()
+        return found
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return await asyncio.to_thread(self._get_query_embedding, query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        found: list[list[float]] = embed(texts, encoder=self.encoder, **self.options).tolist()
+        return found

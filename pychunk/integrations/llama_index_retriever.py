@@ -1,0 +1,56 @@
+"""A LlamaIndex retriever over a pychunk index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError:
+    raise ImportError("integrations.llama_index_retriever needs LlamaIndex: pip install llama-index-core") from None
+
+from ..retrieval.hits import Hit
+from ..retrieval.index import Index
+from .found import best, text_of
+
+
+class PychunkRetriever(BaseRetriever):
+    """Retrieves nodes from a :class:`pychunk.Index`, by meaning, by words or both.
+
+    Args:
+        index: the index, or the folder of one that was saved. k: nodes for each query.
+        callback_manager: as for every retriever. **search: options of :meth:`pychunk.Index.search`: ``mode``,
+            ``where``, ``expand``, ``rerank`` ...
+
+    A node's ``start_char_idx`` and ``end_char_idx`` are those of the chunk in its document, whose id is ``ref_id`` in
+    the metadata beside the index's own columns.
+
+    Example:
+        >>> import pychunk, tempfile
+        >>> index = pychunk.Index.create(tempfile.mkdtemp() + "/pets")
+        >>> chunks = pychunk.segment(["Cats purr. Dogs bark."], "sentence", ids=["pets"], vectors="sentence")
+        >>> found = index.add(chunks)
+        >>> [(each.text, each.node.metadata) for each in PychunkRetriever(index, k=1).retrieve("purring cats")]
+        [('Cats purr.', {'ref_id': 'pets'})]
+        >>> index.save()
+    """
+
+    def __init__(self, index: Index | str | Path, k: int = 5, *, callback_manager: Any = None, **search: Any) -> None:
+        super().__init__(callback_manager=callback_manager)
+        self.index = index if isinstance(index, Index) else Index.open(index)
+        self.k, self.search_options = k, search
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        hits = best(self.index, {"k": self.k, **self.search_options}, queries=query_bundle.query_str)
+        return [NodeWithScore(node=_node(hit), score=hit.score) for hit in hits]
+
+
+def _node(hit: Hit) -> TextNode:
+    """With ``expand``, what stands around a hit is part of its node's text and span."""
+    around = hit.around
+    start, end = (around[0].start, around[-1].end) if around else (hit.start, hit.end)
+    facts = {"ref_id": hit.id, "page": hit.page, "path": hit.path}
+    metadata = {name: value for name, value in {**hit.metadata, **facts}.items() if value is not None}
+    return TextNode(id_=hit.chunk_id, text=text_of(hit), start_char_idx=start, end_char_idx=end, metadata=metadata)

@@ -1,0 +1,136 @@
+"""pychunk's vectors and index behind the interfaces of LangChain and LlamaIndex, in their own harnesses."""
+
+import asyncio
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pychunk
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+TEXTS = ["Cats purr when they are content.", "The sun is a star of middle age.", "Rust is memory safe."]
+ASKED = "Why do cats purr?"
+
+
+@pytest.fixture(scope="module")
+def store() -> Any:
+    pytest.importorskip("langchain_core")
+    from pychunk.integrations import langchain_store
+
+    return langchain_store
+
+
+@pytest.fixture(scope="module")
+def llama() -> Any:
+    pytest.importorskip("llama_index.core")
+    from pychunk.integrations import llama_index_embedding, llama_index_retriever
+
+    return llama_index_embedding, llama_index_retriever
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Any:
+    """An index of two documents with a column of their own."""
+    texts = ["# Cats\n\nCats purr. They sleep all day.", "# Stars\n\nThe sun is a star. It burns hydrogen."]
+    with pychunk.Index.create(tmp_path / "documents") as index:
+        chunks = pychunk.segment(texts, "structure", size=8, unit="words", ids=["c", "s"], vectors="sentence")
+        index.add(chunks, metadata={"year": [2001, 2002]})
+    return pychunk.Index.open(tmp_path / "documents")
+
+
+def test_langchain_embeddings_in_a_store_of_its_own(store: Any) -> None:
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    from pychunk.integrations.langchain_embeddings import PychunkEmbeddings
+
+    embeddings = PychunkEmbeddings(threads=1)
+    np.testing.assert_array_equal(np.float32(embeddings.embed_documents(TEXTS)), pychunk.embed(TEXTS))
+    np.testing.assert_array_equal(np.float32(embeddings.embed_query(ASKED)), pychunk.embed(ASKED, task="query"))
+    found = InMemoryVectorStore.from_texts(TEXTS, embeddings).similarity_search(ASKED, k=1)
+    assert [document.page_content for document in found] == TEXTS[:1]
+    with pytest.raises(ValueError, match="no such"):
+        PychunkEmbeddings("no such")
+
+
+@pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
+def test_a_langchain_store_adds_replaces_finds_and_deletes(store: Any, tmp_path: Path, vectors: str) -> None:
+    options = {"path": tmp_path / "index", "vectors": vectors}
+    metadatas = [{"year": 2001}, {"year": 2002, "by": "Ann"}, {}]
+    found = store.PychunkVectorStore.from_texts(TEXTS, metadatas=metadatas, ids=["c", "s", "r"], **options)
+    best = found.similarity_search(ASKED, k=2)[0]
+    assert (best.id, best.page_content, best.metadata) == ("c", TEXTS[0], {"year": 2001})
+    assert [each.id for each in found.similarity_search("star", where={"by": "Ann"})] == ["s"]
+    assert [each.id for each in found.similarity_search_by_vector(pychunk.embed(ASKED, task="query").tolist(), 1)] == [
+        "c"
+    ]
+    (_, score), *_ = found.similarity_search_with_relevance_scores(ASKED, k=1)
+    assert 0 < score <= 1
+    assert found.add_texts(["Dogs bark. Cats purr twice."], ids=["c"]) == ["c"]
+    assert len(found.index) == 3
+    assert found.similarity_search(ASKED, k=1)[0].page_content == "Dogs bark. Cats purr twice."
+    found.delete(["c", "unknown"])
+    assert {each.id for each in found.similarity_search(ASKED, k=9)} == {"s", "r"}
+    found.index.save()
+    found.index.close()
+    again = store.PychunkVectorStore(tmp_path / "index", mode="dense")
+    assert {each.id for each in again.as_retriever(search_kwargs={"k": 1}).invoke("memory safety")} == {"r"}
+    assert asyncio.run(again.asimilarity_search("memory safety", k=1))[0].id == "r"
+
+
+def test_a_langchain_store_of_segmented_documents_tells_where_chunks_are(store: Any, documents: Any) -> None:
+    found = store.PychunkVectorStore(documents, include=("start", "end", "path"))
+    best = found.similarity_search("Do cats purr?", k=1)[0]
+    assert best.metadata["year"] == 2001
+    assert best.metadata["path"] == ["Cats"]
+    assert best.metadata["start"] == 0
+    wider = found.similarity_search("Do cats purr?", k=1, expand="subtree")[0]
+    assert wider.page_content.startswith(best.page_content)
+    assert "sleep all day" in wider.page_content
+
+
+def test_what_a_langchain_store_cannot_do_is_named(store: Any, tmp_path: Path) -> None:
+    from langchain_core.embeddings import FakeEmbeddings
+
+    new = store.PychunkVectorStore.from_texts
+    for options, message in (
+        ({"texts": TEXTS}, "path= names the folder"),
+        ({"texts": TEXTS, "embedding": FakeEmbeddings(size=3), "path": tmp_path / "a"}, "PychunkEmbeddings"),
+        ({"texts": TEXTS, "ids": ["a"], "path": tmp_path / "b"}, "ids must hold one for each of 3 texts; got 1"),
+        ({"texts": ["a", " "], "path": tmp_path / "c"}, "text 1 is blank"),
+    ):
+        with warnings.catch_warnings(), pytest.raises(ValueError, match=message):
+            new(**options)
+    with pychunk.Index.create(tmp_path / "d", encoder=None, dim=4) as index:
+        with pytest.raises(ValueError, match="no encoder for texts"):
+            store.PychunkVectorStore(index).add_texts(["a"])
+        with pytest.raises(ValueError, match=r"include names fields of pychunk\.Hit; got 'span'"):
+            store.PychunkVectorStore(index, include=["span"])
+
+
+def test_llama_index_embedding_in_an_index_of_its_own(llama: Any) -> None:
+    from llama_index.core import VectorStoreIndex
+    from llama_index.core.schema import TextNode
+
+    embedding = llama[0].PychunkEmbedding(options={"threads": 1})
+    np.testing.assert_array_equal(np.float32(embedding.get_text_embedding_batch(TEXTS)), pychunk.embed(TEXTS))
+    np.testing.assert_array_equal(
+        np.float32(asyncio.run(embedding.aget_query_embedding(ASKED))), pychunk.embed(ASKED, task="query")
+    )
+    index = VectorStoreIndex([TextNode(text=text) for text in TEXTS], embed_model=embedding)
+    assert [each.text for each in index.as_retriever(similarity_top_k=1).retrieve(ASKED)] == TEXTS[:1]
+
+
+def test_llama_index_retrieves_from_an_index(llama: Any, documents: Any) -> None:
+    retriever = llama[1].PychunkRetriever(documents, k=1, where={"year": 2001})
+    (best,) = retriever.retrieve("What burns hydrogen?")  # the sun's document is of 2002
+    assert best.node.metadata == {"ref_id": "c", "year": 2001, "path": ["Cats"]}
+    assert best.node.end_char_idx - best.node.start_char_idx == len(best.text)
+    (sun,) = asyncio.run(
+        llama[1].PychunkRetriever(documents.path, k=1, expand="subtree").aretrieve("Is the sun a star?")
+    )
+    assert sun.text.startswith("# Stars")
+    assert "hydrogen" in sun.text
