@@ -63,7 +63,16 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         ),
         ({"where": {"chunk": "first"}}, "where: the column 'chunk' is int64, and got 'first'"),
         ({"where": {"chunk": 2**70}}, "where: the column 'chunk' is int64, and got 1180591620717411303424"),
-        ({"where": {"chunk": {"$gte": 1}}}, r"'chunk' must be .* where=pyarrow\.compute\.field\('chunk'\) >= 2015"),
+        ({"where": {"chunk": {"$gte": 1}}}, r"'chunk' is compared by one of eq, ne, .*, lte, in; got '\$gte'"),
+        ({"where": {"chunk": {"in": "12"}}}, "'chunk' 'in' takes a list of values; got '12'"),
+        ({"where": {"chunk": {"gte": None}}}, "'chunk' is compared with None: ask for .*, or \"chunk is null\""),
+        ({"where": "chunk > "}, "where: expected a value at its end of 'chunk > '; text goes in quotes"),
+        ({"where": "chunk = 1 2"}, "expected 'and', 'or' or the end at character 10, before '2' of 'chunk = 1 2'"),
+        ({"where": "colour = red"}, "where names the column 'colour'; the index has document, id"),
+        ({"where": "chunk = first"}, "where: the column 'chunk' is int64, and got 'first'"),
+        ({"where": "(" * 99 + "chunk = 1"}, "more than 50 brackets and negations within one another"),
+        ({"where": "chunk = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 130,000"),
+        ({"min_score": float("nan")}, "min_score must be a finite number; got nan"),
         ({"query_vectors": [1.0, 2.0]}, r"query_vectors must be float\[1, 256\]"),
         ({"query_vectors": np.ones((1, 1, 256))}, r"query_vectors must be float\[1, 256\]; got \(1, 1, 256\)"),
         ({"query_vectors": np.full((1, 256), np.nan)}, "query_vectors must be finite; row 0 has NaN"),
@@ -97,6 +106,13 @@ def test_options_of_an_index_out_of_range_are_named(options: dict[str, Any], mes
     with pytest.raises(ValueError, match=message):
         Index.create(tmp_path / "x", **options)
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("where", [5, ["chunk"], pc.equal, b"chunk = 1"])
+def test_what_is_no_condition_is_told_all_forms(where: Any, saved_index: Path) -> None:
+    message = r"where must be a dict \(.*\), a text \(.*\) or an expression of pyarrow\.compute; got "
+    with pytest.raises(TypeError, match=message):
+        Index.open(saved_index).search("cats", where=where)
 
 
 def test_remove_takes_a_list_of_one_kind(saved_index: Path) -> None:

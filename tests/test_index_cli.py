@@ -181,6 +181,16 @@ def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
         "hits"
     ]
     assert {hit["id"] for hit in hits} == {"cats"}
+    for options, ids in (
+        (["--where", "id = 'cats' and chunk >= 1"], {"cats"}),
+        (["--where", "id=cats", "--where", "id=rivers"], {"cats", "rivers"}),
+        (["--where", "id=cats", "--where", "id=rivers", "--where", "chunk > 0 or id = 'rivers'"], {"cats", "rivers"}),
+        (["--where", "id=cats", "--where", "id='rivers'", "--where", "not id=cats"], {"rivers"}),
+        (["--min-score", "9"], set()),
+    ):
+        found = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--mode", "dense", "--json", *options))["hits"]
+        assert {hit["id"] for hit in found} == ids
+    assert "expected a value at its end of 'id ='" in refused("search", tmp_path / "it.idx", "x", "--where", "id =")
     assert [passage["chunk"] for passage in hits[0]["around"]] == [0, 1]
 
 

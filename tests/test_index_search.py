@@ -247,6 +247,24 @@ def test_a_hit_says_where_it_is_and_which_sentence_was_meant(tmp_path: Path) -> 
             "dogs",
         }
         assert [hit.id for hit in index.search("Dogs?", where=pc.field("year").is_null())[0]] == ["rust"]
+        assert [hit.id for hit in index.search("Dogs?", where="year >= 2 and lang = 'en'")[0]] == ["dogs"]
+        assert [hit.id for hit in index.search("Dogs?", where={"year": {"gt": 1, "lt": 9}})[0]] == ["dogs"]
+        scores = [hit.score for hit in index.search("Dogs?", k=9)[0]]
+        assert [hit.score for hit in index.search("Dogs?", k=9, min_score=scores[1])[0]] == scores[:2]
+        assert index.search("Dogs?", min_score=99) == [[]]
+        assert index.count() == len(index) == 3
+        assert (index.count({"lang": "en"}), index.count("lang = en", ids=["cats", "rust"]), index.count(ids=[])) == (
+            2,
+            1,
+            0,
+        )
+        assert index.ids() == ["cats", "dogs", "rust"]
+        assert ("cats" in index, "cows" in index) == (True, False)
+        assert index.get("dogs")["text"].to_pylist() == [PETS[1]]
+        assert index.get("cows").num_rows == 0
+        index.remove(["dogs"])
+        assert ("dogs" in index, index.ids(), index.get("dogs").num_rows) == (False, ["cats", "rust"], 0)
+        index.add(chunks.table.filter(pc.field("id") == "dogs"), metadata={"lang": ["", "en"], "year": [0, 2]})
         assert index.search("x", where={"text": PETS[2]}, mode="dense")[0][0].id == "rust"
         assert index.search("bark", mode="sparse", k=9)[0][0].sentence is None
         assert index.search([]) == []

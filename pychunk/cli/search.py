@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,13 +17,14 @@ from ..retrieval.hits import DocumentHits, Hit
 from ..retrieval.index import Index
 from .errors import readable_errors
 
+_PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
 EPILOG = """Examples:
 
 pychunk search wiki.idx "Who crossed the Andes?" -k 3
 
 pychunk search wiki.idx "glacier" "volcano" --mode sparse --json
 
-pychunk search wiki.idx "treaty" --where language=en --expand 1
+pychunk search wiki.idx "treaty" --where "language = 'en' and year >= 1900" --expand 1
 
 pychunk search docs.idx "How do I resume a run?" --expand subtree --words 500"""
 
@@ -33,7 +35,12 @@ def search(
     k: Annotated[int, typer.Option("-k", min=1, help="Hits for each query.")] = 5,
     mode: Annotated[str, typer.Option(help="dense (vectors), sparse (BM25) or hybrid (both).")] = "hybrid",
     where: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only chunks with this value; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Only chunks of which this is true: language=en, \"year >= 2015 and tags in ('art', 'law')\", with "
+            "and, or, not, brackets, is null. May be repeated: all must be true, of values of one column any.",
+        ),
     ] = None,
     expand: Annotated[
         str,
@@ -47,6 +54,7 @@ def search(
     parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
     rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
     by_document: Annotated[bool, typer.Option("--by-document", help="Group hits by document.")] = False,
+    min_score: Annotated[float | None, typer.Option(help="Only hits of at least this score.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a query, with scores and spans.")] = False,
 ) -> None:
     """Find the chunks that answer a question; the sentence that matched best is highlighted."""
@@ -62,6 +70,7 @@ def search(
             parents=parents,
             rerank=rerank,
             by_document=by_document,
+            min_score=min_score,
         )
         console = Console(highlight=False)
         console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
@@ -77,14 +86,15 @@ def search(
                 console.print()
 
 
-def _where(given: list[str] | None) -> dict[str, list[str]] | None:
-    found: dict[str, list[str]] = {}
-    for each in given or []:
-        name, equals, value = each.partition("=")
-        if not equals:
-            raise ValueError(f"--where must be COLUMN=VALUE; got {each!r}")
-        found.setdefault(name, []).append(value)
-    return found or None
+def _where(given: list[str] | None) -> str | None:
+    """Conditions as one; of those that are COLUMN=VALUE and name the same column one is enough."""
+    if not given or len(given) == 1:
+        return given[0] if given else None
+    groups: dict[str, list[str]] = {}
+    for number, each in enumerate(given):
+        plain = _PLAIN.fullmatch(each)
+        groups.setdefault(plain[1] if plain else f" {number}", []).append(f"({each})")
+    return " and ".join(f"({' or '.join(group)})" for group in groups.values())
 
 
 def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:

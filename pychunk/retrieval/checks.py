@@ -21,8 +21,9 @@ def number(name: str, value: Any, least: float, most: float = math.inf) -> None:
     """ValueError unless ``value`` is a finite number from ``least`` to ``most``."""
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not real or not math.isfinite(value) or not least <= value <= most:
-        bounds = f"of at least {least}" if math.isinf(most) else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a finite number {bounds}; got {value!r:.80}")
+        bounds = f" of at least {least}" if math.isinf(most) else f" from {least} to {most}"
+        bounds = "" if math.isinf(least) else bounds
+        raise ValueError(f"{name} must be a finite number{bounds}; got {value!r:.80}")
 
 
 def finite(name: str, vectors: npt.NDArray[np.float32]) -> None:

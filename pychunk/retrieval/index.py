@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -267,6 +268,33 @@ class Index:
         found: list[Any] = table["id"].filter(alive).unique().to_pylist()
         return found
 
+    def __contains__(self, id: object) -> bool:
+        """Whether chunks of a document are here; looks through all, so ask :meth:`ids` for many."""
+        return self.count(ids=[id]) > 0
+
+    def count(self, where: Any = None, ids: Sequence[Any] | None = None) -> int:
+        """Chunks that a search with these conditions looks at; without any, all that can be found."""
+        allowed = self._contents.searcher().allowed(where, ids)
+        return len(self) if allowed is None else int(allowed.sum())
+
+    def get(self, id: Any) -> pa.Table:
+        """The chunks of a document, without vectors, in their order; of one that is not here, none.
+
+        Example:
+            >>> import pychunk, tempfile
+            >>> from pychunk.retrieval.index import Index
+            >>> chunks = pychunk.segment(["Cats purr. They sleep."], "sentence", vectors="sentence", ids=["cats"])
+            >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/pets") as index:
+            ...     found = index.add(chunks)
+            ...     "cats" in index, index.ids(), index.count("start > 0"), index.get("cats")["text"].to_pylist()
+            (True, ['cats'], 1, ['Cats purr.', 'They sleep.'])
+        """
+        searcher = self._contents.searcher()
+        allowed = searcher.allowed(None, [id])
+        if searcher.table is None or allowed is None:
+            return self.table
+        return searcher.table.filter(pa.array(allowed))
+
     # Writing
 
     def changed(self, documents: Digests) -> npt.NDArray[np.bool_]:
@@ -420,6 +448,7 @@ class Index:
         words: int | None = None,
         parents: bool = False,
         by_document: bool = False,
+        min_score: float | None = None,
         query_vectors: Any = None,
         threads: int | None = None,
     ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]:
@@ -432,9 +461,12 @@ class Index:
             fusion: how hybrid joins them. ``"score"``: cosine + ``weight`` x BM25 as a share of its bound; ``"rrf"``:
                 reciprocal ranks, BM25's counting ``weight`` times.
             blend: share of the best sentence against the chunk's own vector, in an index of both.
-            where: which chunks to look at: ``{"column": value or list of values}``, or an expression of
-                ``pyarrow.compute`` (``pc.field("year") >= 2015``). ids: only these documents; numbers and their text
-                are the same id, here as in :meth:`remove`.
+            where: which chunks to look at. ``{"lang": "de", "year": {"gte": 2015}}``: a value, a list of values or
+                comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``) for each column; or a text,
+                ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets, ``is null``; or an
+                expression of ``pyarrow.compute`` (``pc.field("year") >= 2015``). In a dict or a text a column of lists
+                is what one of its values is, and a comparison with null does not hold. ids: only these documents;
+                numbers and their text are the same id, here as in :meth:`remove`.
             rerank: a cross-encoder (``pychunk export``), which orders the best ``depth`` hits anew.
             expand: what to return around each hit: so many chunks of the same document on either side; ``"subtree"``:
                 all that hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole
@@ -443,6 +475,7 @@ class Index:
             words: at most so many words handed over for each query: hits in their order, the last one with as much
                 around it as fits. parents: with a tree, also the chunks above each hit, up to the document's first.
             by_document: group the hits by document.
+            min_score: only hits of at least this ``score``, whatever they are ranked by.
             query_vectors: float[q, dim] in the place of, or beside, the texts.
 
         Returns:
@@ -450,7 +483,8 @@ class Index:
             first, of equals the first in the index.
 
         Raises:
-            ValueError: an option out of range, a column that is not there, queries that nothing can encode.
+            ValueError: an option out of range, a column that is not there, a condition that cannot be read, queries
+                that nothing can encode.
         """
         ranking = Ranking(mode, fusion, weight, blend)
         checks.whole("depth", depth, 1)
@@ -461,6 +495,8 @@ class Index:
             checks.whole("expand", expand, 0)
         if words is not None:
             checks.whole("words", words, 1)
+        if min_score is not None:
+            checks.number("min_score", min_score, -math.inf)
         if parents and not by_tree:
             raise ValueError("parents= are those of a tree: pass expand='subtree' or expand='section', too")
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
@@ -485,6 +521,8 @@ class Index:
         ]
         if rerank:
             lists = self._reranked(texts, lists, rerank, k, threads)
+        if min_score is not None:
+            lists = [[hit for hit in hits if hit.score >= min_score] for hits in lists]
         if isinstance(expand, str):
             lists = [context.with_context(searcher, hits, expand, parents=parents) for hits in lists]
         elif expand:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from ..data.columns import COLUMNS
 from ..encoders.running.placement import Placement
 from . import checks, fusion
+from . import where as conditions
 from .bm25 import BM25
 from .context import Outline
 from .fusion import F32, I64, Ranked
@@ -94,50 +95,13 @@ class Searcher:
             return None
         mask = self.alive
         if where is not None:
-            mask = mask & self._where(where)
+            mask = mask & conditions.rows(where, self.table)
         if ids is not None:
             if "id" not in self.table.column_names:
                 raise ValueError("ids names documents, and those of this index have none: segment with ids=")
             found = pc.is_in(self.table["id"].cast(pa.large_string()), value_set=checks.ids("ids", ids))
             mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
-
-    def _where(self, where: Any) -> Mask:
-        import pyarrow.dataset as ds  # loads pandas where it is installed
-
-        assert self.table is not None
-        if isinstance(where, Mapping):
-            for name in where:
-                if name not in self.table.column_names:
-                    raise ValueError(
-                        f"where names the column {name!r}; the index has {', '.join(self.table.column_names)}"
-                    )
-            expression = pc.scalar(True)
-            for name, value in where.items():
-                kind = self.table.schema.field(name).type
-                given = list(value) if isinstance(value, (list, tuple, set)) else [value]
-                if isinstance(value, Mapping):
-                    raise ValueError(
-                        f"where: {name!r} must be a value or a list of values; got {value!r}. Comparisons are "
-                        f"expressions: where=pyarrow.compute.field({name!r}) >= 2015"
-                    )
-                try:
-                    values = pa.array(given).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
-                except (pa.ArrowException, OverflowError, TypeError) as error:
-                    raise ValueError(f"where: the column {name!r} is {kind}, and got {value!r}") from error
-                expression = expression & pc.field(name).isin(values)
-        else:
-            expression = where
-        numbered = self.table.append_column("__row", pa.array(np.arange(self.rows)))
-        try:
-            found = ds.dataset(numbered).scanner(columns=["__row"], filter=expression).to_table()
-        except (pa.ArrowException, TypeError) as error:
-            columns = ", ".join(self.table.column_names)
-            reason = str(error).splitlines()[0]
-            raise ValueError(f"where cannot be applied ({reason}); the index has the columns {columns}") from error
-        mask = np.zeros(self.rows, np.bool_)
-        mask[np.asarray(found["__row"])] = True
-        return mask
 
     def rank(
         self, queries: Sequence[str], vectors: F32 | None, count: int, ranking: Ranking, allowed: Mask | None
