@@ -174,6 +174,16 @@ def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:
     assert "Index.create" in done.output
 
 
+def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) -> None:
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    for more, message in (
+        (["Rhine", "--words", "2"], "nothing found of at most 2 words (--words)\n"),
+        (["zebra", "--mode", "sparse"], "nothing found\n"),
+    ):
+        done = invoke(["search", str(tmp_path / "it.idx"), *more])
+        assert (done.exit_code, done.stdout, done.stderr) == (0, "", message)
+
+
 def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
     call = ["index", documents, "--column", "text", "--id-column", "id", "-m", "recursive:size=6"]
     run(*call, "-o", tmp_path / "it.idx")

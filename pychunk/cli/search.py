@@ -80,6 +80,9 @@ def search(
                 continue
             if len(queries) > 1:
                 console.print(Text(query, style="bold"))
+            if not hits:
+                fits = "" if words is None else f" of at most {words:,} words (--words)"
+                Console(stderr=True).print(f"nothing found{fits}", highlight=False)
             for rank, hit in enumerate(hits, 1):
                 for line in _shown(rank, hit):
                     console.print(line)
