@@ -1,11 +1,13 @@
-"""The index on real sentence vectors: HNSW against flat search (speed, recall, bytes), and memory while adding.
+"""The index on real sentence vectors: its scan beside FAISS, flat and HNSW, and memory while adding.
 
 Vectors are those of the static encoder for sentences of Wikipedia articles, in chunks of 100 words; queries are
 sentences of articles that are not in the index. `index` rows search through pychunk.Index (distinct chunks, with their
-text), `vectors` rows through the FAISS index alone. Latency: median of single queries, flat and HNSW in turn, on one
-thread. Recall: share of flat's ten hits that HNSW finds, over all queries.
+text), `vectors` rows the vectors alone, each one a chunk. Latency: median of single queries, FAISS's flat index (in
+`index` rows pychunk's own) and the row's in turn, on as many threads as --threads says; `ms in 64`: a query's share of
+a batch of 64. Recall: share of ten exact hits that are found, over all queries.
 
     python bench/index.py                                        200,000 vectors, accuracy 64 to 256
+    python bench/index.py --vectors 900000 --threads 2 --accuracy      without HNSW, which takes minutes to build
     python bench/index.py --links 24 --construction 200          another graph
     python bench/index.py --million                              peak memory while 1,000,000 vectors are added
 """
@@ -29,12 +31,13 @@ import record
 
 from pychunk.retrieval import vectors as settings
 from pychunk.retrieval.index import Index
+from pychunk.retrieval.scan import Scan
 from pychunk.retrieval.vectors import VectorIndex
 from pychunk.segmenter import Segmenter
 
 K = 10
 COMPARED = (
-    "Sentence vectors of Wikipedia; latency of single queries on one thread, flat and HNSW in turn. index: with texts."
+    "Sentence vectors of Wikipedia; latency of single queries, FAISS flat and the row's in turn. index: with texts."
 )
 MILLION = "The same chunks added again and again under other ids, exact index on the static encoder's vectors."
 
@@ -96,74 +99,108 @@ def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     def rows(search: Callable[[np.ndarray], list[set[int]]]) -> list[set[int]]:
         faiss.omp_set_num_threads(os.cpu_count() or 1)
         found = search(queries)
-        faiss.omp_set_num_threads(1)
+        faiss.omp_set_num_threads(options.threads)
         return found
 
     def through_index(index: Index) -> Callable[[np.ndarray], list[set[int]]]:
-        return lambda q: [{hit.row for hit in hits} for hits in index.search(k=K, mode="dense", query_vectors=q)]
+        return lambda q: [
+            {hit.row for hit in hits}
+            for hits in index.search(k=K, mode="dense", query_vectors=q, threads=options.threads)
+        ]
 
-    def through_vectors(index: VectorIndex) -> Callable[[np.ndarray], list[set[int]]]:
+    def through_vectors(index: Any) -> Callable[[np.ndarray], list[set[int]]]:
         return lambda q: [set(found.tolist()) for found in index.search(q, K)[1]]
 
-    print(f"{'':18}{'accuracy':>9}{'build s':>9}{'MB':>7}{'ms/query':>10}{'flat ms':>9}{'ratio':>7}{'recall@10':>11}")
+    def in_batches(search: Callable[[np.ndarray], Any]) -> float:
+        """Seconds of a query among 64, the median of five batches."""
+        taken = []
+        for begin in range(0, 5 * 64, 64):
+            batch = queries[begin % max(1, len(queries) - 64) :][:64]
+            begun = time.perf_counter()
+            search(batch)
+            taken.append((time.perf_counter() - begun) / len(batch))
+        return float(np.median(taken))
+
+    titles = ("accuracy", "build s", "MB", "ms/query", "flat ms", "ratio", "ms in 64", "recall@10")
+    print(f"{'':18}" + "".join(f"{title:>10}" for title in titles))
 
     table: list[dict[str, Any]] = []
 
-    def row(name: str, accuracy: object, build: float, size: float, times: list[float], share: float) -> None:
+    def row(name: str, accuracy: object, build: float, size: float, search: Any, beside: Any, share: float) -> None:
+        flat_ms, own = (1e3 * each for each in in_turn(few, beside, search))
+        together = 1e3 * in_batches(search)
         print(
-            f"{name:18}{accuracy!s:>9}{build:9.1f}{size / 1e6:7.0f}{1e3 * times[1]:10.3f}{1e3 * times[0]:9.3f}"
-            f"{times[0] / times[1]:7.1f}{share:11.4f}",
+            f"{name:18}{accuracy!s:>10}{build:10.1f}{size / 1e6:10.0f}{own:10.3f}{flat_ms:10.3f}"
+            f"{flat_ms / own:10.1f}{together:10.3f}{share:10.4f}",
             flush=True,
         )
-        cells = {"build s": build, "MB": size / 1e6, "ms a query": 1e3 * times[1], "flat ms": 1e3 * times[0]}
-        table.append({"row": name, "accuracy": accuracy, **cells, "ratio": times[0] / times[1], "recall@10": share})
+        cells = {"build s": build, "MB": size / 1e6, "ms a query": own, "flat ms": flat_ms, "ratio": flat_ms / own}
+        table.append({"row": name, "accuracy": accuracy, **cells, "ms in 64": together, "recall@10": share})
 
-    built: dict[str, tuple[VectorIndex, float, float]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in ("flat", "hnsw"):
-            faiss.omp_set_num_threads(os.cpu_count() or 1)
-            begun = time.perf_counter()
-            index = VectorIndex([matrix], matrix.shape[1], kind)
-            built[kind] = index, time.perf_counter() - begun, 0.0
-            index.save(Path(folder) / kind)
-            built[kind] = *built[kind][:2], (Path(folder) / kind).stat().st_size
-    flat, hnsw = built["flat"][0], built["hnsw"][0]
-    exact = rows(through_vectors(flat))
+    faiss.omp_set_num_threads(os.cpu_count() or 1)
+    begun = time.perf_counter()
+    flat = faiss.index_factory(matrix.shape[1], "SQfp16", faiss.METRIC_INNER_PRODUCT)
+    flat.add(matrix.astype(np.float32))
+    seconds_flat = time.perf_counter() - begun
+    scan = Scan([matrix], matrix.shape[1])
+    flat_search = through_vectors(flat)
+
+    def scan_search(q: np.ndarray) -> list[set[int]]:
+        return [set(found.tolist()) for found in scan.top(q, K, threads=options.threads)[1]]
+
+    exact = rows(scan_search)
     scores = np.sort(few[:20] @ matrix.astype(np.float32).T, axis=1)[:, : -K - 1 : -1]
-    assert np.allclose(flat.search(few[:20], K)[0], scores, atol=1e-5), "flat search is not brute force"
-    row("vectors flat", "-", *built["flat"][1:], in_turn(few, flat_search := through_vectors(flat), flat_search), 1.0)
-    best = 0.0
-    for accuracy in options.accuracy:
-        hnsw.accuracy = accuracy
-        share = recall(rows(through_vectors(hnsw)), exact)
-        best = max(best, share)
-        row("vectors hnsw", accuracy, *built["hnsw"][1:], in_turn(few, flat_search, through_vectors(hnsw)), share)
-    del flat, hnsw, built
-    assert best >= 0.9, "HNSW finds too little"
-    figures = {"vectors": len(matrix), "width": matrix.shape[1], "rows": table}
+    assert np.allclose(scan.top(few[:20], K)[0], scores, atol=1e-5), "the scan is not brute force"
+    faiss.omp_set_num_threads(options.threads)
+    row(
+        "vectors FAISS flat",
+        "-",
+        seconds_flat,
+        matrix.nbytes,
+        flat_search,
+        flat_search,
+        recall(rows(flat_search), exact),
+    )
+    row("vectors scan", "-", 0.0, matrix.nbytes, scan_search, flat_search, 1.0)
+    if options.accuracy:
+        begun = time.perf_counter()
+        hnsw = VectorIndex([matrix], matrix.shape[1], "hnsw")
+        seconds = time.perf_counter() - begun
+        with tempfile.TemporaryDirectory() as folder:
+            hnsw.save(Path(folder) / "hnsw")
+            size = (Path(folder) / "hnsw").stat().st_size
+        shares = []
+        for accuracy in options.accuracy:
+            hnsw.accuracy = accuracy
+            search = through_vectors(hnsw)
+            shares.append(recall(rows(search), exact))
+            row("vectors hnsw", accuracy, seconds, size, search, flat_search, shares[-1])
+        assert max(shares) >= 0.9, "HNSW finds too little"
+        del hnsw
+    del flat
+    figures = {"vectors": len(matrix), "width": matrix.shape[1], "threads": options.threads, "rows": table}
     if options.no_index:
         return figures
 
     with tempfile.TemporaryDirectory() as folder:
-        seconds = {}
-        for kind in ("flat", "hnsw"):
+        taken = {}
+        for kind in ("flat", "hnsw") if options.accuracy else ("flat",):
             faiss.omp_set_num_threads(os.cpu_count() or 1)
             begun = time.perf_counter()
             with Index.create(Path(folder) / kind, kind=kind, terms=None) as index:
-                for table in tables:
-                    index.add(table)
+                for each in tables:
+                    index.add(each)
                 index.save()
-            seconds[kind] = time.perf_counter() - begun
+            taken[kind] = time.perf_counter() - begun
         opened = Index.open(Path(folder) / "flat")
         flat_search = through_index(opened)
         exact = rows(flat_search)
-        row("index flat", "-", seconds["flat"], opened.info["bytes"], in_turn(few, flat_search, flat_search), 1.0)
+        row("index flat", "-", taken["flat"], opened.info["bytes"], flat_search, flat_search, 1.0)
         for accuracy in options.accuracy:
             index = Index.open(Path(folder) / "hnsw", accuracy=accuracy)
-            share = recall(rows(through_index(index)), exact)
-            best = max(best, share)
-            times = in_turn(few, flat_search, through_index(index))
-            row("index hnsw", accuracy, seconds["hnsw"], index.info["bytes"], times, share)
+            search = through_index(index)
+            share = recall(rows(search), exact)
+            row("index hnsw", accuracy, taken["hnsw"], index.info["bytes"], search, flat_search, share)
     return figures
 
 
@@ -217,13 +254,18 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1000, help="held-out sentences to ask for (%(default)s)")
     parser.add_argument("--timed", type=int, default=200, help="queries that are timed one by one (%(default)s)")
     parser.add_argument(
-        "--accuracy", type=int, nargs="+", default=[64, 96, 128, 256], help="candidates of HNSW (%(default)s)"
+        "--accuracy",
+        type=int,
+        nargs="*",
+        default=[64, 96, 128, 256],
+        help="candidates of HNSW; none: no HNSW (%(default)s)",
     )
+    parser.add_argument("--threads", type=int, default=1, help="of a search (%(default)s)")
     parser.add_argument("--links", type=int, default=settings._LINKS, help="HNSW's links a vector (%(default)s)")
     parser.add_argument(
         "--construction", type=int, default=settings._CONSTRUCTION, help="candidates while building (%(default)s)"
     )
-    parser.add_argument("--no-index", action="store_true", help="the FAISS index alone, not through pychunk.Index")
+    parser.add_argument("--no-index", action="store_true", help="vectors alone, not through pychunk.Index")
     parser.add_argument("--million", action="store_true", help="memory while adding instead of search")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()

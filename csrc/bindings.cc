@@ -219,5 +219,6 @@ PYBIND11_MODULE(_core, m) {
   bind_json(m);
   bind_markdown(m);
   bind_html(m);
+  bind_scan(m);
   bind_topic(m);
 }

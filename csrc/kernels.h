@@ -56,6 +56,18 @@ struct Kernels {
   void (*add_scaled)(const float* x, size_t dim, float weight, float* sum);
   // y[t, o] += sum over c of x[t, c] * w[c, o], in the order of c; x has rows `stride` apart, outs is a multiple of 16.
   void (*add_products)(const float* x, size_t n, size_t stride, size_t in, const float* w, size_t outs, float* y);
+
+  // ---- scan of stored vectors (scan_simd.h) ----
+  // out[i] = the float16 whose bits are halves[i], exactly.
+  void (*widen)(const uint16_t* halves, size_t n, float* out);
+  // out[i] = dot(rows[i], query) of rows as they are stored, float16 by its bits or float32; dim is a multiple of 32.
+  void (*dot_halves)(const uint16_t* rows, size_t n, size_t dim, const float* query, float* out);
+  void (*dot_floats)(const float* rows, size_t n, size_t dim, const float* query, float* out);
+  // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.
+  void (*dot_panel)(const float* rows, size_t n, size_t dim, const float* panel, float* out);
+  // best[q] = the highest of itself and of scores[i * 16 + q], i < n; where[q] = first + i of the one it came from, the
+  // first of equals.
+  void (*keep_best)(const float* scores, size_t n, int32_t first, float* best, int32_t* where);
 };
 
 }  // namespace pychunk

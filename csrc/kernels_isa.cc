@@ -5,6 +5,7 @@
 #include "kernels.h"
 #include "products_simd.h"
 #include "recursive_simd.h"
+#include "scan_simd.h"
 #include "similarity_simd.h"
 #include "text_simd.h"
 #include "wordpiece_simd.h"
@@ -35,6 +36,11 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,
       .add_products = add_products,
+      .widen = widen,
+      .dot_halves = dot_halves,
+      .dot_floats = dot_floats,
+      .dot_panel = dot_panel,
+      .keep_best = keep_best,
   };
   return table;
 }

@@ -142,6 +142,25 @@ def class_probability_half(
     logits: npt.NDArray[np.uint16], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
 ) -> None: ...
 
+class Scan:
+    def __init__(
+        self,
+        arrays: list[npt.NDArray[np.uint16]] | list[npt.NDArray[np.float32]],
+        dim: int,
+        offsets: npt.NDArray[np.int64] | None = None,
+    ) -> None: ...
+    def top(
+        self,
+        queries: npt.NDArray[np.float32],
+        count: int,
+        allowed: npt.NDArray[np.bool_] | None = None,
+        threads: int = 1,
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    def score_chunks(
+        self, query: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]: ...
+    def score_rows(self, query: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]: ...
+
 class TopicHead:
     def __init__(
         self,

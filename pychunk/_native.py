@@ -40,6 +40,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypeGuard
 
     import numpy.typing as npt
@@ -67,6 +68,8 @@ __all__ = [
     "pair_rows",
     "plan_batches",
     "pool",
+    "scan",
+    "scan_top",
     "segment",
     "split",
     "split_texts",
@@ -309,6 +312,31 @@ def class_probability(
         _core.class_probability_half(_contiguous(logits, np.float16).view(np.uint16), chosen, wanted, out)
     else:
         _core.class_probability(_contiguous(logits, np.float32), chosen, wanted, out)
+
+
+def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.int64] | None = None) -> _core.Scan:
+    """Exact search over the rows of arrays of one type, float16 or float32 [n, dim]; ``offsets``: each chunk's rows."""
+    kinds = {array.dtype for array in arrays}
+    if len(kinds) > 1 or kinds - {np.dtype(np.float16), np.dtype(np.float32)}:
+        raise ValueError(f"arrays must be all float16 or all float32; got {', '.join(sorted(map(str, kinds)))}")
+    bounds = None if offsets is None else _contiguous(offsets, np.int64)
+    if kinds == {np.dtype(np.float32)}:
+        return _core.Scan([_contiguous(array, np.float32) for array in arrays], dim, bounds)
+    return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
+
+
+def scan_top(
+    kept: _core.Scan,
+    queries: npt.NDArray[np.float32],
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    *,
+    threads: int | None = None,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number."""
+    wanted = _contiguous(np.atleast_2d(queries), np.float32)
+    mask = None if allowed is None else _contiguous(allowed, np.bool_)
+    return kept.top(wanted, min(count, 2**62), mask, default_threads() if threads is None else threads)
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:

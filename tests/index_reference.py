@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 import pychunk
+from pychunk._reference.scan import products
 from pychunk.encoders import registry
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.terms import Analyzer
@@ -102,7 +103,7 @@ class Reference:
         sparse = self.bm25(query)
         found = []
         for place, row in enumerate(self.rows):
-            dense = [(rows * vector).sum(axis=1).max() for rows in (row["rows"], row["pooled"]) if rows.size]
+            dense = [products(rows, vector).max() for rows in (row["rows"], row["pooled"]) if rows.size]
             parts = [F32(1 / len(dense)) * score for score in dense] if mode != "sparse" else []
             if mode != "dense":
                 parts.append(F32(1.5 if mode == "hybrid" else 1.0) * sparse[place])

@@ -133,13 +133,16 @@ def test_ivfpq_is_small_and_flat_where_there_is_too_little_to_learn_from(many: A
 def test_auto_takes_the_kind_by_the_number_of_vectors(
     monkeypatch: pytest.MonkeyPatch, many: Any, tmp_path: Path
 ) -> None:
-    assert [vectors_module.choose("auto", n) for n in (0, 199_999, 200_000, 5_000_000)] == [
+    last = vectors_module.SCANNED // 512
+    assert last >= 900_000
+    assert [vectors_module.choose("auto", n, 512) for n in (0, last, last + 1, 5_000_000)] == [
         "flat",
         "flat",
         "hnsw",
         "ivfpq",
     ]
-    monkeypatch.setattr(vectors_module, "HNSW_FROM", 100)
+    assert vectors_module.choose("auto", last, 768) == "hnsw"  # of 384 dimensions
+    monkeypatch.setattr(vectors_module, "SCANNED", 100 * 512)
     _, table, _ = many
     with Index.create(tmp_path / "x", terms=None) as index:
         index.add(table.slice(0, 60))

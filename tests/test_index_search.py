@@ -19,7 +19,7 @@ from index_reference import PETS, Reference, answers, assert_equal_to, chunks_of
 import pychunk
 from pychunk.data.columns import COLUMNS
 from pychunk.retrieval import contents as index_module
-from pychunk.retrieval import vectors as vectors_module
+from pychunk.retrieval import scan as scan_module
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.terms import Analyzer
 
@@ -134,9 +134,9 @@ def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkey
         reference.add(chunks)
         assert_equal_to(reference, index, ["Sentence 7 of text 3", "text"], 5)
         searches = []
-        plain = vectors_module.VectorIndex.search
-        monkeypatch.setattr(vectors_module.VectorIndex, "search", lambda *each: searches.append(each) or plain(*each))
-        index.search("Sentence 7 of text 3", k=10, mode="dense")
+        plain = scan_module.Scan.top
+        monkeypatch.setattr(scan_module.Scan, "top", lambda *each: searches.append(each) or plain(*each))
+        index.search(["Sentence 7 of text 3", "text"] * 20, k=10, mode="dense")
         assert len(searches) == 1
 
 

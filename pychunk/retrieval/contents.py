@@ -241,8 +241,8 @@ class Contents:
         return self._searcher
 
     def _kinds(self) -> dict[str, str]:
-        kind = self.store.manifest["kind"]
-        return {name: choose(kind, count) for name, count in self._counts().items()}
+        kind, size = self.store.manifest["kind"], self.layout.dim * np.dtype(self.layout.dtype).itemsize
+        return {name: choose(kind, count, size) for name, count in self._counts().items()}
 
     def _counts(self) -> dict[str, int]:
         sentences = sum(len(part.sentences) for part in self._parts)

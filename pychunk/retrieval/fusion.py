@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +11,11 @@ import numpy.typing as npt
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
+
+#: Candidates of each source that are looked at first: so many times as many as are wanted, and this many at least.
+#: Where all sources are exact, deeper: a scan takes no longer for 160 chunks than for 40, and of 64 hybrid queries for
+#: ten chunks of 244,077 a second scan was needed by 27 after 40, by one after 160.
+_DEEPER, _LEAST, _DEEPER_EXACT = 4, 32, 16
 
 
 class Source(Protocol):
@@ -40,37 +45,63 @@ def order(scores: F32, chunks: I64) -> I64:
     return np.lexsort((chunks, -scores))
 
 
-def weighted(sources: Sequence[Source], weights: Sequence[float], count: int) -> Ranked:
-    """The ``count`` best chunks by the weighted sum of the sources' scores.
+def weighted(
+    batch: Sequence[Sequence[Source]],
+    weights: Sequence[float],
+    count: int,
+    ahead: Callable[[list[int], int], None] = lambda numbers, depth: None,
+) -> list[Ranked]:
+    """For each query, given by its sources, the ``count`` best chunks by the weighted sum of their scores.
 
     Takes candidates from the top of every source until no other chunk can be among the best: what is not among the
     candidates scores at most the weighted sum of the sources' last scores, or 0 for a source that has no more (the
-    threshold algorithm of Fagin, Lotem and Naor, 2003). An approximate source (``exact`` False) is taken at its word.
+    threshold algorithm of Fagin, Lotem and Naor, 2003). An approximate source (``exact`` False) is taken at its word,
+    and so is an exact one that is alone.
+
+    ``ahead`` is told which queries are going to ask their sources for how many, before they do.
     """
-    depth = max(4 * count, 32)
-    while True:
-        tops = [source.top(depth) for source in sources]
-        chunks = np.unique(np.concatenate([found for _, found, _ in tops]))
-        parts = [source.score(chunks) for source in sources]
-        fused = np.asarray(sum(np.float32(w) * part for w, part in zip(weights, parts, strict=True)), np.float32)
-        best = order(fused, chunks)[:count]
-        ended = all(done for _, _, done in tops)
-        bound = sum(
-            0.0 if len(scores) == 0 or (done and source.exact) else weight * float(scores[-1])
-            for source, weight, (scores, _, done) in zip(sources, weights, tops, strict=True)
-        )
-        if ended or (len(best) == count and float(fused[best[-1]]) > bound + 1e-5):
-            return Ranked(chunks[best], fused[best], [part[best] for part in parts])
+    found: dict[int, Ranked] = {}
+    left = list(range(len(batch)))
+    exact = all(source.exact for sources in batch for source in sources)
+    alone = exact and len(weights) == 1
+    depth = count if alone else max((_DEEPER_EXACT if exact else _DEEPER) * count, _LEAST)
+    while left:
+        ahead(left, depth)
+        for number in left:
+            ranked, certain = _joined(batch[number], weights, count, depth)
+            if certain or alone:
+                found[number] = ranked
+        left = [number for number in left if number not in found]
         depth *= 4
+    return [found[number] for number in range(len(batch))]
+
+
+def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, depth: int) -> tuple[Ranked, bool]:
+    """(The best of what each source has among its ``depth`` best, whether nothing else can be among them.)"""
+    tops = [source.top(depth) for source in sources]
+    chunks = np.unique(np.concatenate([found for _, found, _ in tops]))
+    parts = [source.score(chunks) for source in sources]
+    fused = np.asarray(sum(np.float32(w) * part for w, part in zip(weights, parts, strict=True)), np.float32)
+    best = order(fused, chunks)[:count]
+    bound = sum(
+        0.0 if len(scores) == 0 or (done and source.exact) else weight * float(scores[-1])
+        for source, weight, (scores, _, done) in zip(sources, weights, tops, strict=True)
+    )
+    certain = len(best) == count and float(fused[best[-1]]) > bound + 1e-5
+    return Ranked(chunks[best], fused[best], [part[best] for part in parts]), certain or all(end for *_, end in tops)
+
+
+def rank_depth(count: int) -> int:
+    """Ranks that :func:`reciprocal_rank` looks at for ``count`` chunks: 10 times as many, at least 100."""
+    return max(10 * count, 100)
 
 
 def reciprocal_rank(sources: Sequence[Source], weights: Sequence[float], count: int, constant: float = 60) -> Ranked:
     """The ``count`` best chunks by ``sum(weight / (constant + rank))`` (Cormack, Clarke and Büttcher, 2009).
 
-    Ranks are taken down to 10 times ``count``, at least 100; a chunk that a source has not among those gets nothing
-    from it.
+    Ranks are taken down to :func:`rank_depth`; a chunk that a source has not among those gets nothing from it.
     """
-    depth = max(10 * count, 100)
+    depth = rank_depth(count)
     lists = []
     for source in sources:
         scores, found, _ = source.top(depth)

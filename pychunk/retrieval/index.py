@@ -97,8 +97,8 @@ class Index:
             vectors: ``"sentence"`` (default): a chunk scores as the best of its sentences; ``"chunk"``: by one vector
                 of its own; ``"both"``: by a blend.
             dtype: ``"float16"`` (half the size; cosines change by less than 0.001) or ``"float32"``.
-            kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat below 200,000 vectors,
-                HNSW below 5 million.
+            kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat up to 512 MB of vectors
+                (a million of 256 dimensions), HNSW below 5 million vectors.
             terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages) or ``None`` for no
                 BM25. ngram, stemmer, stop_words: see :class:`pychunk.retrieval.terms.Analyzer`.
             k1, b: BM25's parameters.
@@ -506,7 +506,7 @@ class Index:
         allowed = searcher.allowed(where, ids)
         if searcher.table is None or not texts:
             return Hits([Hits[Hit]() for _ in texts])
-        found = searcher.rank(texts, vectors, max(k, depth) if rerank else k, ranking, allowed)
+        found = searcher.rank(texts, vectors, max(k, depth) if rerank else k, ranking, allowed, threads)
         lists = [
             searcher.hits(
                 ranked.chunks,
@@ -555,7 +555,9 @@ class Index:
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
         searcher = self._contents.searcher()
         if searcher.table is not None and texts:
-            for i, (found, _, _) in enumerate(searcher.rank(texts, vectors, k, ranking, searcher.allowed(None, None))):
+            for i, (found, _, _) in enumerate(
+                searcher.rank(texts, vectors, k, ranking, searcher.allowed(None, None), threads)
+            ):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
         return rows, scores
 

@@ -20,9 +20,12 @@ from .context import Outline
 from .fusion import F32, I64, Ranked
 from .hits import DocumentHits, Hit, Passage
 from .part import Layout, Part
-from .sources import BestSentence, ChunkVector, Mask, NearestRows, Sparse
+from .sources import Batch, ByVector, Mask, Nearest, Scanned, Sparse
 from .vectors import VectorIndex
 
+#: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
+#: 64 queries a scan computes, and what it reads no longer matters.
+_TOGETHER, _SCORES = 64, 1 << 25
 #: Columns that are fields of a hit; an index of before one of them has none of it.
 _SHOWN = [column.name for column in COLUMNS if column.in_hits]
 #: Of the chunk table, of no use for a reader of hits.
@@ -75,14 +78,20 @@ class Searcher:
         self.offsets = np.concatenate(
             [[0], *(part.offsets[1:] + first for part, first in zip(parts, self._span_first, strict=False))]
         ).astype(np.int64)
-        self.chunk_of = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-        def index(name: str, arrays: list[Any]) -> VectorIndex:
+        def index(name: str, arrays: list[Any], offsets: I64 | None = None) -> VectorIndex:
             return VectorIndex(
-                arrays, layout.dim, kinds[name], stored=stored.get(name), accuracy=accuracy, placement=placement
+                arrays,
+                layout.dim,
+                kinds[name],
+                offsets=offsets,
+                stored=stored.get(name),
+                accuracy=accuracy,
+                placement=placement,
             )
 
-        self.sentences = index("sentences", [part.sentences for part in parts]) if layout.sentences else None
+        sentences = [part.sentences for part in parts]
+        self.sentences = index("sentences", sentences, self.offsets) if layout.sentences else None
         self.pooled = index("chunks", [part.pooled for part in parts]) if layout.pooled else None
         postings = [part.postings for part in parts if part.postings is not None]
         self.bm25 = BM25(postings, self.alive, k1=k1, b=b) if layout.analyzer else None
@@ -103,52 +112,83 @@ class Searcher:
             mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
 
+    @cached_property
+    def chunk_of(self) -> I64:
+        """The chunk of each sentence."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
     def rank(
-        self, queries: Sequence[str], vectors: F32 | None, count: int, ranking: Ranking, allowed: Mask | None
+        self,
+        queries: Sequence[str],
+        vectors: F32 | None,
+        count: int,
+        ranking: Ranking,
+        allowed: Mask | None,
+        threads: int | None = None,
     ) -> list[tuple[Ranked, list[str], I64 | None]]:
         """For each query its best chunks, the names of their scores, and each one's best sentence."""
-        dense = ranking.mode != "sparse"
-        ahead: dict[str, I64] = {}
-        sentence_mask: Mask | None = None
-        if allowed is not None and self.sentences is not None:
-            sentence_mask = np.repeat(allowed, np.diff(self.offsets))
-        if dense:
+        found = []
+        together = max(1, min(_TOGETHER, _SCORES // max(1, self.rows)))
+        for begin in range(0, len(queries), together):
+            own = None if vectors is None else vectors[begin : begin + together]
+            found += self._rank(queries[begin : begin + together], own, count, ranking, allowed, threads)
+        return found
+
+    def _rank(
+        self,
+        queries: Sequence[str],
+        vectors: F32 | None,
+        count: int,
+        ranking: Ranking,
+        allowed: Mask | None,
+        threads: int | None,
+    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+        dense: dict[str, tuple[Batch, float]] = {}
+        if ranking.mode != "sparse":
             assert vectors is not None
+            share = ranking.blend if self.sentences is not None and self.pooled is not None else 1.0
             depth = 2 * max(4 * count, 32)
             if self.sentences is not None:
-                ahead["sentences"] = self.sentences.search(vectors, depth, sentence_mask)[1]
+                dense["dense"] = self._near(self.sentences, vectors, allowed, True, depth, threads), share
             if self.pooled is not None:
-                ahead["chunks"] = self.pooled.search(vectors, depth, allowed)[1]
-        found = []
-        for number, query in enumerate(queries):
-            best: BestSentence | None = None
-            sources: list[fusion.Source] = []
-            names: list[str] = []
-            weights: list[float] = []
-            if dense:
-                assert vectors is not None
-                share = ranking.blend if self.sentences is not None and self.pooled is not None else 1.0
-                if self.sentences is not None:
-                    nearest = NearestRows(self.sentences, vectors[number], sentence_mask, ahead["sentences"][number])
-                    best = BestSentence(nearest, self.offsets, self.chunk_of)
-                    sources.append(best)
-                    names.append("dense")
-                    weights.append(share)
-                if self.pooled is not None:
-                    nearest = NearestRows(self.pooled, vectors[number], allowed, ahead["chunks"][number])
-                    sources.append(ChunkVector(nearest))
-                    names.append("chunk")
-                    weights.append(1 - share if self.sentences is not None else 1.0)
-            if ranking.mode != "dense":
-                assert self.bm25 is not None
-                assert self.layout.analyzer is not None
-                sources.append(Sparse(self.bm25.scores(self.layout.analyzer.terms(query)), allowed))
-                names.append("sparse")
-                weights.append(ranking.weight if dense else 1.0)
-            fuse = fusion.reciprocal_rank if ranking.fusion == "rrf" and len(sources) > 1 else fusion.weighted
-            ranked = fuse(sources, weights, count)
-            found.append((ranked, names, best.best(ranked.chunks) if best else None))
-        return found
+                other = 1 - share if self.sentences is not None else 1.0
+                dense["chunk"] = self._near(self.pooled, vectors, allowed, False, depth, threads), other
+        names, weights = list(dense), [weight for _, weight in dense.values()]
+        by_vector: list[list[ByVector]] = [
+            [batch.source(number) for batch, _ in dense.values()] for number in range(len(queries))
+        ]
+        sources: list[list[fusion.Source]] = [list(own) for own in by_vector]
+        if ranking.mode != "dense":
+            assert self.bm25 is not None
+            assert self.layout.analyzer is not None
+            names.append("sparse")
+            weights.append(ranking.weight if dense else 1.0)
+            for query, each in zip(queries, sources, strict=True):
+                each.append(Sparse(self.bm25.scores(self.layout.analyzer.terms(query)), allowed))
+
+        def ahead(numbers: list[int], depth: int) -> None:
+            for batch, _ in dense.values():
+                batch.fetch(numbers, depth)
+
+        if ranking.fusion == "rrf" and len(names) > 1:
+            ahead(list(range(len(queries))), fusion.rank_depth(count))
+            ranked = [fusion.reciprocal_rank(each, weights, count) for each in sources]
+        else:
+            ranked = fusion.weighted(sources, weights, count, ahead)
+        if "dense" not in dense:
+            return [(each, names, None) for each in ranked]
+        return [(each, names, own[0].best(each.chunks)) for each, own in zip(ranked, by_vector, strict=True)]
+
+    def _near(
+        self, index: VectorIndex, vectors: F32, allowed: Mask | None, sentences: bool, depth: int, threads: int | None
+    ) -> Batch:
+        """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
+        if index.scanned(allowed):
+            return Scanned(index.scan, vectors, allowed, threads)
+        if not sentences:
+            return Nearest(index, vectors, allowed, None, depth)
+        mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
+        return Nearest(index, vectors, mask, self.chunk_of, depth)
 
     def span(self, sentence: int) -> tuple[int, int]:
         """Of a sentence by its row, in characters of its document."""

@@ -2,21 +2,110 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from .fusion import F32, I64
+from .fusion import F32, I64, Source
+from .scan import Scan
 from .vectors import VectorIndex
 
 Mask = npt.NDArray[np.bool_]
 
-#: What FAISS's scores and exact ones differ by at most (float32 sums of products of unit vectors).
+#: What another library's scores and exact ones differ by at most (float32 sums of products of unit vectors).
 _SLACK = 1e-5
 #: So few rows are scored one by one where some are not allowed, as an index that skips those would look at them all the
 #: same, and where the rows found ahead are too few.
 _FEW = 20_000
+
+
+class ByVector(Source, Protocol):
+    """A source that knows which row of a chunk is its best."""
+
+    def best(self, chunks: I64) -> I64:
+        """The row of each chunk's best vector, the first of equals; -1 without any."""
+
+
+class Batch(Protocol):
+    """Sources for several queries, which look for them together."""
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Says that these queries are going to ask for the ``count`` best."""
+
+    def source(self, number: int) -> ByVector:
+        """The source of one query."""
+
+
+class Scanned:
+    """Chunks by the best of their vectors, exact: one scan for all queries that ask.
+
+    Args:
+        scan: where to look. queries: unit vectors float32[q, dim].
+        allowed: bool[chunks] that may be found; None: all.
+    """
+
+    def __init__(self, scan: Scan, queries: F32, allowed: Mask | None, threads: int | None) -> None:
+        self.scan, self.queries, self.allowed, self.threads = scan, queries, allowed, threads
+        self.count = scan.found(allowed)
+        self.found: dict[int, tuple[int, F32, I64]] = {}
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        scores, chunks, _ = self.scan.top(self.queries[list(numbers)], count, self.allowed, self.threads)
+        for place, number in enumerate(numbers):
+            there = chunks[place] >= 0
+            self.found[number] = (count, scores[place][there], chunks[place][there])
+
+    def source(self, number: int) -> ScannedChunks:
+        return ScannedChunks(self, number)
+
+
+@dataclass
+class ScannedChunks:
+    """One query of a :class:`Scanned`."""
+
+    batch: Scanned
+    number: int
+    exact = True
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        """The best chunks; those without a vector are no candidates."""
+        if self.batch.found.get(self.number, (0,))[0] < count:
+            self.batch.fetch([self.number], count)
+        _, scores, chunks = self.batch.found[self.number]
+        return scores, chunks, len(chunks) >= self.batch.count
+
+    def score(self, chunks: I64) -> F32:
+        return self.batch.scan.score_chunks(self.batch.queries[self.number], chunks)[0]
+
+    def best(self, chunks: I64) -> I64:
+        return self.batch.scan.score_chunks(self.batch.queries[self.number], chunks)[1]
+
+
+class Nearest:
+    """Chunks by the rows that a :class:`VectorIndex` finds: approximate, or exact on a GPU.
+
+    Args:
+        index: where to look. queries: unit vectors float32[q, dim].
+        allowed: bool[rows] that may be found; None: all.
+        chunk_of: the chunk of each row; None: each row is a chunk.
+        depth: rows that are looked for ahead for all queries.
+    """
+
+    def __init__(
+        self, index: VectorIndex, queries: F32, allowed: Mask | None, chunk_of: I64 | None, depth: int
+    ) -> None:
+        self.index, self.queries, self.allowed, self.chunk_of = index, queries, allowed, chunk_of
+        self.ahead = index.search(queries, depth, allowed)[1]
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Nothing: what was found ahead is nearly always enough."""
+
+    def source(self, number: int) -> BestSentence | ChunkVector:
+        nearest = NearestRows(self.index, self.queries[number], self.allowed, self.ahead[number])
+        return ChunkVector(nearest) if self.chunk_of is None else BestSentence(nearest, self.chunk_of)
 
 
 @dataclass
@@ -48,7 +137,7 @@ class NearestRows:
         else:
             rows = self.index.search(self.query[None], count, self.allowed)[1][0]
         rows = rows[rows >= 0]
-        scores = self.index.score(self.query, rows)
+        scores = self.index.scan.score_rows(self.query, rows)
         best = np.lexsort((rows, -scores))
         return scores[best], rows[best], len(rows) >= self.count or len(rows) < count
 
@@ -56,8 +145,8 @@ class NearestRows:
 class BestSentence:
     """A chunk scores as the best of its sentences; 0 without any."""
 
-    def __init__(self, nearest: NearestRows, offsets: I64, chunk_of: I64) -> None:
-        self.nearest, self.offsets, self.chunk_of = nearest, offsets, chunk_of
+    def __init__(self, nearest: NearestRows, chunk_of: I64) -> None:
+        self.nearest, self.chunk_of = nearest, chunk_of
         self.exact = nearest.index.exact
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
@@ -80,26 +169,10 @@ class BestSentence:
             fetch *= 4
 
     def score(self, chunks: I64) -> F32:
-        sizes, rows, found = self._sentences(chunks)
-        out = np.zeros(len(chunks), np.float32)
-        starts = np.cumsum(sizes) - sizes
-        if len(rows):
-            out[sizes > 0] = np.maximum.reduceat(found, starts[sizes > 0])
-        return out
+        return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[0]
 
     def best(self, chunks: I64) -> I64:
-        """The row of each chunk's best sentence, the first of equals; -1 without any."""
-        sizes, rows, found = self._sentences(chunks)
-        ends = np.cumsum(sizes)
-        bounds = zip(ends - sizes, ends, strict=True)
-        return np.array([rows[a:b][found[a:b].argmax()] if b > a else -1 for a, b in bounds], np.int64)
-
-    def _sentences(self, chunks: I64) -> tuple[I64, I64, F32]:
-        """How many each chunk has; all their rows end to end, and scores."""
-        sizes = self.offsets[chunks + 1] - self.offsets[chunks]
-        before = np.cumsum(sizes) - sizes
-        rows = np.arange(sizes.sum()) + np.repeat(self.offsets[chunks] - before, sizes)
-        return sizes, rows, self.nearest.index.score(self.nearest.query, rows)
+        return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[1]
 
 
 class ChunkVector:
@@ -119,7 +192,10 @@ class ChunkVector:
         return scores, rows, ended or not self.exact
 
     def score(self, chunks: I64) -> F32:
-        return self.nearest.index.score(self.nearest.query, chunks)
+        return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[0]
+
+    def best(self, chunks: I64) -> I64:
+        return chunks
 
 
 class Sparse:

@@ -1,4 +1,4 @@
-"""FAISS over the vectors of an index: exact (flat), or approximate (HNSW, IVF-PQ) where there are many."""
+"""The vectors of an index: scanned (flat, exact), or searched by FAISS (HNSW, IVF-PQ) where there are many."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..encoders.running.placement import CPU, Placement
 from ..plumbing.durable import new_file
+from .scan import Scan
 from .torch_flat import TorchFlat
 
 F32 = npt.NDArray[np.float32]
@@ -18,9 +19,10 @@ I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.floating[Any]]
 
 KINDS = ("flat", "hnsw", "ivfpq")
-#: Vectors from which "auto" takes HNSW, and IVF-PQ. On two cores one query takes flat about 7 ms per 100,000 vectors
-#: of 384 dimensions; HNSW holds links besides (270 bytes a vector), IVF-PQ 64 bytes in the place of the vector.
-HNSW_FROM, IVFPQ_FROM = 200_000, 5_000_000
+#: Bytes of vectors up to which "auto" is flat: what a scan for one query reads in about 20 ms on two cores (461 MB in
+#: 18.8 ms; 34 ms on one). Vectors from which it takes IVF-PQ, which has 64 bytes in the place of a vector; between them
+#: HNSW, which holds links besides (270 bytes a vector).
+SCANNED, IVFPQ_FROM = 512_000_000, 5_000_000
 _BLOCK = 65_536  # vectors handed to FAISS at a time
 #: HNSW: links a vector and level, candidates while building, and in a search. On 200,000 sentence vectors of 256
 #: dimensions recall@10 is .947 with 64 candidates, .959 with 96, .966 with 128, at 15, 12 and 10 times flat's speed on
@@ -41,13 +43,14 @@ def import_faiss() -> Any:
     return faiss
 
 
-def choose(kind: str, count: int) -> str:
-    """The kind for so many vectors: what ``"auto"`` stands for; flat where IVF-PQ has too few to learn from."""
+def choose(kind: str, count: int, size: int) -> str:
+    """The kind for ``count`` vectors of ``size`` bytes: what ``"auto"`` stands for; flat where IVF-PQ has too few to
+    learn from."""
     if kind == "ivfpq" and count < _IVFPQ_LEAST:
         return "flat"
     if kind != "auto":
         return kind
-    return "flat" if count < HNSW_FROM else "hnsw" if count < IVFPQ_FROM else "ivfpq"
+    return "flat" if count * size <= SCANNED else "hnsw" if count < IVFPQ_FROM else "ivfpq"
 
 
 class VectorIndex:
@@ -56,7 +59,8 @@ class VectorIndex:
     Args:
         arrays: the vectors, memory-mapped or not; all rows together are searched.
         dim: their width.
-        kind: one of :data:`KINDS`.
+        kind: one of :data:`KINDS`; a flat one has nothing but :attr:`scan`.
+        offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
         stored: a file of :meth:`save`, opened, of the first rows; those it lacks are added here.
         accuracy: candidates (HNSW), or cells (IVF-PQ), that a search looks at: more is slower and finds more.
         placement: with a device, flat rows are searched there, but for searches that leave rows out.
@@ -68,6 +72,7 @@ class VectorIndex:
         dim: int,
         kind: str,
         *,
+        offsets: I64 | None = None,
         stored: Any = None,
         accuracy: int = ACCURACY,
         placement: Placement = CPU,
@@ -75,10 +80,15 @@ class VectorIndex:
         self.arrays = [np.asarray(each) for each in arrays]  # plain views: indexing a memmap takes twice as long
         self.dim, self.kind, self.accuracy = dim, kind, accuracy
         self._first = np.concatenate([[0], np.cumsum([len(each) for each in arrays])]).astype(np.int64)
-        self._faiss = import_faiss()
-        self._index = self._read(stored) if stored is not None else self._empty()
-        self._fill()
-        self._gpu = self._on_gpu(placement) if placement.device is not None and kind == "flat" else None
+        self.scan = Scan(self.arrays, dim, offsets)
+        self._index: Any = None
+        self._gpu: Any = None
+        if kind != "flat":
+            self._faiss = import_faiss()
+            self._index = self._read(stored) if stored is not None else self._empty()
+            self._fill()
+        elif placement.device is not None:
+            self._gpu = self._on_gpu(placement)
 
     def __len__(self) -> int:
         return int(self._first[-1])
@@ -112,19 +122,20 @@ class VectorIndex:
             out[own] = self.arrays[each][chosen[own] - self._first[each]]
         return out
 
-    def score(self, query: F32, chosen: I64) -> F32:
-        """Inner products of a query with rows, float32[n]; each depends on its row and the query alone."""
-        return np.asarray((self.rows(chosen) * query).sum(axis=1, dtype=np.float32), np.float32)
+    def scanned(self, allowed: npt.NDArray[np.bool_] | None) -> bool:
+        """Whether :attr:`scan` is what searches, and not :meth:`search`."""
+        return self.kind == "flat" and (self._gpu is None or allowed is not None)
 
     def search(self, queries: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None) -> tuple[F32, I64]:
         """(scores, rows) of the ``count`` best rows of each query, [q, count], best first; -1 where there are fewer.
 
-        ``allowed`` bool[n] leaves the other rows out. Scores are FAISS's, good to about 1e-6.
+        ``allowed`` bool[n] leaves the other rows out. Scores are FAISS's or torch's, good to about 1e-6. Not of an
+        index that is :meth:`scanned`.
         """
         count = max(1, min(count, len(self)))
         if len(self) == 0:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-        if self._gpu is not None and allowed is None:
+        if self._gpu is not None:
             scores, found = self._gpu.search(queries, count)
         else:
             scores, found = self._index.search(queries, count, params=self._parameters(count, allowed))
@@ -138,9 +149,7 @@ class VectorIndex:
             options["sel"] = faiss.IDSelectorBitmap(bits)
         if self.kind == "hnsw":
             return faiss.SearchParametersHNSW(efSearch=max(self.accuracy, count), **options)
-        if self.kind == "ivfpq":
-            return faiss.SearchParametersIVF(nprobe=self.accuracy, **options)
-        return faiss.SearchParameters(**options)
+        return faiss.SearchParametersIVF(nprobe=self.accuracy, **options)
 
     def _read(self, stored: Any) -> Any:
         """The index of a file; a new one where IVF-PQ was learned from much less than there is now."""
@@ -152,10 +161,8 @@ class VectorIndex:
 
     def _empty(self) -> Any:
         half = bool(self.arrays) and self.arrays[0].dtype == np.float16
-        recipe = {"flat": "SQfp16" if half else "Flat", "hnsw": f"HNSW{_LINKS}" + "_SQfp16" * half}
-        index = self._faiss.index_factory(
-            self.dim, recipe.get(self.kind) or self._ivfpq(), self._faiss.METRIC_INNER_PRODUCT
-        )
+        recipe = f"HNSW{_LINKS}" + "_SQfp16" * half if self.kind == "hnsw" else self._ivfpq()
+        index = self._faiss.index_factory(self.dim, recipe, self._faiss.METRIC_INNER_PRODUCT)
         if self.kind == "hnsw":
             index.hnsw.efConstruction = _CONSTRUCTION
         if self.kind == "ivfpq":
@@ -186,7 +193,11 @@ class VectorIndex:
     def _on_gpu(self, placement: Placement) -> Any:
         """The rows on a GPU, searched by a GPU build of FAISS or, where there is none, by torch."""
         assert placement.device is not None
-        if hasattr(self._faiss, "StandardGpuResources") and self._faiss.get_num_gpus():
-            resources = self._faiss.StandardGpuResources()
-            return self._faiss.index_cpu_to_gpu(resources, placement.device.number, self._index)
+        faiss = import_faiss()
+        if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus():
+            half = bool(self.arrays) and self.arrays[0].dtype == np.float16
+            index = faiss.index_factory(self.dim, "SQfp16" if half else "Flat", faiss.METRIC_INNER_PRODUCT)
+            for block in self._blocks(0):
+                index.add(block)
+            return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), placement.device.number, index)
         return TorchFlat(self.arrays, placement.torch_device)

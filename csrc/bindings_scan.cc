@@ -1,0 +1,103 @@
+// The scan of an index's vectors, for Python: arrays kept alive, hits as arrays.
+#include <algorithm>
+
+#include "bindings.h"
+#include "scan.h"
+
+namespace pychunk {
+namespace {
+
+// A scan with the arrays that it reads.
+struct KeptScan {
+  std::vector<py::array> arrays;
+  Optional<int64_t> offsets;
+  Scan scan;
+
+  template <typename T>
+  static KeptScan of(const std::vector<Array<T>>& given, int64_t dim, Optional<int64_t> offsets) {
+    std::vector<StoredRows> parts;
+    for (const Array<T>& array : given) {
+      const auto rows = matrix(array, "arrays");
+      PYCHUNK_CHECK(rows.cols == dim, "arrays must have rows of ", dim, " numbers, got ", rows.cols);
+      parts.push_back({rows.data, rows.rows});
+    }
+    const auto spans = offsets ? view(*offsets) : std::span<const int64_t>{};
+    PYCHUNK_CHECK(!offsets || !spans.empty(), "offsets must hold at least one entry");
+    Scan scan(std::move(parts), sizeof(T) == 2, dim, spans);
+    return {{given.begin(), given.end()}, std::move(offsets), std::move(scan)};
+  }
+};
+
+py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t count, const Optional<bool>& allowed,
+                 int threads) {
+  const auto rows = matrix(queries, "queries");
+  PYCHUNK_CHECK(rows.cols == kept.scan.dim(), "queries must have ", kept.scan.dim(), " numbers, got ", rows.cols);
+  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
+  PYCHUNK_CHECK(!allowed || allowed->size() == kept.scan.chunks(), "allowed must hold ", kept.scan.chunks(),
+                " values, got ", allowed ? allowed->size() : 0);
+  const bool* mask = allowed ? allowed->data() : nullptr;
+  const auto found = without_gil([&] { return kept.scan.top(rows, count, mask, threads); });
+  size_t width = 0;
+  for (const auto& hits : found) width = std::max(width, hits.size());
+  const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows.rows), static_cast<py::ssize_t>(width)};
+  Array<float> scores(shape);
+  Array<int64_t> chunks(shape), best(shape);
+  float* to_scores = scores.mutable_data();
+  int64_t *to_chunks = chunks.mutable_data(), *to_best = best.mutable_data();
+  for (const auto& hits : found)
+    for (size_t i = 0; i < width; ++i) {
+      const ScanHit hit = i < hits.size() ? hits[i] : ScanHit{0.0f, -1, -1};
+      *to_scores++ = hit.score, *to_chunks++ = hit.chunk, *to_best++ = hit.row;
+    }
+  return py::make_tuple(scores, chunks, best);
+}
+
+void check_chosen(const Array<float>& query, const Array<int64_t>& chosen, int64_t dim, int64_t end) {
+  PYCHUNK_CHECK(query.size() == dim, "query must have ", dim, " numbers, got ", query.size());
+  for (const int64_t each : view(chosen))
+    PYCHUNK_CHECK(each >= 0 && each < end, "chosen must be from 0 to ", end - 1, ", got ", each);
+}
+
+py::tuple score_chunks_of(const KeptScan& kept, const Array<float>& query, const Array<int64_t>& chosen) {
+  check_chosen(query, chosen, kept.scan.dim(), kept.scan.chunks());
+  Array<float> scores(chosen.size());
+  Array<int64_t> rows(chosen.size());
+  float* to_scores = scores.mutable_data();
+  int64_t* to_rows = rows.mutable_data();
+  without_gil([&] {
+    kept.scan.score_chunks(query.data(), view(chosen), to_scores, to_rows);
+    return true;
+  });
+  return py::make_tuple(scores, rows);
+}
+
+Array<float> score_rows_of(const KeptScan& kept, const Array<float>& query, const Array<int64_t>& chosen) {
+  check_chosen(query, chosen, kept.scan.dim(), kept.scan.rows());
+  Array<float> scores(chosen.size());
+  float* to_scores = scores.mutable_data();
+  without_gil([&] {
+    kept.scan.score_rows(query.data(), view(chosen), to_scores);
+    return true;
+  });
+  return scores;
+}
+
+}  // namespace
+
+void bind_scan(py::module_& m) {
+  py::class_<KeptScan>(m, "Scan", "Exact search over stored vectors; see csrc/scan.h.")
+      .def(py::init(&KeptScan::of<uint16_t>), py::arg("arrays").noconvert(), py::arg("dim"),
+           py::arg("offsets").noconvert() = py::none(), "Of float16 rows, given as their bits (uint16).")
+      .def(py::init(&KeptScan::of<float>), py::arg("arrays").noconvert(), py::arg("dim"),
+           py::arg("offsets").noconvert() = py::none())
+      .def("top", &top_of, py::arg("queries").noconvert(), py::arg("count"),
+           py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
+           "(scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best first; chunk "
+           "and row are -1 where there are fewer. allowed bool[chunks].")
+      .def("score_chunks", &score_chunks_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),
+           "(scores float32[n], rows int64[n]) of chosen chunks; 0 and -1 of those without rows.")
+      .def("score_rows", &score_rows_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),
+           "Scores float32[n] of chosen rows.");
+}
+
+}  // namespace pychunk

@@ -1,0 +1,306 @@
+#include "scan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "dispatch.h"
+#include "interrupt.h"
+#include "parallel.h"
+
+namespace pychunk {
+namespace {
+
+constexpr int64_t kScanLanes = 32;  // the kernels take rows of a multiple of so many numbers
+constexpr int64_t kScanPanel = 16;  // queries that are scored together
+// A panel takes as long as so many queries one by one.
+constexpr int64_t kWorthAPanel = 12;
+// Numbers of a block of rows as float32: 16 KB stay in the first cache for one query after the other, 64 KB in the
+// second for panels, which are as large as the first.
+constexpr int64_t kBlock = 4096, kPanelBlock = 16384;
+// Runs of rows for each thread, so that one that is held up leaves work to the others.
+constexpr int64_t kRunsAThread = 4, kLeastRun = 8192;
+constexpr float kNothing = -std::numeric_limits<float>::infinity();
+
+bool ranks_before(const ScanHit& a, const ScanHit& b) {
+  return a.score > b.score || (a.score == b.score && a.chunk < b.chunk);
+}
+
+// The best of hits whose chunks come in rising order. Twice as many as wanted are kept until the worse half goes, which
+// takes a few steps a hit, whatever their number.
+struct BestHits {
+  std::vector<ScanHit> hits;
+  float limit = kNothing;  // what cannot be among the best scores at most this
+
+  void add(const ScanHit& hit, size_t count) {
+    hits.push_back(hit);
+    if (hits.size() >= 2 * count && hits.size() >= 64) cut(count);
+  }
+  void cut(size_t count) {
+    if (hits.size() <= count) return;
+    std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(count) - 1, hits.end(), ranks_before);
+    hits.resize(count);
+    limit = hits.back().score;
+  }
+};
+
+// The queries of a call as the kernels take them: panels of sixteen, then what is left one by one.
+struct ScanQueries {
+  int64_t stride, panels, singles, count;
+  std::vector<float> panel, single;
+
+  ScanQueries(const Matrix<const float>& queries, int64_t width) : stride(width), count(queries.rows) {
+    panels = count / kScanPanel;
+    if (count % kScanPanel >= kWorthAPanel) ++panels;
+    singles = std::max<int64_t>(0, count - panels * kScanPanel);
+    panel.assign(static_cast<size_t>(panels * kScanPanel * stride), 0.0f);
+    single.assign(static_cast<size_t>(singles * stride), 0.0f);
+    for (int64_t q = 0; q < count; ++q) {
+      const float* from = queries.row(q);
+      const int64_t own = q - panels * kScanPanel;
+      if (own >= 0) {
+        std::copy_n(from, queries.cols, single.data() + own * stride);
+      } else {
+        float* to = panel.data() + q / kScanPanel * kScanPanel * stride + q % kScanPanel;
+        for (int64_t c = 0; c < queries.cols; ++c) to[c * kScanPanel] = from[c];
+      }
+    }
+  }
+};
+
+}  // namespace
+
+// One thread's walk over a run of chunks: rows gathered to blocks, blocks scored, and the best row of each chunk kept.
+class ScanPass {
+ public:
+  ScanPass(const Scan& scan, const ScanQueries& queries, size_t count)
+      : scan_(scan), queries_(queries), count_(count), run_(kernels()) {
+    const int64_t stride = scan.stride_;
+    const int64_t numbers = queries.panels > 0 ? kPanelBlock : kBlock;
+    room_ = std::clamp<int64_t>(numbers / stride / 8 * 8, 8, 64);
+    block_.assign(static_cast<size_t>(room_ * stride), 0.0f);
+    scores_.resize(static_cast<size_t>(room_ * kScanPanel));
+    const auto states = static_cast<size_t>(queries.panels * kScanPanel + queries.singles);
+    best_.assign(states, kNothing);
+    where_.assign(states, 0);
+  }
+
+  void run(int64_t begin, int64_t end, const bool* allowed, std::vector<BestHits>& found) {
+    size_t part = 0;
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      if (allowed != nullptr && !allowed[chunk]) continue;
+      const int64_t first = scan_.begin_of(chunk), last = scan_.begin_of(chunk + 1);
+      for (int64_t row = first; row < last;) {
+        while (row >= scan_.first_[part + 1]) ++part;
+        const int64_t n = std::min({room_ - filled_, last - row, scan_.first_[part + 1] - row});
+        if (!extents_.empty() && extents_.back().part == part && extents_.back().row + extents_.back().n == row)
+          extents_.back().n += n;
+        else
+          extents_.push_back({part, row, n});
+        pieces_.push_back({chunk, first, filled_, n, static_cast<int32_t>(row - first), row + n == last});
+        filled_ += n, row += n;
+        if (filled_ == room_) flush(found);
+      }
+    }
+    flush(found);
+  }
+
+ private:
+  // Rows of one chunk in the block.
+  struct Piece {
+    int64_t chunk, first_row, at, n;
+    int32_t before;  // rows of the chunk that came earlier
+    bool ends;
+  };
+
+  // Rows of the block that lie one after the other.
+  struct Extent {
+    size_t part;
+    int64_t row, n;
+  };
+
+  void flush(std::vector<BestHits>& found) {
+    checkpoint_each(blocks_++, 64);
+    const auto stride = static_cast<size_t>(scan_.stride_), n = static_cast<size_t>(filled_);
+    const bool widened = queries_.panels > 0 || queries_.singles > 1;
+    float* to = block_.data();
+    for (const Extent& extent : extents_) {
+      if (widened) scan_.read(extent.part, extent.row, extent.n, to);
+      to += extent.n * scan_.stride_;
+    }
+    for (int64_t p = 0; p < queries_.panels; ++p) {
+      const int64_t first = p * kScanPanel, own = std::min(kScanPanel, queries_.count - first);
+      // What lies in the block behind the last row is of an earlier block, and is not read.
+      run_.dot_panel(block_.data(), (n + 7) / 8 * 8, stride,
+                     queries_.panel.data() + static_cast<size_t>(first) * stride, scores_.data());
+      float* best = best_.data() + first;
+      int32_t* where = where_.data() + first;
+      for (const Piece& piece : pieces_) {
+        if (piece.before == 0) std::fill_n(best, kScanPanel, kNothing);
+        run_.keep_best(scores_.data() + piece.at * kScanPanel, static_cast<size_t>(piece.n), piece.before, best, where);
+        if (!piece.ends) continue;
+        for (int64_t q = 0; q < own; ++q) offer(found[static_cast<size_t>(first + q)], piece, best[q], where[q]);
+      }
+    }
+    for (int64_t s = 0; s < queries_.singles; ++s) {
+      const auto q = static_cast<size_t>(queries_.panels * kScanPanel + s);
+      const float* query = queries_.single.data() + static_cast<size_t>(s) * stride;
+      if (widened) {
+        run_.dot_floats(block_.data(), n, stride, query, scores_.data());
+      } else {
+        float* out = scores_.data();
+        for (const Extent& extent : extents_) {
+          scan_.products(extent.part, extent.row, extent.n, query, block_.data(), out);
+          out += extent.n;
+        }
+      }
+      float best = best_[q];
+      int32_t where = where_[q];
+      for (const Piece& piece : pieces_) {
+        if (piece.before == 0) best = kNothing;
+        for (int64_t i = 0; i < piece.n; ++i) {
+          const float score = scores_[static_cast<size_t>(piece.at + i)];
+          if (score > best) best = score, where = piece.before + static_cast<int32_t>(i);
+        }
+        if (piece.ends) offer(found[q], piece, best, where);
+      }
+      best_[q] = best, where_[q] = where;
+    }
+    pieces_.clear(), extents_.clear();
+    filled_ = 0;
+  }
+
+  void offer(BestHits& found, const Piece& piece, float score, int32_t where) const {
+    if (score > found.limit) found.add({score, piece.chunk, piece.first_row + where}, count_);
+  }
+
+  const Scan& scan_;
+  const ScanQueries& queries_;
+  const size_t count_;
+  const Kernels& run_;
+  int64_t room_, filled_ = 0, blocks_ = 0;
+  std::vector<float> block_, scores_, best_;
+  std::vector<int32_t> where_;
+  std::vector<Piece> pieces_;
+  std::vector<Extent> extents_;
+};
+
+Scan::Scan(std::vector<StoredRows> parts, bool half, int64_t dim, std::span<const int64_t> offsets)
+    : parts_(std::move(parts)),
+      half_(half),
+      dim_(dim),
+      stride_((dim + kScanLanes - 1) / kScanLanes * kScanLanes),
+      offsets_(offsets) {
+  PYCHUNK_CHECK(dim >= 1, "dim must be at least 1, got ", dim);
+  first_.push_back(0);
+  for (const StoredRows& part : parts_) first_.push_back(first_.back() + part.rows);
+  if (offsets.empty()) return;
+  check_offsets(offsets, rows(), "offsets");
+  for (size_t i = 1; i < offsets.size(); ++i)
+    PYCHUNK_CHECK(offsets[i] - offsets[i - 1] <= std::numeric_limits<int32_t>::max(), "chunk ", i - 1, " has ",
+                  offsets[i] - offsets[i - 1], " rows, more than 2^31 - 1");
+}
+
+size_t Scan::part_of(int64_t row) const {
+  return static_cast<size_t>(std::upper_bound(first_.begin(), first_.end(), row) - first_.begin()) - 1;
+}
+
+void Scan::read(size_t part, int64_t row, int64_t n, float* out) const {
+  const Kernels& run = kernels();
+  const auto dim = static_cast<size_t>(dim_), rows = static_cast<size_t>(n);
+  const auto from = static_cast<size_t>(row - first_[part]) * dim;
+  const auto* half = static_cast<const uint16_t*>(parts_[part].data) + (half_ ? from : 0);
+  const auto* full = static_cast<const float*>(parts_[part].data) + (half_ ? 0 : from);
+  const auto copy = [&](size_t at, size_t numbers, float* to) {
+    if (half_)
+      run.widen(half + at, numbers, to);
+    else
+      std::memcpy(to, full + at, numbers * sizeof(float));
+  };
+  if (dim_ == stride_) return copy(0, rows * dim, out);
+  for (size_t i = 0; i < rows; ++i) {  // what follows each row to the stride is zero, and stays
+    copy(i * dim, dim, out);
+    out += stride_;
+  }
+}
+
+void Scan::products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const {
+  const Kernels& run = kernels();
+  const auto stride = static_cast<size_t>(stride_), rows = static_cast<size_t>(n);
+  const int64_t from = (row - first_[part]) * dim_;
+  if (dim_ != stride_) {
+    read(part, row, n, room);
+    run.dot_floats(room, rows, stride, query, out);
+  } else if (half_) {
+    run.dot_halves(static_cast<const uint16_t*>(parts_[part].data) + from, rows, stride, query, out);
+  } else {
+    run.dot_floats(static_cast<const float*>(parts_[part].data) + from, rows, stride, query, out);
+  }
+}
+
+std::vector<float> Scan::padded(const float* query) const {
+  std::vector<float> out(static_cast<size_t>(stride_), 0.0f);
+  std::copy_n(query, dim_, out.begin());
+  return out;
+}
+
+std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
+                                            int threads) const {
+  const auto asked = static_cast<size_t>(queries.rows);
+  std::vector<std::vector<ScanHit>> out(asked);
+  const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, chunks()));
+  if (asked == 0 || wanted == 0) return out;
+  const ScanQueries prepared(queries, stride_);
+  const int64_t runs = std::clamp<int64_t>(rows() / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
+  const auto border = [&](int64_t run) {  // the chunks [border(run), border(run + 1)) have about as many rows as others
+    const int64_t row = rows() / runs * run;
+    if (run == runs || offsets_.empty()) return run == runs ? chunks() : row;
+    const auto at = std::lower_bound(offsets_.begin(), offsets_.end(), row) - offsets_.begin();
+    return std::min<int64_t>(at, chunks());
+  };
+  std::vector<std::vector<BestHits>> found(static_cast<size_t>(runs), std::vector<BestHits>(asked));
+  parallel_for(runs, threads, [&](int64_t run) {
+    const int64_t begin = run == 0 ? 0 : border(run);
+    ScanPass(*this, prepared, wanted).run(begin, border(run + 1), allowed, found[static_cast<size_t>(run)]);
+  });
+  parallel_for(queries.rows, threads, [&](int64_t query) {
+    const auto q = static_cast<size_t>(query);
+    BestHits all;
+    for (const auto& run : found) all.hits.insert(all.hits.end(), run[q].hits.begin(), run[q].hits.end());
+    all.cut(wanted);
+    std::sort(all.hits.begin(), all.hits.end(), ranks_before);
+    out[q] = std::move(all.hits);
+  });
+  return out;
+}
+
+void Scan::score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const {
+  const std::vector<float> wanted = padded(query);
+  const int64_t room = std::max<int64_t>(1, kBlock / stride_);
+  std::vector<float> block(static_cast<size_t>(room * stride_), 0.0f), found(static_cast<size_t>(room));
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    checkpoint_each(static_cast<int64_t>(i), 1024);
+    const int64_t first = begin_of(chunks[i]), last = begin_of(chunks[i] + 1);
+    scores[i] = first == last ? 0.0f : kNothing;
+    rows[i] = first == last ? -1 : first;
+    for (int64_t row = first; row < last;) {
+      const size_t part = part_of(row);
+      const int64_t n = std::min({room, last - row, first_[part + 1] - row});
+      products(part, row, n, wanted.data(), block.data(), found.data());
+      for (int64_t k = 0; k < n; ++k)
+        if (found[static_cast<size_t>(k)] > scores[i]) scores[i] = found[static_cast<size_t>(k)], rows[i] = row + k;
+      row += n;
+    }
+  }
+}
+
+void Scan::score_rows(const float* query, std::span<const int64_t> rows, float* scores) const {
+  const std::vector<float> wanted = padded(query);
+  std::vector<float> row(static_cast<size_t>(stride_), 0.0f);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    checkpoint_each(static_cast<int64_t>(i), 1024);
+    products(part_of(rows[i]), rows[i], 1, wanted.data(), row.data(), scores + i);
+  }
+}
+
+}  // namespace pychunk

@@ -1,0 +1,61 @@
+// Exact search over the stored vectors of an index: every vector is scored, and a chunk counts as the best of its own.
+// Nothing is built; rows are read as they lie in memory-mapped files, once for all queries of a call.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "view.h"
+
+namespace pychunk {
+
+// A chunk, the score of its best row, and that row, the first of equals.
+struct ScanHit {
+  float score;
+  int64_t chunk, row;
+};
+
+// Rows as they are stored: float16 by its bits, or float32.
+struct StoredRows {
+  const void* data = nullptr;
+  int64_t rows = 0;
+};
+
+class Scan {
+ public:
+  // Rows of several arrays, numbered on from one to the next. Chunk i has the rows offsets[i] .. offsets[i + 1];
+  // without offsets each row is a chunk. What is pointed to must outlive it.
+  Scan(std::vector<StoredRows> parts, bool half, int64_t dim, std::span<const int64_t> offsets);
+
+  int64_t dim() const { return dim_; }
+  int64_t rows() const { return first_.back(); }
+  int64_t chunks() const { return offsets_.empty() ? rows() : static_cast<int64_t>(offsets_.size()) - 1; }
+
+  // The `count` best chunks of each query, best first, of equal scores the first chunk; those without rows are never
+  // among them. allowed: one value a chunk, nullptr for all. The same bits for any number of threads and of queries in
+  // a call, and for every instruction set.
+  std::vector<std::vector<ScanHit>> top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
+                                        int threads) const;
+  // Of chosen chunks the score, the same bits as in top(), and its row; 0 and -1 of those without rows.
+  void score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const;
+  // Of chosen rows.
+  void score_rows(const float* query, std::span<const int64_t> rows, float* scores) const;
+
+ private:
+  friend class ScanPass;
+  int64_t begin_of(int64_t chunk) const { return offsets_.empty() ? chunk : offsets_[static_cast<size_t>(chunk)]; }
+  size_t part_of(int64_t row) const;
+  // Rows [row, row + n) of one part as float32, stride_ apart.
+  void read(size_t part, int64_t row, int64_t n, float* out) const;
+  // Inner products of those rows with a padded query; `room` holds n of them as float32.
+  void products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const;
+  std::vector<float> padded(const float* query) const;
+
+  std::vector<StoredRows> parts_;
+  std::vector<int64_t> first_;  // row that each part begins with, and at the end how many there are
+  bool half_;
+  int64_t dim_, stride_;  // stride_: dim_ filled up with zeros to what the kernels take
+  std::span<const int64_t> offsets_;
+};
+
+}  // namespace pychunk

@@ -1,0 +1,64 @@
+"""Exact nearest chunks by one pass over the stored vectors: nothing is built, and nothing copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Scan:
+    """Chunks by the best of their vectors: inner products in float32, added in one order everywhere.
+
+    The vectors are read as they lie in memory-mapped files, once for all queries of a call; hits and the bits of their
+    scores are the same for any number of threads and of queries, and for every instruction set.
+
+    Args:
+        arrays: float16 or float32 [n, dim], all of one type, numbered on from one to the next.
+        dim: their width.
+        offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
+
+    Example:
+        >>> scan = Scan([np.eye(3, dtype=np.float16)], 3, np.array([0, 2, 2, 3]))
+        >>> scores, chunks, rows = scan.top(np.array([[0, 0.6, 0.8]], np.float32), 2)
+        >>> chunks.tolist(), rows.tolist(), scores.round(2).tolist()
+        ([[2, 0]], [[2, 1]], [[0.8, 0.6]])
+    """
+
+    def __init__(self, arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: I64 | None = None) -> None:
+        self._native = _native.scan(arrays, dim, offsets)
+        count = sum(map(len, arrays))
+        self._filled = None if offsets is None else np.diff(offsets) > 0
+        self._count = count if self._filled is None else int(self._filled.sum())
+
+    def found(self, allowed: Mask | None) -> int:
+        """Chunks that can be found: those with a vector, and allowed."""
+        if allowed is None:
+            return self._count
+        return int((allowed if self._filled is None else allowed & self._filled).sum())
+
+    def top(
+        self, queries: F32, count: int, allowed: Mask | None = None, threads: int | None = None
+    ) -> tuple[F32, I64, I64]:
+        """(scores, chunks, best rows) of the ``count`` best chunks of each query, [q, c], best first.
+
+        Of equal scores the first chunk, and of a chunk's rows the first; chunks without rows are not found, and -1 is
+        where there are fewer. ``allowed`` bool[chunks] leaves the others out, unread.
+        """
+        return _native.scan_top(self._native, queries, count, allowed, threads=threads)
+
+    def score_chunks(self, query: F32, chunks: I64) -> tuple[F32, I64]:
+        """(score, best row) of chosen chunks, the very bits of :meth:`top`; 0 and -1 of those without rows."""
+        return self._native.score_chunks(query, np.ascontiguousarray(chunks, np.int64))
+
+    def score_rows(self, query: F32, rows: I64) -> F32:
+        """Scores of chosen rows, float32[n]; each depends on its row and the query alone."""
+        return self._native.score_rows(query, np.ascontiguousarray(rows, np.int64))

@@ -1,0 +1,163 @@
+"""The native scan of stored vectors equals the NumPy reference, bit for bit, however it is asked."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pychunk import _native
+from pychunk._reference import scan as reference
+from pychunk._reference import vectors as reference_vectors
+from pychunk.retrieval.scan import Scan
+
+F32 = np.float32
+
+
+def made(seed: int, sizes: list[int], dim: int, dtype: str, alike: float) -> tuple[Any, Any]:
+    """(rows, offsets) of chunks of these sizes: zero rows, equal rows and small ones among them."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    rows = rng.normal(size=(int(offsets[-1]), dim)) * rng.choice([1e-6, 1e-3, 1.0], size=(int(offsets[-1]), 1))
+    few = rng.normal(size=(3, dim)) * [[0], [1], [-1]]
+    same = rng.random(len(rows)) < alike
+    rows[same] = few[rng.integers(0, 3, same.sum())]
+    return rows.astype(dtype), offsets
+
+
+def expected(rows: Any, offsets: Any, queries: Any, count: int, allowed: Any = None) -> list[Any]:
+    return [[each.tolist() for each in reference.top(rows, offsets, query, count, allowed)] for query in queries]
+
+
+def found(scan: Scan, queries: Any, count: int, allowed: Any = None, threads: int | None = None) -> list[Any]:
+    scores, chunks, best = scan.top(queries, count, allowed, threads)
+    there = [row >= 0 for row in chunks]
+    return [
+        [scores[q][there[q]].tolist(), chunks[q][there[q]].tolist(), best[q][there[q]].tolist()]
+        for q in range(len(queries))
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.one_of(st.integers(0, 4), st.sampled_from([0, 0, 17, 300])), max_size=30),
+    st.sampled_from([1, 3, 31, 32, 33, 100, 256, 384]),
+    st.sampled_from(["float16", "float32"]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([1, 2, 11, 12, 16, 17, 40]),
+    st.sampled_from([0, 1, 3, 10, 10**12]),
+    st.sampled_from([None, 0.0, 0.1, 0.9]),
+    st.integers(0, 3),
+)
+def test_a_scan_is_brute_force(
+    seed: int, sizes: list[int], dim: int, dtype: str, alike: float, asked: int, count: int, share: Any, cuts: int
+) -> None:
+    rng = np.random.default_rng(seed + 1)
+    rows, offsets = made(seed, sizes, dim, dtype, alike)
+    queries = rng.normal(size=(asked, dim)).astype(F32)
+    queries[asked // 2] = 0
+    allowed = None if share is None else rng.random(len(sizes)) < share
+    borders = np.sort(rng.integers(0, len(rows) + 1, cuts))  # parts may be empty, and may end inside a chunk
+    scan = Scan(np.split(rows, borders), dim, offsets)
+    wanted = expected(rows, offsets, queries, count, allowed)
+    assert found(scan, queries, count, allowed, 3) == wanted
+    assert [found(scan, query[None], count, allowed, 1)[0] for query in queries[:3]] == wanted[:3]
+    every = np.arange(len(sizes))
+    for query in queries[:2]:
+        scores, best = reference.chunk_scores(rows, offsets, query)
+        own = scan.score_chunks(query, every)
+        assert (own[0].tolist(), own[1].tolist()) == (scores.tolist(), best.tolist())
+        assert scan.score_rows(query, np.arange(len(rows))).tolist() == reference.products(rows, query).tolist()
+    assert scan.found(allowed) == len(reference.top(rows, offsets, queries[0], 10**12, allowed)[1])
+
+
+def test_products_are_those_of_dot() -> None:
+    rng = np.random.default_rng(0)
+    for dim in (1, 31, 64, 100):
+        rows, query = rng.normal(size=(5, dim)).astype(F32), rng.normal(size=dim).astype(F32)
+        assert reference.products(rows, query).tolist() == [reference_vectors.dot(row, query) for row in rows]
+
+
+def test_many_rows_on_any_number_of_threads() -> None:
+    rows, offsets = made(5, [3, 0, 5, 1, 300, 2] * 200, 64, "float16", 0.2)
+    queries = np.random.default_rng(6).normal(size=(33, 64)).astype(F32)
+    wanted = expected(rows, offsets, queries, 70)
+    scan = Scan([rows], 64, offsets)
+    for threads in (1, 2, 7):
+        assert found(scan, queries, 70, threads=threads) == wanted
+    assert [found(scan, each, 70)[0] for each in queries[:, None]] == wanted
+    without = Scan([rows], 64)  # each row is a chunk
+    each = np.arange(len(rows) + 1)
+    assert found(without, queries[:5], 20) == expected(rows, each, queries[:5], 20)
+
+
+def test_every_float16_is_widened_exactly() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    finite = halves[np.isfinite(halves)]
+    one = np.ones(1, F32)
+    assert Scan([finite[:, None]], 1).score_rows(one, np.arange(len(finite))).tolist() == (finite + F32(0)).tolist()
+    wide = np.zeros((len(finite), 16), np.float16)  # by the conversions of whole registers
+    wide[:, 5] = finite
+    query = np.zeros(16, F32)
+    query[5] = 1
+    assert Scan([wide], 16).score_rows(query, np.arange(len(wide))).tolist() == (finite + F32(0)).tolist()
+
+
+def test_instruction_sets_scan_to_the_same_bits() -> None:
+    code = (
+        "import sys, hashlib, numpy as np\n"
+        "from pychunk.retrieval.scan import Scan\n"
+        "rng, digest = np.random.default_rng(0), hashlib.sha256()\n"
+        "for dim in (32, 100, 256):\n"
+        "    rows = rng.normal(size=(3000, dim)) * rng.choice([1e-6, 1], size=(3000, 1))\n"
+        "    offsets = np.unique(np.concatenate([[0], rng.integers(0, 3001, 700), [3000]]))\n"
+        "    queries = rng.normal(size=(45, dim)).astype(np.float32)\n"
+        "    for dtype in ('float16', 'float32'):\n"
+        "        for each in Scan([rows.astype(dtype)], dim, offsets).top(queries, 50):\n"
+        "            digest.update(each.tobytes())\n"
+        "print(digest.hexdigest())\n"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=os.sep,
+            env={**os.environ, "PYCHUNK_ISA": isa},
+        ).stdout
+        for isa in _native.available_isas()
+    }
+    assert len(printed) == 1
+    assert len(printed.pop().strip()) == len(hashlib.sha256().hexdigest())
+
+
+def test_numbers_that_are_not_finite_are_never_found() -> None:
+    rows = np.array([[np.nan, 0], [1, 0], [0, 1]], np.float16)
+    scores, chunks, best = Scan([rows], 2, np.array([0, 1, 3])).top(np.array([[1, 0]], F32), 5)
+    assert (scores.tolist(), chunks.tolist(), best.tolist()) == ([[1.0]], [[1]], [[1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Scan([np.zeros((2, 3), np.float64)], 3), "arrays must be all float16 or all float32; got float64"),
+        (lambda: Scan([np.zeros((2, 3), F32), np.zeros((2, 3), np.float16)], 3), "got float16, float32"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 4), "arrays must have rows of 4 numbers, got 3"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 2, 1])), "offsets must not decrease"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 3])), "offsets must end at 2 or before, got 3"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 2), F32), 1), "queries must have 3 numbers, got 2"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, np.ones(3, bool)), "allowed must hold"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3).score_rows(np.zeros(3, F32), np.array([2])), "from 0 to 1, got 2"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3).score_chunks(np.zeros(3, F32), np.array([-1])), "got -1"),
+    ],
+)
+def test_what_does_not_fit_is_named(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
