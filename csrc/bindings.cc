@@ -221,4 +221,5 @@ PYBIND11_MODULE(_core, m) {
   bind_html(m);
   bind_scan(m);
   bind_topic(m);
+  bind_terms(m);
 }

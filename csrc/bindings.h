@@ -125,6 +125,7 @@ void bind_markdown(py::module_& m);
 void bind_html(py::module_& m);
 void bind_scan(py::module_& m);
 void bind_topic(py::module_& m);
+void bind_terms(py::module_& m);
 
 struct TopicHead;
 // What bind_topic() binds as TopicHead, which lives as long as that object; null of None.

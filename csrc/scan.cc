@@ -17,7 +17,7 @@ constexpr int64_t kScanPanel = 16;  // queries that are scored together
 constexpr int64_t kWorthAPanel = 12;
 // Numbers of a block of rows as float32: 16 KB stay in the first cache for one query after the other, 64 KB in the
 // second for panels, which are as large as the first.
-constexpr int64_t kBlock = 4096, kPanelBlock = 16384;
+constexpr int64_t kScanBlock = 4096, kPanelBlock = 16384;
 // Runs of rows for each thread, so that one that is held up leaves work to the others.
 constexpr int64_t kRunsAThread = 4, kLeastRun = 8192;
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
@@ -76,7 +76,7 @@ class ScanPass {
   ScanPass(const Scan& scan, const ScanQueries& queries, size_t count)
       : scan_(scan), queries_(queries), count_(count), run_(kernels()) {
     const int64_t stride = scan.stride_;
-    const int64_t numbers = queries.panels > 0 ? kPanelBlock : kBlock;
+    const int64_t numbers = queries.panels > 0 ? kPanelBlock : kScanBlock;
     room_ = std::clamp<int64_t>(numbers / stride / 8 * 8, 8, 64);
     block_.assign(static_cast<size_t>(room_ * stride), 0.0f);
     scores_.resize(static_cast<size_t>(room_ * kScanPanel));
@@ -276,7 +276,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
 
 void Scan::score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const {
   const std::vector<float> wanted = padded(query);
-  const int64_t room = std::max<int64_t>(1, kBlock / stride_);
+  const int64_t room = std::max<int64_t>(1, kScanBlock / stride_);
   std::vector<float> block(static_cast<size_t>(room * stride_), 0.0f), found(static_cast<size_t>(room));
   for (size_t i = 0; i < chunks.size(); ++i) {
     checkpoint_each(static_cast<int64_t>(i), 1024);

@@ -220,3 +220,41 @@ def method_traits() -> dict[str, tuple[frozenset[str], str, str, bool, bool]]: .
 def work() -> tuple[int, int]: ...
 def segment(arguments: Arguments) -> dict[str, Any]: ...
 def adjacent_sums(arguments: Arguments) -> tuple[int, int]: ...
+
+class WordCharacters:
+    def __init__(self, letters: npt.NDArray[np.uint32], marks: npt.NDArray[np.uint32]) -> None: ...
+
+class Folding:
+    def __init__(
+        self,
+        cases: npt.NDArray[np.uint32],
+        decompositions: npt.NDArray[np.uint32],
+        classes: npt.NDArray[np.uint32],
+        compositions: npt.NDArray[np.uint32],
+        ignored: npt.NDArray[np.uint32],
+    ) -> None: ...
+    def fold(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]: ...
+
+class PostingsMaker:
+    def __init__(
+        self,
+        characters: WordCharacters,
+        folding: Folding | None,
+        ngram: int,
+        stem: Callable[[list[str]], list[str]] | None,
+        stop_words: list[str],
+    ) -> None: ...
+    def count(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    def finish(
+        self, batches: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+    ) -> tuple[
+        npt.NDArray[np.int8],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.int32],
+        npt.NDArray[np.int32],
+    ]: ...

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from .data.models import ForeignTokenizer, PairHead, Template, TokenTable, TopicHead
 
 __all__ = [
+    "Folding",
+    "PostingsMaker",
+    "WordCharacters",
     "adjacent_sums",
     "available_isas",
     "block_words",
@@ -95,6 +98,9 @@ dot = _core.dot
 isa = _core.isa
 available_isas = _core.available_isas
 default_threads = _core.default_threads
+WordCharacters = _core.WordCharacters
+Folding = _core.Folding
+PostingsMaker = _core.PostingsMaker
 
 _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()
 

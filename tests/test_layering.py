@@ -56,7 +56,7 @@ ALLOWED = {
     "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
     | {"options", "plumbing", "segmenter"},
     "embedding": {"documents", "encoders", "functions", "plumbing"},
-    "retrieval": {"_native", "data", "encoders", "plumbing", "segmenter"},
+    "retrieval": {"_arrow", "_native", "data", "encoders", "plumbing", "segmenter"},
     "integrations": {
         "_native",
         "chunks",

@@ -108,7 +108,7 @@ class PartWriter:
         self.chunks = 0
         self.damaged = False
         self._offsets: list[I64] = [np.zeros(1, np.int64)]
-        self._postings = PostingsBuilder()
+        self._postings = PostingsBuilder(layout.analyzer) if layout.analyzer else None
         self._inverted: Postings | None = None
         self._table: pa.RecordBatchWriter | None = None
         self._sealed = False
@@ -127,13 +127,12 @@ class PartWriter:
     def append(self, rows: Rows) -> None:
         """The next chunks; they are in where ``chunks`` has grown, even if the disk then raises an error."""
         self._drain()  # where the disk is full already, memory takes no more
-        analyzer = self.layout.analyzer
-        terms = [analyzer.terms(text) for text in rows.table["text"].to_pylist()] if analyzer else []
+        counted = self._postings.count(rows.table["text"]) if self._postings else None
         with uninterrupted():
             self.damaged = True  # unless every file takes the rows
             self._take(rows)
-            if analyzer:
-                self._postings.add(terms)
+            if self._postings and counted is not None:
+                self._postings.add(counted)
             self.chunks += rows.table.num_rows
             self.damaged = False
         self._drain()
@@ -155,7 +154,7 @@ class PartWriter:
         if self.layout.sentences:
             with new_file(self.folder / OFFSETS) as file:
                 file.write(np.concatenate(self._offsets).tobytes())
-        if self.layout.analyzer:
+        if self._postings:
             self._inverted = self._inverted or self._postings.finish()
             self._inverted.save(self.folder)
         flush(self.folder)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .. import _arrow, _native
 from ..plumbing.durable import new_file
+from . import characters
+from .terms import Analyzer
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+
+#: An n-gram of so many characters is any word whole.
+_WHOLE = 1 << 40
 
 FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_counts.npy", "lengths.npy")
 
@@ -75,37 +78,54 @@ def save_array(path: Path, array: npt.NDArray[Any]) -> None:
         file.write(np.ascontiguousarray(array).data)
 
 
+#: What :meth:`PostingsBuilder.count` finds: numbers of terms and their counts, row after row; how many of these each
+#: row has; and its length.
+Counted = tuple[I32, I32, I32, I32]
+
+
 class PostingsBuilder:
-    """Collects the terms of rows in order; 12 bytes a term and row until :meth:`finish`."""
+    """Counts the terms of rows in order, in the native core; 8 bytes a term and row until :meth:`finish`.
 
-    def __init__(self) -> None:
-        self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        self._parts: list[tuple[I32, I32, I32]] = []
-        self._lengths: list[int] = []
+    The terms are those of :meth:`Analyzer.terms`, the postings those of ``pychunk._reference.postings``.
 
-    def add(self, texts: Iterable[list[str]]) -> None:
-        """The terms of the next rows."""
-        numbers: list[int] = []
-        counts: list[int] = []
-        sizes: list[int] = []
-        first = len(self._lengths)
-        for terms in texts:
-            self._lengths.append(len(terms))
-            found = Counter(terms)
-            sizes.append(len(found))
-            numbers.extend(map(self._numbers.__getitem__, found))  # a new term gets the next number
-            counts.extend(found.values())
-        rows = np.repeat(np.arange(first, first + len(sizes), dtype=np.int32), sizes)
-        self._parts.append((np.array(numbers, np.int32), rows, np.array(counts, np.int32)))
+    Example:
+        >>> builder = PostingsBuilder(Analyzer())
+        >>> builder.add(builder.count(pa.chunked_array([["To be or not to be."]])))
+        >>> postings = builder.finish()
+        >>> postings.terms.to_pylist(), postings.counts.tolist(), postings.lengths.tolist()
+        (['be', 'not', 'or', 'to'], [2, 1, 1, 2], [6])
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._folded = analyzer.folded
+        self._folding = characters.folding() if analyzer.version > 1 else None
+        self._maker = _native.PostingsMaker(
+            characters.word_characters(analyzer.version),
+            self._folding,
+            ngram=min(analyzer.ngram, _WHOLE) if analyzer.unit == "ngrams" else 0,
+            stem=analyzer.stem,
+            stop_words=sorted(analyzer.stop_words),
+        )
+        self._batches: list[Counted] = []
+
+    def count(self, texts: pa.ChunkedArray) -> Counted:
+        """The terms of the next rows, strings without nulls; the rows are in once :meth:`add` gets what this returns.
+
+        Raises:
+            ValueError: a text is not valid UTF-8.
+        """
+        array = texts.cast(pa.large_string()).combine_chunks()
+        if self._folding is None:
+            array = pa.array(map(self._folded, array.to_pylist()), pa.large_string())
+        return self._maker.count(*_arrow.flat_text(array))
+
+    def add(self, counted: Counted) -> None:
+        """Take rows in that were counted."""
+        self._batches.append(counted)
 
     def finish(self) -> Postings:
         """The postings of all rows."""
-        numbers, rows, counts = (np.concatenate(each) for each in zip(*self._parts, strict=True))
-        terms = sorted(self._numbers)
-        rank = np.empty(len(terms), np.int32)
-        rank[[self._numbers[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
-        numbers = rank[numbers]
-        order = np.argsort(numbers, kind="stable")  # rows stay increasing within a term
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(terms)))]).astype(np.int64)
-        lengths = np.array(self._lengths, np.int32)
-        return Postings(pa.array(terms, pa.large_string()), offsets, rows[order], counts[order], lengths)
+        batches = [batch[:3] for batch in self._batches]
+        terms, term_offsets, offsets, rows, counts = self._maker.finish(batches)
+        lengths = np.concatenate([np.empty(0, np.int32), *(batch[3] for batch in self._batches)])
+        return Postings(_arrow.strings(terms, term_offsets), offsets, rows, counts, lengths)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
+from . import characters
+
 #: How texts become words. 1: runs of letters, digits and underscores, case folded, as indexes of before 2 have it.
 #: 2: marks belong to words, and spellings that mean the same are one.
 VERSION = 2
@@ -15,27 +17,15 @@ VERSION = 2
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
-#: What a word is the same without, after normalisation: stress and other accents that make no letter of their own,
-#: points of Hebrew, vowel signs of Arabic and its stretching, soft hyphens, joiners, direction marks, variations.
-_IGNORED = (
-    *((0x00AD, 0x00AD), (0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2)),
-    *((0x05C4, 0x05C5), (0x05C7, 0x05C7), (0x0610, 0x061A), (0x061C, 0x061C), (0x0640, 0x0640), (0x064B, 0x0652)),
-    *((0x0670, 0x0670), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064)),
-    *((0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF)),
-)
-
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """What is ignored; that or a mark; words with the marks that belong to them. 20 ms, once a process."""
-    points = [point for point in range(0x20000) if unicodedata.category(chr(point)) in ("Mn", "Mc")]
-    begins = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
-    ends = [point for point, after in zip(points, [*points[1:], -1], strict=True) if point != after - 1]
-    marks = tuple(zip(begins, ends, strict=True))
+    marks = characters.marks()
     # Beyond the basic plane one range for all: re looks the others up in a table, and would try these one by one.
-    rare = [*(each for each in (*_IGNORED, *marks) if each[1] < 0x10000), (0x10000, 0x10FFFF)]
+    rare = [*(each for each in (*characters.IGNORED, *marks) if each[1] < 0x10000), (0x10000, 0x10FFFF)]
     return (
-        re.compile(f"[{_set(_IGNORED)}]+"),
+        re.compile(f"[{_set(characters.IGNORED)}]+"),
         re.compile(f"[{_set(rare)}]"),
         re.compile(rf"\w+(?:[{_set(marks)}]+\w*)*"),
     )
@@ -105,8 +95,9 @@ class Analyzer:
         if version not in (1, VERSION):
             raise ValueError(f"version must be 1 or {VERSION}; got {version!r}")
         self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
-        self.stop_words = frozenset((folded if version > 1 else str.casefold)(word) for word in stop_words)
-        self._stem = _stemmer(stemmer) if stemmer else None
+        self.folded: Callable[[str], str] = folded if version > 1 else str.casefold
+        self.stop_words = frozenset(map(self.folded, stop_words))
+        self.stem = _stemmer(stemmer) if stemmer else None
 
     def options(self) -> dict[str, Any]:
         """What makes an equal analyzer again."""
@@ -130,8 +121,8 @@ class Analyzer:
             words = (pattern if rare.search(text) else _WORD).findall(text)  # which takes 0.4 of the time
         if self.stop_words:
             words = [word for word in words if word not in self.stop_words]
-        if self._stem:
-            words = self._stem(words)
+        if self.stem:
+            words = self.stem(words)
         if self.unit == "words":
             return words
         return [gram for word in words for gram in self._grams(f"_{word}_")]

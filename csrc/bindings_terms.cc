@@ -1,0 +1,140 @@
+// Terms and postings for Python.
+#include <algorithm>
+#include <tuple>
+
+#include "bindings.h"
+#include "dispatch.h"
+#include "folding.h"
+#include "postings.h"
+#include "terms.h"
+#include "utf8.h"
+
+namespace pychunk {
+namespace {
+
+using Rows32 = std::tuple<Array<int32_t>, Array<int32_t>, Array<int32_t>>;  // terms, counts, sizes
+
+// That no text begins or ends inside a character, and all are UTF-8.
+void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets) {
+  const int64_t begin = offsets.front(), end = offsets.back();
+  const int64_t bad = kernels().find_invalid_utf8(text.data() + begin, static_cast<size_t>(end - begin));
+  PYCHUNK_CHECK(bad < 0, "texts must be valid UTF-8, got another byte at ", begin + bad);
+  for (const int64_t at : offsets)
+    PYCHUNK_CHECK(at == end || !continues_character(text.data()[at]), "a text begins inside a character at byte ", at);
+}
+
+py::tuple fold_texts(const Folding& folding, const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+  const Texts rows = texts(text, offsets);
+  Values<char> folded;
+  std::vector<int64_t> ends{0};
+  without_gil([&] {
+    check_utf8(text, view(offsets));
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      folding.fold(rows[row], folded);
+      ends.push_back(static_cast<int64_t>(folded.size()));
+    }
+    return true;
+  });
+  return py::make_tuple(array(std::move(folded)), array(std::move(ends)));
+}
+
+// One call at a time: what a signal's handler or another thread asks for meanwhile is refused.
+class PostingsMaker {
+ public:
+  PostingsMaker(std::shared_ptr<WordCharacters> characters, std::shared_ptr<Folding> folding, int64_t ngram,
+                std::optional<py::function> stem, std::vector<std::string> stop_words)
+      : counter_(std::move(characters), std::move(folding), {ngram, stem.has_value(), std::move(stop_words)}),
+        stem_(std::move(stem)) {}
+
+  py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+    const InUse in_use(used_);
+    const Texts rows = texts(text, offsets);
+    without_gil([&] {
+      check_utf8(text, view(offsets));
+      counter_.read(rows);
+      return true;
+    });
+    const std::vector<std::string_view> words = counter_.unknown();
+    std::vector<std::string> stemmed;
+    std::vector<std::string_view> stems = words;
+    if (stem_) {
+      py::list list(words.size());
+      for (size_t i = 0; i < words.size(); ++i) list[i] = py::str(words[i].data(), words[i].size());
+      stemmed = (*stem_)(list).cast<std::vector<std::string>>();
+      stems.assign(stemmed.begin(), stemmed.end());
+    }
+    TermRows found = without_gil([&] {
+      counter_.learn(stems);
+      return counter_.rows();
+    });
+    return py::make_tuple(array(std::move(found.terms)), array(std::move(found.counts)), array(std::move(found.sizes)),
+                          array(std::move(found.lengths)));
+  }
+
+  py::tuple finish(const std::vector<Rows32>& batches) {
+    const InUse in_use(used_);
+    std::vector<CountedRows> views;
+    for (const auto& [terms, counts, sizes] : batches) views.push_back({view(terms), view(counts), view(sizes)});
+    InvertedFile found = without_gil([&] { return invert(counter_.terms(), views); });
+    return py::make_tuple(array(std::move(found.terms)), array(std::move(found.term_offsets)),
+                          array(std::move(found.offsets)), array(std::move(found.rows)),
+                          array(std::move(found.counts)));
+  }
+
+ private:
+  class InUse {
+   public:
+    explicit InUse(bool& used) : used_(used) {
+      if (used) throw std::runtime_error("another thread, or what a signal interrupted, is adding rows");
+      used_ = true;
+    }
+    ~InUse() { used_ = false; }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+   private:
+    bool& used_;
+  };
+
+  TermCounter counter_;
+  const std::optional<py::function> stem_;
+  bool used_ = false;
+};
+
+}  // namespace
+
+void bind_terms(py::module_& m) {
+  py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
+                                                              "Which characters words are made of.")
+      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks) {
+             return std::make_shared<WordCharacters>(view(letters), view(marks));
+           }),
+           py::arg("letters").noconvert(), py::arg("marks").noconvert());
+  py::class_<Folding, std::shared_ptr<Folding>>(m, "Folding", "Texts in one case and spelling; see csrc/folding.h.")
+      .def(py::init([](const Array<uint32_t>& cases, const Array<uint32_t>& decompositions,
+                       const Array<uint32_t>& classes, const Array<uint32_t>& compositions,
+                       const Array<uint32_t>& ignored) {
+             return std::make_shared<Folding>(
+                 FoldingTables{view(cases), view(decompositions), view(classes), view(compositions), view(ignored)});
+           }),
+           py::arg("cases").noconvert(), py::arg("decompositions").noconvert(), py::arg("classes").noconvert(),
+           py::arg("compositions").noconvert(), py::arg("ignored").noconvert())
+      .def("fold", &fold_texts, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+           "(bytes int8[], offsets int64[n + 1]) of n texts, folded; ValueError for what is no UTF-8.");
+  py::class_<PostingsMaker>(m, "PostingsMaker", "Terms of rows, counted and inverted; see csrc/terms.h.")
+      .def(py::init<std::shared_ptr<WordCharacters>, std::shared_ptr<Folding>, int64_t, std::optional<py::function>,
+                    std::vector<std::string>>(),
+           py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"))
+      .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+           R"((terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
+
+Terms are numbers that stay the same from call to call. stem(words) is called once with all words that are new.
+ValueError for what is no UTF-8.)")
+      .def("finish", &PostingsMaker::finish, py::arg("batches"),
+           R"(The inverted file of batches of (terms, counts, sizes) from count().
+
+(bytes of the terms int8[], their offsets int64[t + 1], offsets int64[t + 1], rows int32[p], counts int32[p]); terms are
+in the order of their code points.)");
+}
+
+}  // namespace pychunk

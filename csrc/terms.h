@@ -1,0 +1,76 @@
+// The terms of texts, numbered and counted row by row: what pychunk/retrieval/terms.py says they are, of many texts at
+// once.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "buffer.h"
+#include "folding.h"
+#include "string_table.h"
+#include "view.h"
+#include "word_characters.h"
+
+namespace pychunk {
+
+struct TermOptions {
+  int64_t ngram = 0;  // characters of an n-gram; 0: words are terms
+  bool stems = false;
+  std::vector<std::string> stop_words;  // folded
+};
+
+// Row i holds the next sizes[i] of terms, each once, counts[i] times; lengths[i] is the sum of its counts.
+struct TermRows {
+  Values<int32_t> terms, counts;
+  std::vector<int32_t> sizes, lengths;
+};
+
+// Numbers stay the same from one batch to the next. An exception leaves terms that no row may hold, and nothing else.
+//
+// Each distinct word becomes terms once: words are counted in each row first, and their terms by these counts. For
+// n-grams that is a fifth of the look-ups.
+class TermCounter {
+ public:
+  // Without `folding`, texts that are not ASCII are folded already.
+  TermCounter(std::shared_ptr<const WordCharacters> characters, std::shared_ptr<const Folding> folding,
+              TermOptions options);
+
+  // The words of each text, valid UTF-8.
+  void read(const Texts& texts);
+  // Words of which it is not known yet what terms they are; valid until the next call.
+  std::vector<std::string_view> unknown() const;
+  // What they are stemmed to, in order; themselves without stems.
+  void learn(std::span<const std::string_view> stems);
+  // The rows last read; all words must be known.
+  TermRows rows();
+
+  const StringTable& terms() const { return direct_ ? words_ : terms_; }
+
+ private:
+  void read_ascii(std::string_view text);
+  void read_folded(std::string_view text);
+  void count(std::string_view word);
+  void end_row();
+  void add_terms(std::string_view stem);
+
+  const std::shared_ptr<const WordCharacters> characters_;
+  const std::shared_ptr<const Folding> folding_;
+  const TermOptions options_;
+  const bool direct_;  // words are terms
+  StringTable stop_words_, words_, terms_;
+  // Word w is terms term_ids_[term_offsets_[w]] to term_ids_[term_offsets_[w + 1]], unless words are terms.
+  Values<int32_t> term_ids_;
+  Values<int64_t> term_offsets_;
+  TermRows read_;  // the rows last read, in words
+  // Of the row being read: how often each word came, and which came, in the order of first appearance.
+  std::vector<int32_t> times_, met_;
+  int64_t length_ = 0;
+  std::string scratch_;
+  Values<char> folded_;
+  std::vector<size_t> starts_;
+};
+
+}  // namespace pychunk

@@ -1,0 +1,27 @@
+// Which characters words are made of, as one table look-up.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pychunk {
+
+enum class Belongs : uint8_t { kNot, kAnywhere, kNotFirst };
+
+class WordCharacters {
+ public:
+  // Ranges as first, last, first, last ... of code points: letters and the like, and marks, which only follow them.
+  WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks);
+
+  // Of a code point up to U+10FFFF.
+  Belongs operator[](char32_t c) const { return cells_[static_cast<size_t>(pages_[c >> 8]) << 8 | (c & 0xFF)]; }
+  // Of each byte: an ASCII letter, digit or underscore in lower case, else 0.
+  const uint8_t* ascii() const { return ascii_; }
+
+ private:
+  std::vector<uint16_t> pages_;
+  std::vector<Belongs> cells_;
+  uint8_t ascii_[256] = {};
+};
+
+}  // namespace pychunk

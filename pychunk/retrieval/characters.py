@@ -1,0 +1,84 @@
+"""What the Python that runs takes each character for, as the native core reads it: one version of Unicode for both."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+
+U32 = npt.NDArray[np.uint32]
+
+#: What a word is the same without, after normalisation: stress and other accents that make no letter of their own,
+#: points of Hebrew, vowel signs of Arabic and its stretching, soft hyphens, joiners, direction marks, variations.
+IGNORED = (
+    *((0x00AD, 0x00AD), (0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2)),
+    *((0x05C4, 0x05C5), (0x05C7, 0x05C7), (0x0610, 0x061A), (0x061C, 0x061C), (0x0640, 0x0640), (0x064B, 0x0652)),
+    *((0x0670, 0x0670), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064)),
+    *((0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF)),
+)
+_HANGUL = range(0xAC00, 0xD800)  # pages of syllables, which are composed and decomposed by arithmetic
+
+
+@cache
+def marks() -> tuple[tuple[int, int], ...]:
+    """Ranges (first, last) of marks that belong to the word they follow. 20 ms."""
+    points = [point for point in range(0x20000) if unicodedata.category(chr(point)) in ("Mn", "Mc")]
+    begins = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
+    ends = [point for point, after in zip(points, [*points[1:], -1], strict=True) if point != after - 1]
+    return tuple(zip(begins, ends, strict=True))
+
+
+@cache
+def word_characters(version: int) -> _native.WordCharacters:
+    """What words are made of in an analysis (see :data:`pychunk.retrieval.terms.VERSION`), once a process. 30 ms."""
+    letters = [bound for found in re.finditer(r"\w+", _every()) for bound in (found.start(), found.end() - 1)]
+    following = [bound for each in marks() for bound in each] if version > 1 else []
+    return _native.WordCharacters(np.array(letters, np.uint32), np.array(following, np.uint32))
+
+
+@cache
+def folding() -> _native.Folding:
+    """How texts are folded, once a process: as :func:`pychunk.retrieval.terms.folded` does. 40 ms."""
+    every = _every()
+    cases: list[int] = []
+    decompositions: list[int] = []
+    compositions: list[int] = []
+    for first in range(0, len(every), 256):  # most pages have nothing that changes
+        page = every[first : first + 256]
+        if page.casefold() != page:
+            for c in page:
+                _add(cases, c, c.casefold())
+        if first not in _HANGUL and unicodedata.normalize("NFKD", page) != page:
+            for c in page:
+                _add(decompositions, c, unicodedata.normalize("NFKD", c))
+                _add_pair(compositions, c)
+    classes = [
+        (point, unicodedata.combining(chr(point))) for first, last in marks() for point in range(first, last + 1)
+    ]
+    tables = (cases, decompositions, [each for pair in classes if pair[1] for each in pair], compositions)
+    ignored = [bound for each in IGNORED for bound in each]
+    return _native.Folding(*(np.array(table, np.uint32) for table in (*tables, ignored)))
+
+
+def _every() -> str:
+    """All code points in order."""
+    return np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def _add(table: list[int], c: str, to: str) -> None:
+    if to != c:
+        table += [ord(c), len(to), *map(ord, to)]
+
+
+def _add_pair(compositions: list[int], c: str) -> None:
+    """The two characters that a character is composed of, where it is."""
+    parts = unicodedata.decomposition(c).split()
+    if len(parts) == 2 and not parts[0].startswith("<"):
+        first, second = (chr(int(part, 16)) for part in parts)
+        if unicodedata.normalize("NFC", first + second) == c:  # else it is left decomposed
+            compositions += [ord(first), ord(second), ord(c)]

@@ -1,0 +1,201 @@
+"""Terms counted and inverted natively equal those of the analyzer, whatever the texts, the options and the batches."""
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pychunk import _arrow, _native
+from pychunk._reference.postings import inverted
+from pychunk.retrieval import characters
+from pychunk.retrieval.postings import Postings, PostingsBuilder
+from pychunk.retrieval.terms import Analyzer, folded
+
+UNICODE = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+#: Marks, letters that fold or fall apart, Jamo: what joins, moves or goes.
+HARD = [c for c in UNICODE if unicodedata.combining(c) or unicodedata.decomposition(c) or c.casefold() != c]
+HARD += [chr(point) for point in range(0x1100, 0x1200)]
+WORDS = [
+    "Cats",
+    "cats",
+    "running",
+    "the",
+    "The",
+    "x_y",
+    "1984",
+    "Украї́на",
+    "İstanbul",
+    "हिन्दी",
+    "京都大学",
+    "ﬁnal",
+    "ﾃｽﾄ",
+]
+TEXTS = st.lists(
+    st.one_of(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.lists(st.sampled_from(WORDS)).map(" ".join),
+        st.lists(st.sampled_from(HARD) | st.sampled_from("ae ο가")).map("".join),
+    ),
+    max_size=6,
+)
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "ngram": st.integers(1, 6) | st.just(10**30),
+        "unit": st.just("ngrams"),
+        "stop_words": st.lists(st.sampled_from(WORDS)),
+        "stemmer": st.sampled_from(["english", "russian"]),
+        "version": st.sampled_from([1, 2]),
+    },
+)
+
+
+def built(analyzer: Analyzer, batches: list[list[str]]) -> Postings:
+    builder = PostingsBuilder(analyzer)
+    for texts in batches:
+        builder.add(builder.count(pa.chunked_array([texts], pa.large_string())))
+    return builder.finish()
+
+
+def assert_equal(postings: Postings, rows: list[list[str]]) -> None:
+    terms, *arrays = inverted(rows)
+    assert postings.terms.to_pylist() == terms
+    for name, expected in zip(("offsets", "rows", "counts", "lengths"), arrays, strict=True):
+        found = getattr(postings, name)
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+        assert found.dtype == expected.dtype
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts=TEXTS, options=OPTIONS, cuts=st.lists(st.integers(0, 6), max_size=3))
+def test_postings_are_those_of_the_analyzers_terms(texts: list[str], options: dict[str, Any], cuts: list[int]) -> None:
+    if "stemmer" in options:
+        pytest.importorskip("Stemmer")
+    analyzer = Analyzer(**options)
+    borders = [0, *sorted(cuts), len(texts)]
+    batches = [texts[begin:end] for begin, end in zip(borders, borders[1:])]
+    assert_equal(built(analyzer, batches), [analyzer.terms(text) for text in texts])
+
+
+@pytest.mark.parametrize(("version", "step"), [(2, 1), (1, 7)])
+def test_words_are_made_of_the_characters_that_the_analyzer_has(version: int, step: int) -> None:
+    analyzer, some = Analyzer(version=version), UNICODE[::step]
+    texts = [" ".join(f"x{c}y {c}" for c in some[first : first + 256]) for first in range(0, len(some), 256)]
+    assert_equal(built(analyzer, [texts]), [analyzer.terms(text) for text in texts])
+
+
+def natively(texts: list[str]) -> list[str]:
+    found = characters.folding().fold(*_arrow.flat_text(pa.array(texts, pa.large_string())))
+    return _arrow.strings(*found).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "around", ["{}", "e{}\u0301\u0323", "\uac00{}", "{}\u1161\u11a8", "\u03b1\u0345{}\u0308\u0301"]
+)
+def test_every_character_is_folded_as_python_does(around: str) -> None:
+    texts = ["\n".join(map(around.format, UNICODE[first : first + 256])) for first in range(0, len(UNICODE), 256)]
+    assert natively(texts) == [folded(text) for text in texts]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(HARD) | st.sampled_from("ae \u03bf\uac00\u0301\u0345\u093c")).map("".join)))
+def test_hard_texts_are_folded_as_python_does(texts: list[str]) -> None:
+    assert natively(texts) == [folded(text) for text in texts]
+
+
+def test_what_joins_has_a_class_that_is_asked_for() -> None:
+    assert all(any(a <= ord(c) <= b for a, b in characters.marks()) for c in UNICODE if unicodedata.combining(c))
+
+
+@pytest.mark.parametrize("marks", ["\u0301", "\u0323\u0301", "\u1161"])
+def test_long_runs_of_marks(marks: str) -> None:
+    text = "e" + marks * 500
+    assert natively([text, text[1:]]) == [folded(text), folded(text[1:])]
+    assert len(natively(["e" + marks * 200_000])) == 1  # Python sorts them in the time of their square: 2 minutes
+
+
+def test_a_stemmer_that_fails_leaves_no_term_and_what_comes_after_is_counted() -> None:
+    analyzer = Analyzer(stemmer=None, stop_words=["of"])
+    asked: list[list[str]] = []
+
+    def stem(words: list[str]) -> list[str]:
+        asked.append(words)
+        if len(asked) == 1:
+            raise ValueError("no stems today")
+        return [word[:3] for word in words]
+
+    analyzer.stem = stem
+    builder = PostingsBuilder(analyzer)
+    with pytest.raises(ValueError, match="no stems today"):
+        builder.count(pa.chunked_array([["Lost words of it."]]))
+    builder.add(builder.count(pa.chunked_array([["Words wordy words."], ["wo of"]])))
+    builder.add(builder.count(pa.chunked_array([["words"]])))
+    assert_equal(builder.finish(), [["wor"] * 3, ["wo"], ["wor"]])
+    assert asked == [["lost", "words", "of", "it"], ["lost", "words", "of", "it", "wordy", "wo"], []]
+
+
+def test_rows_that_were_counted_and_not_added_are_forgotten() -> None:
+    for options in ({}, {"unit": "ngrams"}):
+        builder = PostingsBuilder(Analyzer(**options))
+        builder.count(pa.chunked_array([["Something else."]]))
+        builder.add(builder.count(pa.chunked_array([["One thing."]])))
+        postings = builder.finish()
+        assert_equal(postings, [Analyzer(**options).terms("One thing.")])
+        assert_equal(builder.finish(), [Analyzer(**options).terms("One thing.")])
+    empty = PostingsBuilder(Analyzer()).finish()
+    assert_equal(empty, [])
+
+
+def test_words_that_are_forgotten_to_bound_memory_have_the_same_terms_again() -> None:
+    words = [f"w{number:07d}" for number in range(1_200_000)]
+    builder = PostingsBuilder(Analyzer(stop_words=["x"]))  # 20 bytes a word and 16 of places: over 64 MB
+    texts = [" ".join(words[i : i + 1000]) for i in range(0, len(words), 1000)]
+    first = builder.count(pa.chunked_array([texts]))
+    second = builder.count(pa.chunked_array([texts]))
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets", "message"),
+    [
+        (b"ab\xffcd", [0, 5], "valid UTF-8"),
+        ("aé".encode(), [0, 2, 3], "inside a character"),
+        (b"ab", [0, 3], "must end at 2 or before"),
+        (b"ab", [1, 0], "must not decrease"),
+    ],
+)
+def test_what_is_no_text_is_refused(text: bytes, offsets: list[int], message: str) -> None:
+    maker = _native.PostingsMaker(characters.word_characters(2), None, 0, None, [])
+    with pytest.raises(ValueError, match=message):
+        maker.count(np.frombuffer(text, np.uint8), np.array(offsets, np.int64))
+
+
+def test_batches_of_another_builder_are_refused() -> None:
+    maker = _native.PostingsMaker(characters.word_characters(2), None, 0, None, [])
+    for terms, counts, sizes in (([0], [1], [1]), ([-1], [1], [1]), ([], [1], []), ([], [], [-1])):
+        with pytest.raises(ValueError, match=r"terms must be below 0|sizes must"):
+            maker.finish([tuple(np.array(each, np.int32) for each in (terms, counts, sizes))])
+    with pytest.raises(ValueError, match="code points"):
+        _native.WordCharacters(np.array([1, 0x110000], np.uint32), np.array([], np.uint32))
+    with pytest.raises(ValueError, match="stems, one a word"):
+        _native.PostingsMaker(characters.word_characters(2), None, 0, lambda words: [], []).count(
+            np.frombuffer(b"ab", np.uint8), np.array([0, 2], np.int64)
+        )
+
+
+def test_one_call_at_a_time() -> None:
+    analyzer = Analyzer()
+
+    def stem(words: list[str]) -> list[str]:
+        builder.count(pa.chunked_array([["again"]]))
+        return words
+
+    analyzer.stem = stem
+    builder = PostingsBuilder(analyzer)
+    with pytest.raises(RuntimeError, match="another thread"):
+        builder.count(pa.chunked_array([["once"]]))
