@@ -416,6 +416,25 @@ def test_methods_are_explained_in_lines_of_the_terminals_width() -> None:
     assert max(map(len, command("methods", COLUMNS="60").stdout.splitlines())) <= 60
 
 
+def test_an_interrupt_while_a_commands_own_file_loads_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text("raise KeyboardInterrupt")
+    run = command("methods", PYTHONPATH=str(tmp_path))
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+
+
+def test_a_command_loads_what_it_takes() -> None:
+    code = "import sys, typer; from pychunk.cli.main import app; typer.main.get_command(app).commands"
+    for name, without in (
+        ("backend", "retrieval"),
+        ("search", "io"),
+        ("search", "evaluation"),
+        ("segment", "evaluation"),
+    ):
+        shown = [sys.executable, "-c", f"{code}['{name}']; print('pychunk.{without}' in sys.modules)"]
+        assert subprocess.run(shown, capture_output=True, text=True, check=True).stdout == "False\n", (name, without)
+
+
 def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
     """Flags of every command, by the words that call it."""
     found: dict[str, set[str]] = {name: {"--help", "--version", "--install-completion", "--show-completion"}}
