@@ -18,7 +18,10 @@ if not BENCH.is_dir():
 @pytest.mark.slow
 def test_a_small_index_is_built_and_searched(tmp_path: Path) -> None:
     (tmp_path / "wiki").mkdir()
-    texts = [f"Article {i} is about cats that sleep. It says so in sentence number {i}. " * 4 for i in range(70)]
+    texts = [
+        f"Article {i} is about cats that sleep by day and hunt by night. It says so in sentence number {i}. " * 4
+        for i in range(70)
+    ]
     table = pa.table({"id": [str(i) for i in range(70)], "text": texts})
     pq.write_table(table, tmp_path / "wiki" / "articles.parquet")
     command = [sys.executable, str(BENCH / "index_build.py"), "--data", str(tmp_path), "--articles", "70"]
