@@ -80,7 +80,8 @@ def test_options_of_an_index_that_is_there_cannot_change(tmp_path: Path, documen
 
 def test_an_index_is_filled_again_with_the_options_it_was_made_with(tmp_path: Path, documents: Path) -> None:
     pytest.importorskip("Stemmer")
-    options = {"stemmer": "english", "vectors": "chunk", "terms": "ngrams", "kind": "flat", "encoder": "static"}
+    options = {"stemmer": "english", "vectors": "chunk", "terms": "ngrams", "ngram": "5", "kind": "flat"}
+    options["encoder"] = "static"
     for _ in range(2):
         run(
             *("index", documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx"),
@@ -90,6 +91,8 @@ def test_an_index_is_filled_again_with_the_options_it_was_made_with(tmp_path: Pa
         run("index", documents, "--column", "text", "-o", tmp_path / "none.idx", "--terms", "none")
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert len(index) == 2
+        assert index.info["terms"]["ngram"] == 5
+    assert "--ngram is 5, not 4" in refused("index", documents, "-o", tmp_path / "it.idx", "--ngram", "4")
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -133,6 +133,19 @@ def test_ngrams_find_inflected_and_unspaced_words(tmp_path: Path) -> None:
     assert Index.open(tmp_path / "n").search("天气", mode="sparse")[0][0].text == texts[3]
 
 
+def test_an_ngram_has_four_characters_and_words_go_by_none(tmp_path: Path) -> None:
+    assert Analyzer("ngrams").terms("Katze") == ["_kat", "katz", "atze", "tze_"]
+    for terms in ("words", "ngrams"):
+        with Index.create(tmp_path / terms, terms=terms, ngram=3) as index:
+            index.add(chunks_of(["Die Katze."]))
+    with Index.create(tmp_path / "words", exist_ok=True) as index:  # made when the default was three
+        assert len(index) == 1
+    with pytest.raises(ValueError, match="ngram"):
+        Index.create(tmp_path / "ngrams", terms="ngrams", exist_ok=True)
+    with Index.create(tmp_path / "ngrams", terms="ngrams", ngram=3, exist_ok=True) as index:
+        assert len(index.search("tze", mode="sparse")[0]) == 1
+
+
 def test_stemming_and_stop_words_are_kept_with_the_index(tmp_path: Path) -> None:
     pytest.importorskip("Stemmer")
     with Index.create(tmp_path / "x", stemmer="english", stop_words=["The"]) as index:

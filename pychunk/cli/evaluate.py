@@ -58,6 +58,7 @@ def evaluate(
     ] = (False),
     stemmer: Annotated[str, typer.Option(help="Language that BM25 stems words in, or none.")] = "english",
     terms: Annotated[str, typer.Option(help="What BM25 counts: words or ngrams.")] = "words",
+    ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
     weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = 1.5,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions (or articles).")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures.")] = None,
@@ -87,7 +88,7 @@ def evaluate(
             words = float(first.words.mean())
             makers[0] = lambda: first
             makers += [partial(contenders.by_peer, peer, words, data, made) for peer in usable]
-        options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "weight": weight}
+        options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
         with errors.status("reading") as status:
             results = runner.run(data, makers, made, chosen, options, step=status.update)
         results["absent"] = [{"name": each.name, "reason": each.reason} for each in absent]

@@ -57,6 +57,7 @@ def index(
     vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
     kind: Annotated[str | None, typer.Option(help="flat, hnsw, ivfpq or auto (default).")] = None,
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
+    ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
     *,
     cutting: Cutting,
@@ -76,8 +77,8 @@ def index(
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
-    given = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "stemmer": stemmer}
-    given = {name: value for name, value in given.items() if value is not None}
+    wanted = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "ngram": ngram, "stemmer": stemmer}
+    given = {name: value for name, value in wanted.items() if value is not None}
     with (
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
         _writing(output, given, inputs) as made,
@@ -152,6 +153,7 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
             "vectors": facts["vectors"],
             "kind": facts["kind"],
             "terms": terms.get("unit", "none"),
+            "ngram": terms.get("ngram"),
             "stemmer": terms.get("stemmer"),
         }
         other = [name for name, value in given.items() if value != known[name]]

@@ -38,7 +38,8 @@ def _options_of(facts: dict[str, Any]) -> dict[str, Any]:
     kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
     return {
         **kept,
-        **{name: terms[name] for name in ("ngram", "stemmer", "stop_words") if name in terms},
+        **{name: terms[name] for name in ("stemmer", "stop_words") if name in terms},
+        **({"ngram": terms["ngram"]} if terms["unit"] == "ngrams" else {}),  # words have none, whatever it was
         **facts["bm25"],
     }
 
@@ -77,7 +78,7 @@ class Index:
         dtype: str = "float16",
         kind: str = "auto",
         terms: str | None = "words",
-        ngram: int = 3,
+        ngram: int = 4,
         stemmer: str | None = None,
         stop_words: Sequence[str] = (),
         k1: float = 0.9,

@@ -83,7 +83,7 @@ class Analyzer:
         self,
         unit: str = "words",
         *,
-        ngram: int = 3,
+        ngram: int = 4,
         stemmer: str | None = None,
         stop_words: Sequence[str] = (),
         version: int = VERSION,
