@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from command_line import invoke
 
 import pychunk
+from pychunk.io import documents as io_documents
 
 DOCUMENTS = {
     "cats": "Cats purr when they are content. Kittens are blind at birth.",
@@ -266,6 +267,29 @@ def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.Monk
     assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert index.ids() == ["b"]
+
+
+def test_few_changes_of_many_batches_are_cut_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(io_documents, "BATCH_ROWS", 2)
+    folder, calls, whole = tmp_path / "in", [], pychunk.Segmenter.__call__
+    folder.mkdir()
+    texts = {str(folder / f"{i}.txt"): f"This is text {i}." for i in range(9)}
+
+    def told(self: pychunk.Segmenter, batch: Any, **more: Any) -> Any:
+        calls.append(len(batch))
+        return whole(self, batch, **more)
+
+    monkeypatch.setattr(pychunk.Segmenter, "__call__", told)
+    for changed in (range(9), (1, 2, 7), (8,), ()):
+        for i in changed:
+            texts[str(folder / f"{i}.txt")] += " It changed."
+            (folder / f"{i}.txt").write_text(texts[str(folder / f"{i}.txt")])
+        calls.clear()
+        run("index", folder, "-o", tmp_path / "it.idx")
+        assert [count for count in calls if count] == ([len(changed)] if changed else [])
+        with pychunk.Index.open(tmp_path / "it.idx") as index:
+            found = {hit.id: (hit.document, hit.text) for hit in index.search("x", k=99, mode="dense")[0]}
+            assert found == {name: (i, text) for i, (name, text) in enumerate(texts.items())}
 
 
 def test_what_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:

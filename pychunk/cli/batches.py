@@ -25,6 +25,8 @@ from .options import Reading
 
 #: Of a batch's table and the keywords that name its columns, the rows to be cut.
 Choose = Callable[[pa.Table, dict[str, Any]], npt.NDArray[np.int64]]
+#: Bytes of chosen documents that are cut in one go: fewer wait for more, as adding to an index looks at all of it.
+_LEAST = 4 << 20
 COLUMNS = {each.name: each for each in DOCUMENT_COLUMNS}
 
 
@@ -105,27 +107,61 @@ def _segmented(
     total = sum(source.total_bytes for source, _ in sources) if known else 0
     first = before = 0
     for source, said in sources:
+        held = _Held(made, said)
         for batch in source.batches():
             table = batch.table if limit is None else batch.table.slice(0, limit - first)
             share = (before + batch.bytes_read) / total if total else 0.0
-            rows = None if choose is None else choose(table, said)
-            cut = table if rows is None or len(rows) == len(table) else table.take(pa.array(rows))
-            if rows is None or len(rows):
-                out = made(documents_of(cut), progress=shares.within(share), first_document=first, **said)
-                if rows is not None and cut is not table:
-                    out = _numbered(out, rows + first)
-                shares.done = share
-                yield out, text_bytes(out)
+            if held.numbers and held.tables[0].schema != table.schema:
+                yield held.cut(lambda done, of: None)
+            rows = np.arange(len(table)) if choose is None else choose(table, said)
+            held.add(table, rows, first)
+            first += len(table)
+            if held.numbers and (choose is None or held.size >= _LEAST):
+                yield held.cut(shares.within(share))
             shares.done = share
             shares.show(share)
-            first += len(table)
             if first == limit:
-                return
+                break
+        if held.numbers:
+            yield held.cut(lambda done, of: None)
+        if first == limit:
+            return
         before += source.total_bytes
     if first == 0:  # a file without documents becomes a table without rows
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
         yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
+
+
+class _Held:
+    """Documents of a source that wait to be cut, with their numbers; few of each batch make one batch of their own."""
+
+    def __init__(self, made: Segmenter, said: dict[str, Any]) -> None:
+        self._made, self._said = made, said
+        self._clear()
+
+    def _clear(self) -> None:
+        self.tables: list[pa.Table] = []
+        self.numbers: list[npt.NDArray[np.int64]] = []
+        self.size = 0
+
+    def add(self, table: pa.Table, rows: npt.NDArray[np.int64], first: int) -> None:
+        """Some rows of a batch, of which the first document has the number ``first``."""
+        if len(rows):
+            chosen = table if len(rows) == len(table) else table.take(pa.array(rows))
+            self.tables.append(chosen)
+            self.numbers.append(rows + first)
+            self.size += chosen["text"].nbytes
+
+    def cut(self, progress: Callable[[int, int], None]) -> tuple[ChunkBatch, int]:
+        """The chunks of all of them, and bytes of text; none waits any more."""
+        numbers, table = np.concatenate(self.numbers), pa.concat_tables(self.tables)
+        self._clear()
+        begin = int(numbers[0])
+        out = self._made(documents_of(table), progress=progress, first_document=begin, **self._said)
+        if int(numbers[-1]) - begin >= len(numbers):
+            out = _numbered(out, numbers)
+        return out, text_bytes(out)
 
 
 def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:

@@ -35,8 +35,8 @@ class Changes:
         self._made_by: list[Any] = []
         self._seen = Register(4)
         self._ids: list[pa.Array] | None = []
-        self._waiting = Digests(pa.array([], pa.large_string()), np.empty((3, 0), np.uint64))
-        self._numbers = np.empty(0, np.int64)
+        self._waiting: list[Digests] = []
+        self._numbers: list[npt.NDArray[np.int64]] = []
         self.count = self.kept = 0
 
     def cut_by(self, made: Segmenter) -> None:
@@ -60,13 +60,18 @@ class Changes:
         found = digests.of(table, names, how)
         self.see(found.ids)
         changed = np.flatnonzero(self._index.changed(found))
-        self._waiting, self._numbers = found.choose(changed), changed + self.count - len(found)
+        self._waiting.append(found.choose(changed))
+        self._numbers.append(changed + self.count - len(found))
         self.kept += len(found) - len(changed)
         return changed
 
     def cut(self, left_out: list[int]) -> Digests:
-        """The documents of those rows, without some that were left out, by number."""
-        return self._waiting.choose(~np.isin(self._numbers, left_out))
+        """The documents of these rows since the last call, without some that were left out, by number."""
+        numbers = np.concatenate([np.empty(0, np.int64), *self._numbers])
+        ids = pa.concat_arrays([pa.array([], pa.large_string()), *(each.ids for each in self._waiting)])
+        values = np.concatenate([np.empty((3, 0), np.uint64), *(each.values for each in self._waiting)], axis=1)
+        self._waiting, self._numbers = [], []
+        return Digests(ids, values).choose(~np.isin(numbers, left_out))
 
     def see(self, ids: pa.Array | None) -> None:
         """The next documents of the run; None where they have no ids."""
