@@ -1,5 +1,6 @@
 """`pychunk index` and `pychunk search`."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ pytest.importorskip("faiss")
 import pyarrow as pa
 import pyarrow.parquet as pq
 from command_line import invoke
+from rich.console import Console
 
 import pychunk
+from pychunk.cli import index as index_command
 from pychunk.io import documents as io_documents
 
 DOCUMENTS = {
@@ -267,6 +270,26 @@ def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.Monk
     assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert index.ids() == ["b"]
+
+
+def test_while_an_index_is_saved_the_bar_does_not_stand_at_its_end(
+    tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, seen = io.StringIO(), []
+    bar = index_command.progress_bar("index", Console(file=screen, force_terminal=True, width=120))
+    save = pychunk.Index.save
+
+    def saved(self: pychunk.Index) -> None:
+        seen.append([(task.total, task.fields["rate"]) for task in bar.tasks])
+        bar.refresh()
+        save(self)
+
+    monkeypatch.setattr(index_command, "progress_bar", lambda *_: bar)
+    monkeypatch.setattr(pychunk.Index, "save", saved)
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    assert seen == [[(None, "saving 2 chunks")]]
+    assert "saving 2 chunks" in screen.getvalue()
+    assert not [line for line in screen.getvalue().splitlines() if "saving" in line and "%" in line]
 
 
 def test_few_changes_of_many_batches_are_cut_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,8 @@ def index(
                 bar.update(task, completed=shares.done, rate=f"{rate}, {rate_of(size_, begun)}")
             if prune and not tell.count:
                 done += changes.prune()
-            bar.update(task, rate="saving")
+            bar.remove_task(task)  # how long saving takes, and building what is approximate, nobody can tell
+            bar.add_task("", total=None, rate=f"saving {counted(len(made), 'chunk')}")
             made.save()
         if prune and tell.count:
             lost = f"nothing was dropped: {counted(tell.count, 'document')} could not be read, and may be in the index"
