@@ -219,6 +219,7 @@ PYBIND11_MODULE(_core, m) {
   bind_json(m);
   bind_markdown(m);
   bind_html(m);
+  bind_noise(m);
   bind_scan(m);
   bind_topic(m);
   bind_terms(m);

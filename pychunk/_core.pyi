@@ -43,6 +43,54 @@ def walk_html(
     ]
     | None
 ): ...
+def noise_columns(
+    text: npt.NDArray[np.uint8],
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+    kind: npt.NDArray[np.int8],
+    level: npt.NDArray[np.int16],
+    kinds: int,
+    element: npt.NDArray[np.int32],
+    text_chars: npt.NDArray[np.int32],
+    link_chars: npt.NDArray[np.int32],
+    links: npt.NDArray[np.int16],
+    hidden: npt.NDArray[np.uint8],
+    told: npt.NDArray[np.uint8],
+    parent: npt.NDArray[np.int32],
+    last: npt.NDArray[np.int32],
+    depth: npt.NDArray[np.int16],
+    names: npt.NDArray[np.uint32],
+    name_offsets: npt.NDArray[np.int64],
+    words: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    hashed: npt.NDArray[np.int64],
+    ends_sentence: npt.NDArray[np.uint8],
+    hashes: npt.NDArray[np.uint32],
+    title: npt.NDArray[np.uint32],
+) -> tuple[
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+]: ...
+def noise_sums(
+    dense: npt.NDArray[np.float64],
+    names: npt.NDArray[np.uint32],
+    name_offsets: npt.NDArray[np.int64],
+    near: npt.NDArray[np.int64],
+    path: npt.NDArray[np.int64],
+    wording: npt.NDArray[np.uint32],
+    wording_rows: npt.NDArray[np.int64],
+    about: npt.NDArray[np.uint32],
+    groups: npt.NDArray[np.int64],
+    weight: npt.NDArray[np.float64],
+    vocabulary: list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]],
+    neighbours: list[int],
+    windows: list[int],
+    nets: list[list[tuple[npt.NDArray[np.int16], npt.NDArray[np.int32]]]],
+) -> npt.NDArray[np.int64]: ...
 def block_words(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], stop_words: str, marks: str, first: int, last: int
 ) -> tuple[

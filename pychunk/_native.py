@@ -40,7 +40,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TypeGuard
 
     import numpy.typing as npt
@@ -67,6 +67,8 @@ __all__ = [
     "isa",
     "markdown_blocks",
     "method_traits",
+    "noise_columns",
+    "noise_sums",
     "normalized_rows",
     "pair_rows",
     "plan_batches",
@@ -249,6 +251,40 @@ def block_words(
     ``marks``; ``stop_words`` stand on lines.
     """
     return _core.block_words(text, offsets, stop_words, marks, first, last)
+
+
+def noise_columns(
+    text: npt.NDArray[np.uint8], blocks: Blocks, kinds: int, facts: Mapping[str, Any], words: Sequence[Any]
+) -> tuple[npt.NDArray[Any], ...]:
+    """Features of the b blocks of a page (``NoiseFeatures``): (dense, near, path, above, like, copy).
+
+    Args:
+        text: UTF-8.
+        blocks: in characters of it.
+        kinds: of blocks that have a column.
+        facts: arrays by their names in ``csrc/noise_features.h``.
+        words: what ``block_words`` gives, and the hashes of the title's words, rising.
+    """
+    given = {name: np.ascontiguousarray(values) for name, values in facts.items()}
+    start, end = np.ascontiguousarray(blocks.start), np.ascontiguousarray(blocks.end)
+    return _core.noise_columns(
+        text, start, end, blocks.kind, blocks.level, kinds, **given, **dict(zip(_WORDS, words, strict=True))
+    )
+
+
+_WORDS = ("words", "stops", "hashed", "ends_sentence", "hashes", "title")
+
+
+def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArray[np.int64]:
+    """int64[b, nets]: what each network says of each of the b blocks of a page, in multiples of 2^-18.
+
+    Args:
+        page: arrays by their names in ``csrc/noise_net.h``.
+        model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets`` there; of each layer (weights int16[outputs,
+            inputs], bias int32[outputs]), in multiples of 1 / 1024.
+    """
+    given: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in page.items()}
+    return _core.noise_sums(**given, **model)
 
 
 def bytes_of_characters(

@@ -277,17 +277,31 @@ def _characters(text: str, start: I64, end: I64) -> F64:
 _Words = tuple["I64", "I64", "I64", "npt.NDArray[np.uint8]", "U32"]
 
 
-def _native_words(bodies: list[str]) -> _Words:
+def _lower(blocks: Blocks, text: str) -> tuple[npt.NDArray[np.uint8], I64]:
+    """The blocks' texts in lower case, UTF-8, and where each begins and the last ends: int64[b + 1].
+
+    With the white space between them, which is no part of a word, so that the page is one text: a letter's lower case
+    may hang on letters around it, but not beyond a line break. Where one letter becomes two, each text is by itself.
+    """
+    lower = text.lower()
+    if len(lower) == len(text):
+        raw = np.frombuffer(lower.encode("utf-8", "replace"), np.uint8)
+        start = blocks.start if len(raw) == len(text) else np.flatnonzero((raw & 0xC0) != 0x80)[blocks.start]
+        return raw, np.append(start, len(raw))
+    spans = zip(blocks.start.tolist(), blocks.end.tolist(), strict=True)
+    written = [text[start:end].lower().encode("utf-8", "replace") for start, end in spans]
+    return np.frombuffer(b"".join(written), np.uint8), offsets_of(list(map(len, written)))
+
+
+def _native_words(lower: tuple[npt.NDArray[np.uint8], I64]) -> _Words:
     """Of b texts in lower case: int64[b] words, stop words, words hashed; whether a sentence ends; uint32 hashes."""
-    written = [body.encode("utf-8", "replace") for body in bodies]
-    text, offsets = np.frombuffer(b"".join(written), np.uint8), offsets_of(list(map(len, written)))
-    found = _native.block_words(text, offsets, _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
+    found = _native.block_words(*lower, _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
     words, stops, hashed, ends, hashes = found
     return words, stops, hashed, ends, hashes
 
 
 def _words(bodies: list[str]) -> _Words:
-    """The same in Python: the reference."""
+    """The same of texts in Python: the reference."""
     known = _coded.get
     hashes: list[int] = []
     counted: list[tuple[int, int, int, bool]] = []
@@ -309,18 +323,54 @@ _STOP_LINES = "\n".join(sorted(STOP_WORDS))
 
 def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
     """Features of one page's blocks; shapes: :class:`NoiseFeatures`."""
+    if backend_name() == "native" and len(blocks.kind):
+        return _native_features(blocks, facts, text, title)
+    return _features(blocks, facts, text, title)
+
+
+def _titles(title: str) -> U32:
+    """Hashes of the words of a title, rising."""
+    words = {word for each in title.lower().split() if len(word := each.strip(_STRIPPED)) > 2}
+    return np.array(sorted({word_hash(word) for word in words}), np.uint32)
+
+
+def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseFeatures:
+    words = _native_words(_lower(blocks, text))
+    given = {
+        "element": facts.element,
+        "text_chars": facts.text_chars,
+        "link_chars": facts.link_chars,
+        "links": facts.links,
+        "hidden": facts.hidden.view(np.uint8),
+        "told": facts.told.view(np.uint8),
+        "parent": facts.parent,
+        "last": facts.last,
+        "depth": facts.depth,
+        "names": facts.words.values,
+        "name_offsets": facts.words.offsets,
+    }
+    raw = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+    found = _native.noise_columns(raw, blocks, len(BLOCK_KINDS) - 1, given, (*words, _titles(title)))
+    dense, near, path, above, like, copy = found
+    sizes, _, hash_counts, _, hashes = words
+    wording = (hashes, np.repeat(np.arange(len(sizes)), hash_counts))
+    return NoiseFeatures(
+        dense, facts.words, near, path, wording, above, like, copy, sizes.astype(np.float64), facts.page
+    )
+
+
+def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseFeatures:
+    """The same in NumPy: the reference."""
     start, end = blocks.start, blocks.end
     count = len(start)
     bodies = [text[first:last] for first, last in zip(start.tolist(), end.tolist(), strict=True)]
 
     # Words.
-    title_words = {word for each in title.lower().split() if len(word := each.strip(_STRIPPED)) > 2}
-    titles = {word_hash(word) for word in title_words}
     numbers: dict[str, int] = {}
-    words = (_native_words if backend_name() == "native" else _words)([body.lower() for body in bodies])
+    words = _words([body.lower() for body in bodies])
     sizes, stops, hash_counts, ends_sentence, hashes = words
     owner = np.repeat(np.arange(count), hash_counts)
-    in_title = np.bincount(owner[np.isin(hashes, np.array(sorted(titles), np.uint32))], minlength=count)
+    in_title = np.bincount(owner[np.isin(hashes, _titles(title))], minlength=count)
     words_stops = np.stack([sizes, stops, in_title / np.maximum(hash_counts, 1), ends_sentence], axis=1)
     copy = np.array([numbers.setdefault(body, len(numbers)) for body in bodies], np.int64)
     repeats = np.bincount(copy)[copy].astype(np.float64)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _native
+from ..engine import backend_name
 from ..plumbing.checksums import check
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
+    _Whole = tuple[npt.NDArray[np.int16], npt.NDArray[np.int32]]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "models"
 FACTS, WEIGHTS = "noise.json", "noise.npz"
@@ -31,6 +34,8 @@ _ALONE = 250_000
 NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
 #: Levels of the tree over which means are taken.
 GROUPS = (0, 1, 3)
+#: Layers of a network, in the order that they are passed.
+_PARTS = ("in", "share", "mix", "share2", "mix2", "out", "out2")
 _REMEDY = "install pychunk again"
 
 
@@ -78,22 +83,33 @@ class NoiseModel:
         }
         self.nets: list[list[tuple[F64, F64]]] = []
         for net in range(int(arrays["nets"])):
-            parts = [f"{net}_{part}" for part in ("in", "share", "mix", "share2", "mix2", "out", "out2")]
             self.nets.append(
                 [
                     (
-                        arrays[f"{part}_weight"].astype(np.float64) / STEPS,
-                        arrays[f"{part}_bias"].astype(np.float64) / STEPS,
+                        arrays[f"{net}_{part}_weight"].astype(np.float64) / STEPS,
+                        arrays[f"{net}_{part}_bias"].astype(np.float64) / STEPS,
                     )
-                    for part in parts
+                    for part in _PARTS
                 ]
             )
+        known = {"near": self.names, "path": self.names, "wording": self.wordings, "page": self.pages}
+        self.vocabulary = [(known[name], arrays[name].astype(np.int16)) for name in known]
+        whole = [_in_whole_numbers(arrays, net) for net in range(len(self.nets))]
+        self.nets_in_whole = None if None in whole else whole
 
     def content(self, features: NoiseFeatures) -> F64:
         """float64[b]: how likely each block is content, in multiples of 1 / 1024."""
         count = len(features.weight)
         if not count:
             return np.zeros(0)
+        native = self.nets_in_whole is not None and backend_name() == "native"
+        total = self._native_sums(features) if native else self._sums(features)
+        scale = float(self.facts["scale"]) / len(self.nets)
+        return np.rint(1024 / (1 + np.exp(np.clip(-total * scale, -30, 30)))) / 1024
+
+    def _sums(self, features: NoiseFeatures) -> F64:
+        """float64[b]: sums before the logistic function; the reference."""
+        count = len(features.weight)
         at = np.minimum(np.searchsorted(self.names, features.names.values), len(self.names) - 1)
         known = self.names[at] == features.names.values
         words, offsets = at[known], np.concatenate([[0], np.cumsum(known)])[features.names.offsets]
@@ -111,8 +127,47 @@ class NoiseModel:
             once = _product(hidden, *out)
             hidden = _layer(np.concatenate([hidden, *near.seen(_layer(hidden, share2))], axis=1), mix2)
             total += (once + _product(hidden, *out2))[:, 0]
-        scale = float(self.facts["scale"]) / len(self.nets)
-        return np.rint(1024 / (1 + np.exp(np.clip(-total * scale, -30, 30)))) / 1024
+        return total
+
+    def _native_sums(self, features: NoiseFeatures) -> F64:
+        """The same by the native core."""
+        page = {
+            "dense": features.dense,
+            "names": features.names.values,
+            "name_offsets": features.names.offsets,
+            "near": features.near,
+            "path": features.path,
+            "wording": features.wording[0],
+            "wording_rows": features.wording[1],
+            "about": features.page,
+            "groups": np.stack([*(features.above[level] for level in GROUPS), features.like]),
+            "weight": features.weight,
+        }
+        found = _native.noise_sums(
+            page,
+            vocabulary=self.vocabulary,
+            neighbours=list(NEIGHBOURS),
+            windows=list(WINDOWS),
+            nets=self.nets_in_whole,
+        )
+        return np.asarray(found.sum(axis=1) / (STEPS * _FLOW))
+
+
+def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> list[_Whole] | None:
+    """Layers as the native core takes them; None where a sum may be beyond int32."""
+    tables = sum(arrays[name].shape[1] for name in ("near", "path", "wording", "page"))
+    found = []
+    for part in _PARTS:
+        weights = arrays[f"{net}_{part}_weight"].astype(np.int64)
+        bias = arrays[f"{net}_{part}_bias"].astype(np.int64)
+        most = np.full(len(weights), int(_MOST * _FLOW))
+        if part == "in":
+            most[:] = int(8 * _FLOW)  # of features; of words it is 2
+            most[len(most) - tables :] = int(2 * _FLOW)
+        if (most @ np.abs(weights) + np.abs(bias) * int(_FLOW)).max() >= 2**31 or np.abs(weights).max() >= 2**15:
+            return None
+        found.append((np.ascontiguousarray(weights.T.astype(np.int16)), bias.astype(np.int32)))
+    return found
 
 
 def _layer(values: F64, weights: tuple[F64, F64]) -> F64:

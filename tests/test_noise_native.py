@@ -1,0 +1,166 @@
+"""Features and the model of noise in the native core: the bits of NumPy's, whatever the page."""
+
+import gzip
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from pychunk import _native
+from pychunk.parsing import noise_features, noise_model
+from pychunk.parsing.html import parse_html
+from pychunk.parsing.noise import find_noise
+
+DATA = Path(os.environ.get("PYCHUNK_DATA", "none"))
+_TEXTS = ["One of the rivers", "Home", "© 12", "ΑΣ", "İstanbul", "\ud800", "Straße, 7!", "word " * 30, "a.b?c:", "…"]
+_TAGS = [
+    "div",
+    "p",
+    "nav",
+    "ul",
+    "li",
+    "a",
+    "b",
+    "h1",
+    "h2",
+    "table",
+    "tr",
+    "td",
+    "footer",
+    "article",
+    "form",
+    "button",
+]
+_PIECES = st.one_of(
+    st.sampled_from(_TAGS).map("<{}>".format),
+    st.sampled_from(_TAGS).map("</{}>".format),
+    st.sampled_from(
+        ["<div class='menu share'>", "<p hidden>", "<section id=main role=main>", "<title>One river</title>"]
+    ),
+    st.sampled_from(_TEXTS),
+    st.text(max_size=12),
+)
+
+
+def check(markup: str | bytes) -> None:
+    page = parse_html(markup)
+    if not len(page.blocks.kind):
+        return
+    given_ = (page.blocks, page.facts, page.text, page.title)
+    fast, slow = noise_features._native_features(*given_), noise_features._features(*given_)
+    for name, one, other in zip(fast._fields, fast, slow, strict=True):
+        pairs = zip(one, other, strict=True) if isinstance(one, tuple) else [(one, other)]
+        for left, right in [(one.values, other.values)] if name == "names" else pairs:
+            assert left.dtype == right.dtype, name
+            assert left.shape == right.shape, name
+            assert left.tobytes() == right.tobytes(), name
+    model = noise_model.load()
+    assert model._native_sums(slow).tobytes() == model._sums(slow).tobytes()
+
+
+@given(st.lists(_PIECES, max_size=60).map("".join))
+@settings(max_examples=150, deadline=None)  # the first page loads the model
+def test_features_and_sums_are_those_of_numpy(markup: str) -> None:
+    check(markup)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "",
+        "<p>x",
+        "<title>The old river</title><h1>The old river</h1><p>İn the <b>ΣΑΣ</b></p><p>ΑΣ</p><p>Σ",
+        "<h2>No first heading</h2>" + "<div class='post item'><p>" + "Some prose, as it is. " * 9 + "</div>" * 3,
+        "<div>" * 20 + "<p>deep" + "</div>" * 20 + "<p>x<p>x<p>x",
+        "".join(f"<section id=s{n}><h1>T{n}</h1><p>{'word ' * n}</p></section>" for n in range(40)),
+    ],
+)
+def test_odd_pages_have_the_same_features_and_sums(markup: str) -> None:
+    check(markup)
+
+
+def test_networks_beyond_whole_numbers_are_left_to_numpy() -> None:
+    model = noise_model.load()
+    arrays = dict(np.load(noise_model.SHIPPED / noise_model.WEIGHTS))
+    assert model.nets_in_whole is not None
+    page = parse_html("<h1>One</h1><p>two three</p>")
+    features = noise_features.noise_features(page.blocks, page.facts, page.text)
+    arrays["0_mix_weight"] = np.full_like(arrays["0_mix_weight"], 2000)
+    large = noise_model.NoiseModel.of(arrays, model.facts)
+    assert large.nets_in_whole is None
+    assert large.content(features).shape == (2,)
+    arrays["0_mix_weight"] = np.full_like(arrays["0_mix_weight"], 700)  # 184 times 64, which is nearly 2^31
+    near = noise_model.NoiseModel.of(arrays, model.facts)
+    assert near.nets_in_whole is not None
+    assert near._native_sums(features).tobytes() == near._sums(features).tobytes()
+
+
+def test_several_networks_are_summed() -> None:
+    model = noise_model.load()
+    arrays = dict(np.load(noise_model.SHIPPED / noise_model.WEIGHTS))
+    drawn = np.random.default_rng(5)
+    for name in [name for name in arrays if name.startswith("0_")]:
+        arrays["1" + name[1:]] = drawn.permutation(arrays[name].ravel()).reshape(arrays[name].shape)
+    arrays["nets"] = np.int64(2)
+    both = noise_model.NoiseModel.of(arrays, model.facts)
+    page = parse_html("<h1>One</h1><nav><a>two</a> three</nav>" + "<p>four, five and six</p>" * 30)
+    features = noise_features.noise_features(page.blocks, page.facts, page.text)
+    assert both._native_sums(features).tobytes() == both._sums(features).tobytes()
+
+
+def test_what_is_no_page_is_refused() -> None:
+    page = parse_html("<h1>One</h1><p>two three</p>")
+    features = noise_features.noise_features(page.blocks, page.facts, page.text)
+    model = noise_model.load()
+    for bad in (
+        {"near": features.near + 9},
+        {"dense": features.dense[:, 1:]},
+        {"weight": features.weight[1:]},
+        {"path": features.path[:, 1:]},
+    ):
+        with pytest.raises(ValueError, match=r"must|layer"):
+            model._native_sums(features._replace(**bad))
+    facts = page.facts
+    for name, value in (("parent", facts.parent + 9), ("last", facts.last + 9), ("element", facts.element[::-1])):
+        changed = type(facts)(**{**vars(facts), name: np.ascontiguousarray(value)})
+        with pytest.raises(ValueError, match=name):
+            noise_features.noise_features(page.blocks, changed, page.text)
+
+
+def test_the_reference_finds_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = parse_html(
+        "<nav><a>Home</a></nav><main><h1>Cats</h1><p>Cats purr when they are at ease, and when not.</main>"
+    )
+    fast = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    monkeypatch.setattr(_native, "noise_columns", None)
+    monkeypatch.setattr(_native, "noise_sums", None)
+    slow = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    assert fast[0].tolist() == slow[0].tolist()
+    assert fast[1].tobytes() == slow[1].tobytes()
+    assert fast[2] == slow[2]
+
+
+def real_pages() -> Iterator[bytes | str]:
+    for path in sorted((DATA / "article_extraction" / "html").glob("*.html.gz")):
+        yield gzip.decompress(path.read_bytes())
+    if (DATA / "wcxb" / "dev.parquet").exists():
+        import pyarrow.parquet as pq
+
+        for batch in pq.ParquetFile(DATA / "wcxb" / "dev.parquet").iter_batches(100, columns=["html"]):
+            yield from batch["html"].to_pylist()
+
+
+@pytest.mark.slow
+def test_real_pages_have_the_same_features_and_sums() -> None:
+    count = 0
+    for page in real_pages():
+        check(page)
+        count += 1
+    if not count:
+        pytest.skip("PYCHUNK_DATA names no folder with article_extraction or wcxb")
