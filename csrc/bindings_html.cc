@@ -1,15 +1,19 @@
 // Pages of HTML for Python.
 #include "bindings.h"
 #include "block_words.h"
+#include "html_bytes.h"
 #include "html_walk.h"
 
 namespace pychunk {
 namespace {
 
+std::string_view page_bytes(const Array<uint8_t>& page) {
+  return {reinterpret_cast<const char*>(page.data()), static_cast<size_t>(page.size())};
+}
+
 py::object walk_of_html(const Array<uint8_t>& page) {
   HtmlWalk found;
-  const std::string_view written(reinterpret_cast<const char*>(page.data()), static_cast<size_t>(page.size()));
-  if (!without_gil([&] { return walk_html(written, found); })) return py::none();
+  if (!without_gil([&] { return walk_html(page_bytes(page), found); })) return py::none();
   const auto blocks = static_cast<py::ssize_t>(found.rows.size() / 4);
   return py::make_tuple(py::str(found.text), array(std::move(found.rows), {blocks, 4}),
                         array(std::move(found.facts), {blocks, 5}), array(std::move(found.parent)),
@@ -26,6 +30,20 @@ py::tuple words_of_blocks(const Array<uint8_t>& text, const Array<int64_t>& offs
                         array(std::move(found.ends_sentence)), array(std::move(found.hashes)));
 }
 
+py::tuple counts_of_tags(const Array<uint8_t>& page, const Array<uint32_t>& voids, const Array<uint32_t>& formatting,
+                         int64_t longest) {
+  TagCounts found = without_gil([&] { return count_tags(page_bytes(page), view(voids), view(formatting), longest); });
+  return py::make_tuple(found.open, found.options, found.formatting, std::move(found.longer));
+}
+
+std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    PYCHUNK_CHECK(key.size() > 1 && key[0] == '"', "a key must begin with a quote, got ", key);
+  }
+  const std::vector<std::string_view> wanted(keys.begin(), keys.end());
+  return without_gil([&] { return find_keys(page_bytes(page), wanted); });
+}
+
 }  // namespace
 
 void bind_html(py::module_& m) {
@@ -35,6 +53,11 @@ void bind_html(py::module_& m) {
 
 Returns (words int64[b], stop words int64[b], how many are hashed int64[b], whether its last character ends a sentence
 uint8[b], hashes uint32).)");
+  m.def("count_tags", &counts_of_tags, py::arg("page").noconvert(), py::arg("voids").noconvert(),
+        py::arg("formatting").noconvert(), py::arg("longest"),
+        "(open at once, options, formatting elements open at once, where long ones begin); see csrc/html_bytes.h.");
+  m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
+        "Where each of the keys, which begin with a quote, begins in a page; see csrc/html_bytes.h.");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(),
         R"(What a page shows, from lexbor's tree as it writes it, valid UTF-8.
 

@@ -1,6 +1,7 @@
 // What is noise in pages, for Python.
 #include "bindings.h"
 #include "noise_features.h"
+#include "noise_names.h"
 #include "noise_net.h"
 
 namespace pychunk {
@@ -142,6 +143,25 @@ Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& 
   return array(std::move(found), {blocks, static_cast<py::ssize_t>(layers.size())});
 }
 
+Array<int64_t> reasons_by_names(const Array<uint32_t>& names, const Array<int64_t>& name_offsets,
+                                const Array<int32_t>& last, const Array<int32_t>& element,
+                                const Array<int32_t>& text_chars, const Array<uint32_t>& known,
+                                const Array<int64_t>& reasons, const Array<int64_t>& why) {
+  const size_t blocks = view(element).size(), elements = view(last).size();
+  const NamedElements page{{view(names), view_of(name_offsets, elements + 1, "name_offsets")},
+                           view(last),
+                           view(element),
+                           view_of(text_chars, blocks, "text_chars")};
+  check_offsets(page.names.offsets, names.size(), "name_offsets");
+  const NameReasons named{view(known), view_of(reasons, view(known).size(), "reasons")};
+  const auto before = view_of(why, blocks, "why");
+  std::vector<int64_t> found(before.begin(), before.end());
+  return array(without_gil([&] {
+    put_reasons(page, named, found);
+    return std::move(found);
+  }));
+}
+
 }  // namespace
 
 void bind_noise(py::module_& m) {
@@ -162,6 +182,10 @@ Returns (dense float64[b, f], near int64[3, b], path int64[12, b], above int64[5
         py::arg("groups").noconvert(), py::arg("weight").noconvert(), py::arg("vocabulary"), py::arg("neighbours"),
         py::arg("windows"), py::arg("nets"),
         "int64[b, nets]: sums of each block, in multiples of 2^-18; see csrc/noise_net.h.");
+  m.def("put_reasons", &reasons_by_names, py::arg("names").noconvert(), py::arg("name_offsets").noconvert(),
+        py::arg("last").noconvert(), py::arg("element").noconvert(), py::arg("text_chars").noconvert(),
+        py::arg("known").noconvert(), py::arg("reasons").noconvert(), py::arg("why").noconvert(),
+        "int64[b]: `why` with the reasons that names of elements give; see csrc/noise_names.h.");
 }
 
 }  // namespace pychunk

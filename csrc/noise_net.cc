@@ -1,6 +1,7 @@
 #include "noise_net.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "interrupt.h"
@@ -138,22 +139,34 @@ class LayerProduct {
     }
   }
   int64_t outputs() const { return static_cast<int64_t>(bias_.size()); }
-  // Of output `o`, times 256 * 1024.
-  int32_t sum(const int16_t* values, int64_t o) const {
+  // Of outputs from `o` on, times 256 * 1024: several at once, as each value is read once for all of them.
+  template <size_t kCount>
+  std::array<int32_t, kCount> sums(const int16_t* values, int64_t o) const {
+    std::array<int32_t, kCount> found{};
     const int16_t* weights = weights_.row(o);
-    int32_t found = 0;
-    for (int64_t i = 0; i < weights_.cols(); ++i) found += int32_t{values[i]} * int32_t{weights[i]};
-    return found + bias_[static_cast<size_t>(o)] * kFlowSteps;
+    const int64_t cols = weights_.cols();
+    for (int64_t i = 0; i < cols; ++i) {
+      for (size_t k = 0; k < kCount; ++k) {
+        found[k] += int32_t{values[i]} * int32_t{weights[static_cast<int64_t>(k) * cols + i]};
+      }
+    }
+    for (size_t k = 0; k < kCount; ++k) found[k] += bias_[static_cast<size_t>(o) + k] * kFlowSteps;
+    return found;
   }
   // Into the first columns of `out`, between 0 and 64, rounded to even.
   void apply(const Flow& values, int64_t rows, Flow& out) const {
     for (int64_t b = 0; b < rows; ++b) {
       checkpoint_each(b, 1024);
-      for (int64_t o = 0; o < outputs(); ++o) {
-        const int32_t found = std::clamp(sum(values.row(b), o), 0, kMostFlow);
-        out.row(b)[o] =
-            static_cast<int16_t>((found + kWeightSteps / 2 - 1 + (found / kWeightSteps & 1)) / kWeightSteps);
+      const auto put = [&](int64_t o, int32_t sum) {
+        const int32_t kept = std::clamp(sum, 0, kMostFlow);
+        out.row(b)[o] = static_cast<int16_t>((kept + kWeightSteps / 2 - 1 + (kept / kWeightSteps & 1)) / kWeightSteps);
+      };
+      int64_t o = 0;
+      for (; o + 4 <= outputs(); o += 4) {
+        const auto found = sums<4>(values.row(b), o);
+        for (size_t k = 0; k < 4; ++k) put(o + static_cast<int64_t>(k), found[k]);
       }
+      for (; o < outputs(); ++o) put(o, sums<1>(values.row(b), o)[0]);
     }
   }
 
@@ -277,7 +290,7 @@ std::vector<int64_t> noise_sums(const NoisePage& page, const NoiseVocabulary& vo
       sight.see(shared, summary.outputs(), seen, own);
       mixed.apply(seen, blocks, next);
       hidden = std::move(next);
-      for (int64_t b = 0; b < blocks; ++b) out[b * count + n] += last.sum(hidden.row(b), 0);
+      for (int64_t b = 0; b < blocks; ++b) out[b * count + n] += last.sums<1>(hidden.row(b), 0)[0];
     };
     exchange(net.share, net.mix, out_once);
     exchange(net.share2, net.mix2, out_again);

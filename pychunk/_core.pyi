@@ -43,6 +43,20 @@ def walk_html(
     ]
     | None
 ): ...
+def count_tags(
+    page: npt.NDArray[np.uint8], voids: npt.NDArray[np.uint32], formatting: npt.NDArray[np.uint32], longest: int
+) -> tuple[int, int, int, list[int]]: ...
+def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]: ...
+def put_reasons(
+    names: npt.NDArray[np.uint32],
+    name_offsets: npt.NDArray[np.int64],
+    last: npt.NDArray[np.int32],
+    element: npt.NDArray[np.int32],
+    text_chars: npt.NDArray[np.int32],
+    known: npt.NDArray[np.uint32],
+    reasons: npt.NDArray[np.int64],
+    why: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]: ...
 def noise_columns(
     text: npt.NDArray[np.uint8],
     start: npt.NDArray[np.int64],

@@ -56,6 +56,7 @@ __all__ = [
     "block_words",
     "bytes_of_characters",
     "class_probability",
+    "count_tags",
     "cuts",
     "default_threads",
     "dot",
@@ -63,6 +64,7 @@ __all__ = [
     "encode_static",
     "encode_words",
     "find_invalid_utf8",
+    "find_keys",
     "hash128",
     "isa",
     "markdown_blocks",
@@ -73,6 +75,7 @@ __all__ = [
     "pair_rows",
     "plan_batches",
     "pool",
+    "put_reasons",
     "scan",
     "scan_top",
     "segment",
@@ -253,6 +256,21 @@ def block_words(
     return _core.block_words(text, offsets, stop_words, marks, first, last)
 
 
+def count_tags(
+    page: npt.NDArray[np.uint8], voids: npt.NDArray[np.uint32], formatting: npt.NDArray[np.uint32], *, longest: int
+) -> tuple[int, int, int, list[int]]:
+    """Tags of a page: (the most open at once, options, formatting elements open at once, where long ones begin).
+
+    ``voids``, ``formatting``: codes of names; see ``csrc/html_bytes.h``.
+    """
+    return _core.count_tags(page, voids, formatting, longest)
+
+
+def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]:
+    """Where each of the keys, which begin with a quote, begins in a page."""
+    return _core.find_keys(page, keys)
+
+
 def noise_columns(
     text: npt.NDArray[np.uint8], blocks: Blocks, kinds: int, facts: Mapping[str, Any], words: Sequence[Any]
 ) -> tuple[npt.NDArray[Any], ...]:
@@ -273,6 +291,14 @@ def noise_columns(
 
 
 _WORDS = ("words", "stops", "hashed", "ends_sentence", "hashes", "title")
+
+
+def put_reasons(page: Mapping[str, npt.NDArray[Any]], **named: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """int64[b]: ``why`` (``named``) with the reasons that names of the elements around each block give.
+
+    ``page``, ``named``: arrays by their names in ``csrc/noise_names.h``.
+    """
+    return _core.put_reasons(**{name: np.ascontiguousarray(values) for name, values in {**page, **named}.items()})
 
 
 def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from pychunk import _native
-from pychunk.parsing import noise_features, noise_model
+from pychunk.parsing import noise, noise_features, noise_model
 from pychunk.parsing.html import parse_html
 from pychunk.parsing.noise import find_noise
 
@@ -61,6 +61,9 @@ def check(markup: str | bytes) -> None:
             assert left.tobytes() == right.tobytes(), name
     model = noise_model.load()
     assert model._native_sums(slow).tobytes() == model._sums(slow).tobytes()
+    why = np.arange(len(page.blocks.kind)) % len(noise.REASONS)
+    assert noise._put_named(page.facts, why).tolist() == noise._named(page.facts, why).tolist()
+    assert slow.copy.tolist() == noise._same(page.blocks, page.text).tolist()
 
 
 @given(st.lists(_PIECES, max_size=60).map("".join))

@@ -58,7 +58,8 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
     if declared == "iso-2022-jp" and b"\x1b" in data:
         return _clean(data.decode("iso2022_jp", "replace")), declared
     try:
-        return _clean(data.decode()), "utf-8"
+        text = data.decode()
+        return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are looked through in no time, text is not
     except UnicodeDecodeError:
         pass
     if _KNOWN.fullmatch(declared):

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import _native
+from ..engine import backend_name
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -72,18 +75,41 @@ def _among(codes: npt.NDArray[np.uint32], known: npt.NDArray[np.uint32]) -> npt.
 
 def suspect(data: bytes) -> bool:
     """Whether a parser's time or memory may grow faster than the page: UTF-8 in."""
+    opened, options, formatting, longer = (_native_counts if backend_name() == "native" else _counts)(data)
+    if opened > OPEN or options > OPTIONS or formatting > FORMATTING:
+        return True
+    # Tags of more than some kilobytes are few: their attributes are counted one by one.
+    for start in longer:
+        if data[start + 1 : start + 7].lower() in (b"script", b"style ", b"style>"):
+            continue
+        found = _LONG_TAG.match(data, start, start + (1 << 20))
+        if found is None or len(_QUOTED.sub(b"", found[1]).split()) > ATTRIBUTES:
+            return True
+    return False
+
+
+#: (the most elements open at once and those that end without a beginning, options, the most formatting elements open at
+#: once, where tags begin that the next one follows late)
+_Counts = tuple[int, int, int, list[int]]
+
+
+def _native_counts(data: bytes) -> _Counts:
+    page = np.frombuffer(data, np.uint8)
+    return _native.count_tags(page, _VOID_CODES, _FORMATTING_CODES, longest=4 * ATTRIBUTES)
+
+
+def _counts(data: bytes) -> _Counts:
+    """The same in NumPy: the reference."""
     page = np.frombuffer(data, np.uint8)
     at = np.flatnonzero(page == ord("<"))
     at = at[at < len(page) - 5]
-    if not len(at):
-        return False
     close = page[at + 1] == ord("/")
     first = at + 1 + close
     letter = page[first] | 32
     tag = (letter >= ord("a")) & (letter <= ord("z"))
     at, close, first = at[tag], close[tag], first[tag]
     if not len(at):
-        return False
+        return 0, 0, 0, []
     code = np.zeros(len(at), np.uint32)
     going = np.ones(len(at), bool)
     for step in range(4):
@@ -91,24 +117,15 @@ def suspect(data: bytes) -> bool:
         going &= _ALNUM[byte]
         code |= np.where(going, (byte | (32 * (byte > 64))).astype(np.uint32) << np.uint32(8 * step), np.uint32(0))
     depth = np.where(close, -1, 1)
-    void = _among(code, _VOID_CODES)
-    depth[void] = 0
-    if int(np.cumsum(depth).max()) - min(0, int(depth.sum())) > OPEN:
-        return True
-    if int(np.count_nonzero(code[~close] == _code("opti"))) > OPTIONS:
-        return True
+    depth[_among(code, _VOID_CODES)] = 0
     formatting = np.where(_among(code, _FORMATTING_CODES), depth, 0)
-    if int(np.cumsum(formatting).max()) > FORMATTING:
-        return True
-    # Tags of more than some kilobytes are few: their attributes are counted one by one.
     ends = np.append(at[1:], len(page))
-    for start in at[(ends - at > 4 * ATTRIBUTES) & ~close].tolist():
-        if data[start + 1 : start + 7].lower() in (b"script", b"style ", b"style>"):
-            continue
-        found = _LONG_TAG.match(data, start, start + (1 << 20))
-        if found is None or len(_QUOTED.sub(b"", found[1]).split()) > ATTRIBUTES:
-            return True
-    return False
+    return (
+        int(np.cumsum(depth).max()) - min(0, int(depth.sum())),
+        int(np.count_nonzero(code[~close] == _code("opti"))),
+        int(np.cumsum(formatting).max()),
+        at[(ends - at > 4 * ATTRIBUTES) & ~close].tolist(),
+    )
 
 
 def flattened(page: str) -> str:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .. import _native
 from ..data.blocks import FORM, HEADING
+from ..engine import backend_name
 from .html_facts import word_hash
 from .noise_features import NoiseFeatures, noise_features
 from .noise_model import NoiseModel, load
@@ -146,12 +148,36 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, text: str, features: NoiseFeature
     why = np.full(count, REASONS.index("boilerplate"), np.int64)
     linked = facts.link_chars * 5 > facts.text_chars * 3
     why[linked] = REASONS.index("navigation")
-    seen: dict[str, int] = {}
-    for number, (start, end) in enumerate(zip(blocks.start.tolist(), blocks.end.tolist(), strict=True)):
-        if seen.setdefault(text[start:end], number) != number:
-            why[number] = REASONS.index("duplicate")
+    copy = features.copy if features is not None else _same(blocks, text)
+    known = np.maximum.accumulate(np.append(-1, copy[:-1]))
+    why[copy <= known] = REASONS.index("duplicate")  # numbers rise with texts that are new
     why[blocks.kind == FORM] = REASONS.index("form")
     # The innermost element that is named for something, unless it holds most of the page: bodies are named for much.
+    why = (_put_named if backend_name() == "native" else _named)(facts, why)
+    if features is not None:
+        names, reasons = _WORDS
+        values, owner = features.wording
+        at = np.minimum(np.searchsorted(names, values), len(names) - 1)
+        found = (names[at] == values) & (features.weight[owner] < 60)
+        why[owner[found]] = reasons[at[found]]
+    why[facts.hidden] = REASONS.index("hidden")
+    return why
+
+
+def _put_named(facts: HtmlFacts, why: I64) -> I64:
+    page = {
+        "names": facts.words.values,
+        "name_offsets": facts.words.offsets,
+        "last": facts.last,
+        "element": facts.element,
+        "text_chars": facts.text_chars,
+    }
+    return _native.put_reasons(page, known=_NAMES[0], reasons=_NAMES[1], why=why)
+
+
+def _named(facts: HtmlFacts, why: I64) -> I64:
+    """The same in NumPy: the reference."""
+    why = why.copy()
     names, reasons = _NAMES
     words = facts.words.values
     at = np.minimum(np.searchsorted(names, words), len(names) - 1)
@@ -172,14 +198,14 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, text: str, features: NoiseFeature
         if row != before or (begin < end and reason < why[begin]):
             why[begin:end] = reason
         before = row
-    if features is not None:
-        names, reasons = _WORDS
-        values, owner = features.wording
-        at = np.minimum(np.searchsorted(names, values), len(names) - 1)
-        found = (names[at] == values) & (features.weight[owner] < 60)
-        why[owner[found]] = reasons[at[found]]
-    why[facts.hidden] = REASONS.index("hidden")
     return why
+
+
+def _same(blocks: Blocks, text: str) -> I64:
+    """int64[b]: numbers of the blocks' texts, in the order that they first come."""
+    numbers: dict[str, int] = {}
+    spans = zip(blocks.start.tolist(), blocks.end.tolist(), strict=True)
+    return np.array([numbers.setdefault(text[start:end], len(numbers)) for start, end in spans], np.int64)
 
 
 def _by_rule(blocks: Blocks, facts: HtmlFacts, why: I64) -> Bools:
