@@ -212,7 +212,7 @@ def peak() -> float:
 def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """Add the same chunks again and again under other ids, and print the peak of memory at four points.
 
-    What is held is the words of one part (65,536 chunks) and a byte a chunk; everything else is in files.
+    What is held is the words of one part (57,344 chunks) and a byte a chunk; everything else is in files.
     """
     table = next(chunk_tables(file, 150))
     ids = table["id"].cast(pa.string())

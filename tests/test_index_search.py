@@ -162,6 +162,7 @@ def test_answers_do_not_depend_on_parts_or_batches(
         by_vector = index.search(query_vectors=3 * vectors, mode="dense", k=7)
         for hits, same in zip(by_vector, expected[0]):  # scaled to unit length once more
             assert [hit.score for hit in hits] == pytest.approx([each[-1] for each in same], abs=1e-6)
+    full = index_module.PART_CHUNKS
     monkeypatch.setattr(index_module, "PART_CHUNKS", 50)
     with Index.create(tmp_path / "many", vectors="both", dtype=dtype) as index:
         for number, piece in enumerate(pieces):
@@ -172,7 +173,7 @@ def test_answers_do_not_depend_on_parts_or_batches(
         assert answers(index, questions) == expected
         index.save()
     assert answers(Index.open(tmp_path / "many"), questions) == expected
-    monkeypatch.setattr(index_module, "PART_CHUNKS", 65_536)
+    monkeypatch.setattr(index_module, "PART_CHUNKS", full)
     with Index.open(tmp_path / "many") as index:  # all parts count as small now, and become one
         index.add(chunks_of(["Gone."], "both", ["gone"]))
         index.remove(["gone"])

@@ -1,6 +1,7 @@
 """Terms counted and inverted natively equal those of the analyzer, whatever the texts, the options and the batches."""
 
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,16 @@ def test_one_call_at_a_time() -> None:
     builder = PostingsBuilder(analyzer)
     with pytest.raises(RuntimeError, match="another thread"):
         builder.count(pa.chunked_array([["once"]]))
+
+
+@pytest.mark.parametrize(("rows", "count", "types"), [(3, 1, "uint8 uint8"), (300, 300, "uint16 uint16")])
+def test_what_is_saved_is_narrow_and_the_same(tmp_path: Path, rows: int, count: int, types: str) -> None:
+    builder = PostingsBuilder(Analyzer())
+    builder.add(builder.count(pa.chunked_array([["cat dog"] * (rows - 1) + ["cat " * count]])))
+    found = builder.finish()
+    found.save(tmp_path)
+    loaded = Postings.load(tmp_path)
+    assert f"{loaded.rows.dtype} {loaded.counts.dtype}" == types
+    for term in ("cat", "dog", "emu"):
+        for mine, other in zip(found.find(term), loaded.find(term), strict=True):
+            np.testing.assert_array_equal(mine, other)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .postings import Postings
+from .postings import Postings, Whole
 
 F32 = npt.NDArray[np.float32]
 
@@ -52,5 +52,5 @@ class BM25:
         out[~self.alive] = 0
         return out / np.float32(bound) if bound else out
 
-    def _postings(self, term: str) -> list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], np.int64]]:
+    def _postings(self, term: str) -> list[tuple[Whole, Whole, np.int64]]:
         return [(*part.find(term), first) for part, first in zip(self.parts, self._first[:-1], strict=True)]

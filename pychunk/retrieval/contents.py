@@ -26,8 +26,11 @@ from .store import MANIFEST, Store, checksum
 from .terms import Analyzer
 from .vectors import VectorIndex, choose
 
-#: Chunks of one part: bounds what a writer holds in memory (postings, about 1 kB a chunk of 100 words).
-PART_CHUNKS = 65_536
+#: Chunks that go to a part at once.
+_PIECE = 8192
+#: Chunks at which a part is full: bounds what a writer holds in memory (postings, about 1 kB a chunk of 100 words).
+#: One more piece fits 16 bits, in which postings name rows.
+PART_CHUNKS = 65_536 - _PIECE
 #: So many small parts at the end are written together as one when the index is saved.
 _SMALL_PARTS = 8
 #: Share of removed chunks above which saving writes the rest anew.
@@ -111,7 +114,7 @@ class Contents:
                 self._finish_part()
             removed = self._marked(own, None)
             replaced = self._keys_of(removed & ~self.removed)
-            for piece in slices(rows, 8192):
+            for piece in slices(rows, _PIECE):
                 self._append(piece)
         except BaseException as error:
             self._undo_add(error)
@@ -399,7 +402,7 @@ class Contents:
         names = [f"part-{int(self._next_name()[5:]) + i:06d}" for i in range(len(parts))]
         del self._names[begin:], self._parts[begin:]
         for part in parts:
-            for piece in slices(part.rows(), 8192):
+            for piece in slices(part.rows(), _PIECE):
                 size = piece.table.num_rows
                 chosen = np.arange(size) if kept is None else np.flatnonzero(kept[first : first + size])
                 first += size

@@ -18,6 +18,7 @@ from .terms import Analyzer
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+Whole = npt.NDArray[np.integer[Any]]
 
 #: An n-gram of so many characters is any word whole.
 _WHOLE = 1 << 40
@@ -31,16 +32,16 @@ class Postings:
 
     Attributes:
         terms: large_string[t]. offsets: int64[t + 1]. rows: int32[p], increasing within a term. counts: int32[p].
-        lengths: terms of each row, int32[n].
+        lengths: terms of each row, int32[n]. On the disk rows and counts are of the narrowest type that holds them all.
     """
 
     terms: pa.Array
     offsets: I64
-    rows: I32
-    counts: I32
+    rows: Whole
+    counts: Whole
     lengths: I32
 
-    def find(self, term: str) -> tuple[I32, I32]:
+    def find(self, term: str) -> tuple[Whole, Whole]:
         """(rows, counts) of a term; empty where nothing holds it."""
         at = bisect_left(range(len(self.terms)), term, key=lambda i: str(self.terms[i].as_py()))
         if at == len(self.terms) or self.terms[at].as_py() != term:
@@ -66,9 +67,14 @@ class Postings:
         table = pa.table({"term": self.terms})
         with new_file(folder / FILES[0]) as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        arrays: tuple[npt.NDArray[Any], ...] = (self.offsets, self.rows, self.counts, self.lengths)
+        arrays: tuple[npt.NDArray[Any], ...] = (self.offsets, narrow(self.rows), narrow(self.counts), self.lengths)
         for name, array in zip(FILES[1:], arrays, strict=True):
             save_array(folder / name, array)
+
+
+def narrow(values: Whole) -> Whole:
+    """Whole numbers from 0 in the narrowest type that holds them: mostly 3 bytes a posting in the place of 8."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def save_array(path: Path, array: npt.NDArray[Any]) -> None:
