@@ -15,15 +15,19 @@ struct KeptScan {
 
   template <typename T>
   static KeptScan of(const std::vector<Array<T>>& given, int64_t dim, Optional<int64_t> offsets) {
+    constexpr StoredAs kKind = sizeof(T) == 2   ? StoredAs::kHalves
+                               : sizeof(T) == 4 ? StoredAs::kFloats
+                                                : StoredAs::kBytes;
+    const int64_t width = kKind == StoredAs::kBytes ? dim + static_cast<int64_t>(sizeof(float)) : dim;
     std::vector<StoredRows> parts;
     for (const Array<T>& array : given) {
       const auto rows = matrix(array, "arrays");
-      PYCHUNK_CHECK(rows.cols == dim, "arrays must have rows of ", dim, " numbers, got ", rows.cols);
+      PYCHUNK_CHECK(rows.cols == width, "arrays must have rows of ", width, " numbers, got ", rows.cols);
       parts.push_back({rows.data, rows.rows});
     }
     const auto spans = offsets ? view(*offsets) : std::span<const int64_t>{};
     PYCHUNK_CHECK(!offsets || !spans.empty(), "offsets must hold at least one entry");
-    Scan scan(std::move(parts), sizeof(T) == 2, dim, spans);
+    Scan scan(std::move(parts), kKind, dim, spans);
     return {{given.begin(), given.end()}, std::move(offsets), std::move(scan)};
   }
 };
@@ -90,6 +94,8 @@ void bind_scan(py::module_& m) {
            py::arg("offsets").noconvert() = py::none(), "Of float16 rows, given as their bits (uint16).")
       .def(py::init(&KeptScan::of<float>), py::arg("arrays").noconvert(), py::arg("dim"),
            py::arg("offsets").noconvert() = py::none())
+      .def(py::init(&KeptScan::of<int8_t>), py::arg("arrays").noconvert(), py::arg("dim"),
+           py::arg("offsets").noconvert() = py::none(), "Of rows of bytes, each with its scale in the last four.")
       .def("top", &top_of, py::arg("queries").noconvert(), py::arg("count"),
            py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
            "(scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best first; chunk "

@@ -59,10 +59,13 @@ struct Kernels {
 
   // ---- scan of stored vectors (scan_simd.h) ----
   // out[i] = the float16 whose bits are halves[i], exactly.
-  void (*widen)(const uint16_t* halves, size_t n, float* out);
+  void (*widen_halves)(const uint16_t* halves, size_t n, float* out);
+  void (*widen_bytes)(const int8_t* bytes, size_t n, float* out);
   // out[i] = dot(rows[i], query) of rows as they are stored, float16 by its bits or float32; dim is a multiple of 32.
   void (*dot_halves)(const uint16_t* rows, size_t n, size_t dim, const float* query, float* out);
   void (*dot_floats)(const float* rows, size_t n, size_t dim, const float* query, float* out);
+  // The same of rows of bytes, each followed by its scale, a float32 that the product is multiplied by.
+  void (*dot_bytes)(const int8_t* rows, size_t n, size_t dim, const float* query, float* out);
   // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.
   void (*dot_panel)(const float* rows, size_t n, size_t dim, const float* panel, float* out);
   // best[q] = the highest of itself and of scores[i * 16 + q], i < n; where[q] = first + i of the one it came from, the

@@ -36,9 +36,11 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,
       .add_products = add_products,
-      .widen = widen,
+      .widen_halves = widen_halves,
+      .widen_bytes = widen_bytes,
       .dot_halves = dot_halves,
       .dot_floats = dot_floats,
+      .dot_bytes = dot_bytes,
       .dot_panel = dot_panel,
       .keep_best = keep_best,
   };

@@ -79,6 +79,7 @@ class ScanPass {
     const int64_t numbers = queries.panels > 0 ? kPanelBlock : kScanBlock;
     room_ = std::clamp<int64_t>(numbers / stride / 8 * 8, 8, 64);
     block_.assign(static_cast<size_t>(room_ * stride), 0.0f);
+    scales_.assign(static_cast<size_t>(room_), 0.0f);
     scores_.resize(static_cast<size_t>(room_ * kScanPanel));
     const auto states = static_cast<size_t>(queries.panels * kScanPanel + queries.singles);
     best_.assign(states, kNothing);
@@ -123,16 +124,21 @@ class ScanPass {
     checkpoint_each(blocks_++, 64);
     const auto stride = static_cast<size_t>(scan_.stride_), n = static_cast<size_t>(filled_);
     const bool widened = queries_.panels > 0 || queries_.singles > 1;
-    float* to = block_.data();
+    const bool scaled = scan_.kind_ == StoredAs::kBytes;
+    int64_t read = 0;
     for (const Extent& extent : extents_) {
-      if (widened) scan_.read(extent.part, extent.row, extent.n, to);
-      to += extent.n * scan_.stride_;
+      if (widened)
+        scan_.read(extent.part, extent.row, extent.n, block_.data() + read * scan_.stride_, scales_.data() + read);
+      read += extent.n;
     }
     for (int64_t p = 0; p < queries_.panels; ++p) {
       const int64_t first = p * kScanPanel, own = std::min(kScanPanel, queries_.count - first);
       // What lies in the block behind the last row is of an earlier block, and is not read.
       run_.dot_panel(block_.data(), (n + 7) / 8 * 8, stride,
                      queries_.panel.data() + static_cast<size_t>(first) * stride, scores_.data());
+      if (scaled)
+        for (size_t i = 0; i < n; ++i)
+          for (size_t q = 0; q < kScanPanel; ++q) scores_[i * kScanPanel + q] *= scales_[i];
       float* best = best_.data() + first;
       int32_t* where = where_.data() + first;
       for (const Piece& piece : pieces_) {
@@ -147,6 +153,8 @@ class ScanPass {
       const float* query = queries_.single.data() + static_cast<size_t>(s) * stride;
       if (widened) {
         run_.dot_floats(block_.data(), n, stride, query, scores_.data());
+        if (scaled)
+          for (size_t i = 0; i < n; ++i) scores_[i] *= scales_[i];
       } else {
         float* out = scores_.data();
         for (const Extent& extent : extents_) {
@@ -179,15 +187,15 @@ class ScanPass {
   const size_t count_;
   const Kernels& run_;
   int64_t room_, filled_ = 0, blocks_ = 0;
-  std::vector<float> block_, scores_, best_;
+  std::vector<float> block_, scales_, scores_, best_;
   std::vector<int32_t> where_;
   std::vector<Piece> pieces_;
   std::vector<Extent> extents_;
 };
 
-Scan::Scan(std::vector<StoredRows> parts, bool half, int64_t dim, std::span<const int64_t> offsets)
+Scan::Scan(std::vector<StoredRows> parts, StoredAs kind, int64_t dim, std::span<const int64_t> offsets)
     : parts_(std::move(parts)),
-      half_(half),
+      kind_(kind),
       dim_(dim),
       stride_((dim + kScanLanes - 1) / kScanLanes * kScanLanes),
       offsets_(offsets) {
@@ -205,21 +213,29 @@ size_t Scan::part_of(int64_t row) const {
   return static_cast<size_t>(std::upper_bound(first_.begin(), first_.end(), row) - first_.begin()) - 1;
 }
 
-void Scan::read(size_t part, int64_t row, int64_t n, float* out) const {
+const uint8_t* Scan::at(size_t part, int64_t row) const {
+  const auto dim = static_cast<size_t>(dim_);
+  const size_t bytes = kind_ == StoredAs::kHalves   ? dim * sizeof(uint16_t)
+                       : kind_ == StoredAs::kFloats ? dim * sizeof(float)
+                                                    : dim + sizeof(float);
+  return static_cast<const uint8_t*>(parts_[part].data) + static_cast<size_t>(row - first_[part]) * bytes;
+}
+
+void Scan::read(size_t part, int64_t row, int64_t n, float* out, float* scales) const {
   const Kernels& run = kernels();
-  const auto dim = static_cast<size_t>(dim_), rows = static_cast<size_t>(n);
-  const auto from = static_cast<size_t>(row - first_[part]) * dim;
-  const auto* half = static_cast<const uint16_t*>(parts_[part].data) + (half_ ? from : 0);
-  const auto* full = static_cast<const float*>(parts_[part].data) + (half_ ? 0 : from);
-  const auto copy = [&](size_t at, size_t numbers, float* to) {
-    if (half_)
-      run.widen(half + at, numbers, to);
-    else
-      std::memcpy(to, full + at, numbers * sizeof(float));
-  };
-  if (dim_ == stride_) return copy(0, rows * dim, out);
-  for (size_t i = 0; i < rows; ++i) {  // what follows each row to the stride is zero, and stays
-    copy(i * dim, dim, out);
+  const auto dim = static_cast<size_t>(dim_);
+  if (dim_ == stride_ && kind_ == StoredAs::kHalves)
+    return run.widen_halves(reinterpret_cast<const uint16_t*>(at(part, row)), static_cast<size_t>(n) * dim, out);
+  for (int64_t i = 0; i < n; ++i) {  // what follows each row to the stride is zero, and stays
+    const uint8_t* from = at(part, row + i);
+    if (kind_ == StoredAs::kHalves) {
+      run.widen_halves(reinterpret_cast<const uint16_t*>(from), dim, out);
+    } else if (kind_ == StoredAs::kFloats) {
+      std::memcpy(out, from, dim * sizeof(float));
+    } else {
+      run.widen_bytes(reinterpret_cast<const int8_t*>(from), dim, out);
+      std::memcpy(scales + i, from + dim, sizeof(float));
+    }
     out += stride_;
   }
 }
@@ -227,14 +243,20 @@ void Scan::read(size_t part, int64_t row, int64_t n, float* out) const {
 void Scan::products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const {
   const Kernels& run = kernels();
   const auto stride = static_cast<size_t>(stride_), rows = static_cast<size_t>(n);
-  const int64_t from = (row - first_[part]) * dim_;
+  const uint8_t* from = at(part, row);
   if (dim_ != stride_) {
-    read(part, row, n, room);
-    run.dot_floats(room, rows, stride, query, out);
-  } else if (half_) {
-    run.dot_halves(static_cast<const uint16_t*>(parts_[part].data) + from, rows, stride, query, out);
+    for (int64_t i = 0; i < n; ++i) {
+      float scale = 1.0f;
+      read(part, row + i, 1, room, &scale);
+      run.dot_floats(room, 1, stride, query, out + i);
+      out[i] *= scale;
+    }
+  } else if (kind_ == StoredAs::kHalves) {
+    run.dot_halves(reinterpret_cast<const uint16_t*>(from), rows, stride, query, out);
+  } else if (kind_ == StoredAs::kFloats) {
+    run.dot_floats(reinterpret_cast<const float*>(from), rows, stride, query, out);
   } else {
-    run.dot_floats(static_cast<const float*>(parts_[part].data) + from, rows, stride, query, out);
+    run.dot_bytes(reinterpret_cast<const int8_t*>(from), rows, stride, query, out);
   }
 }
 
@@ -277,7 +299,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
 void Scan::score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const {
   const std::vector<float> wanted = padded(query);
   const int64_t room = std::max<int64_t>(1, kScanBlock / stride_);
-  std::vector<float> block(static_cast<size_t>(room * stride_), 0.0f), found(static_cast<size_t>(room));
+  std::vector<float> block(static_cast<size_t>(stride_), 0.0f), found(static_cast<size_t>(room));
   for (size_t i = 0; i < chunks.size(); ++i) {
     checkpoint_each(static_cast<int64_t>(i), 1024);
     const int64_t first = begin_of(chunks[i]), last = begin_of(chunks[i] + 1);

@@ -15,7 +15,10 @@ struct ScanHit {
   int64_t chunk, row;
 };
 
-// Rows as they are stored: float16 by its bits, or float32.
+// How the numbers of a row are stored: float16 by its bits, float32, or bytes followed by their scale, a float32.
+enum class StoredAs : uint8_t { kHalves, kFloats, kBytes };
+
+// Rows as they are stored, one after the other.
 struct StoredRows {
   const void* data = nullptr;
   int64_t rows = 0;
@@ -25,7 +28,7 @@ class Scan {
  public:
   // Rows of several arrays, numbered on from one to the next. Chunk i has the rows offsets[i] .. offsets[i + 1];
   // without offsets each row is a chunk. What is pointed to must outlive it.
-  Scan(std::vector<StoredRows> parts, bool half, int64_t dim, std::span<const int64_t> offsets);
+  Scan(std::vector<StoredRows> parts, StoredAs kind, int64_t dim, std::span<const int64_t> offsets);
 
   int64_t dim() const { return dim_; }
   int64_t rows() const { return first_.back(); }
@@ -45,15 +48,18 @@ class Scan {
   friend class ScanPass;
   int64_t begin_of(int64_t chunk) const { return offsets_.empty() ? chunk : offsets_[static_cast<size_t>(chunk)]; }
   size_t part_of(int64_t row) const;
-  // Rows [row, row + n) of one part as float32, stride_ apart.
-  void read(size_t part, int64_t row, int64_t n, float* out) const;
-  // Inner products of those rows with a padded query; `room` holds n of them as float32.
+  // Where a row of a part lies.
+  const uint8_t* at(size_t part, int64_t row) const;
+  // Numbers of rows [row, row + n) of one part as float32, stride_ apart, and what products with them are multiplied
+  // by: nothing is written there unless rows are bytes.
+  void read(size_t part, int64_t row, int64_t n, float* out, float* scales) const;
+  // Inner products of those rows with a padded query; `room` is for one row as float32.
   void products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const;
   std::vector<float> padded(const float* query) const;
 
   std::vector<StoredRows> parts_;
   std::vector<int64_t> first_;  // row that each part begins with, and at the end how many there are
-  bool half_;
+  StoredAs kind_;
   int64_t dim_, stride_;  // stride_: dim_ filled up with zeros to what the kernels take
   std::span<const int64_t> offsets_;
 };

@@ -39,53 +39,78 @@ inline F32 load_numbers(const uint16_t* halves) {
   return reinterpret_cast<F32>((magnitude < 0x0400u ? reinterpret_cast<Bits>(subnormal) : normal) | sign);
 #endif
 }
+inline F32 load_numbers(const int8_t* bytes) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<F32>(
+      _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)))));
+#elif defined(__AVX2__)
+  return reinterpret_cast<F32>(
+      _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)))));
+#else
+  typedef int8_t Bytes __attribute__((vector_size(kLanes), may_alias));
+  Bytes stored;
+  memcpy(&stored, bytes, sizeof(stored));
+  return __builtin_convertvector(__builtin_convertvector(stored, Places), F32);
+#endif
+}
 inline F32 load_numbers(const float* numbers) {
   F32 value;
   memcpy(&value, numbers, sizeof(value));
   return value;
 }
 
-// out[i] = the float16 whose bits are halves[i], exactly.
-void widen(const uint16_t* halves, size_t n, float* out) {
+template <typename Stored>
+inline void widen_stored(const Stored* numbers, size_t n, float* out) {
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    const F32 value = load_numbers(halves + i);
+    const F32 value = load_numbers(numbers + i);
     memcpy(out + i, &value, sizeof(value));
   }
   if (i == n) return;
-  uint16_t rest[kLanes] = {};
-  memcpy(rest, halves + i, (n - i) * sizeof(*halves));
+  Stored rest[kLanes] = {};
+  memcpy(rest, numbers + i, (n - i) * sizeof(Stored));
   const F32 value = load_numbers(rest);
   memcpy(out + i, &value, (n - i) * sizeof(*out));
 }
+
+// out[i] = the float16 whose bits are halves[i], exactly.
+void widen_halves(const uint16_t* halves, size_t n, float* out) { widen_stored(halves, n, out); }
+// out[i] = bytes[i]
+void widen_bytes(const int8_t* bytes, size_t n, float* out) { widen_stored(bytes, n, out); }
 
 // Rows are asked for so many bytes before their turn, a page: where the processor stops looking ahead by itself. One
 // query over 100 MB takes 7.2 ms in place of 9.3, and reading them alone 6.2.
 constexpr size_t kAheadBytes = 4096, kLine = 64;
 
 template <typename Stored>
-inline void dot_stored(const Stored* rows, size_t n, size_t dim, const float* query, float* out) {
+inline float dot_stored(const Stored* row, size_t dim, const float* query) {
   constexpr size_t kRegisters = kTree / kLanes;
-  for (size_t i = 0; i < n; ++i, rows += dim) {
-    F32 partial[kRegisters] = {};
-    for (size_t c = 0; c < dim; c += kTree) {
-#pragma GCC unroll 2
-      for (size_t k = 0; k < kTree; k += kLine / sizeof(Stored))
-        __builtin_prefetch(rows + c + k + kAheadBytes / sizeof(Stored));
+  F32 partial[kRegisters] = {};
+  for (size_t c = 0; c < dim; c += kTree) {
+    for (size_t k = 0; k < kTree; k += kLine / sizeof(Stored))
+      __builtin_prefetch(row + c + k + kAheadBytes / sizeof(Stored));
 #pragma GCC unroll 8
-      for (size_t r = 0; r < kRegisters; ++r)
-        partial[r] += load_numbers(rows + c + r * kLanes) * load_numbers(query + c + r * kLanes);
-    }
-    out[i] = sum_of_tree(partial);
+    for (size_t r = 0; r < kRegisters; ++r)
+      partial[r] += load_numbers(row + c + r * kLanes) * load_numbers(query + c + r * kLanes);
   }
+  return sum_of_tree(partial);
 }
 
 // out[i] = dot(rows[i], query) of rows as they are stored; dim is a multiple of 32.
 void dot_halves(const uint16_t* rows, size_t n, size_t dim, const float* query, float* out) {
-  dot_stored(rows, n, dim, query, out);
+  for (size_t i = 0; i < n; ++i) out[i] = dot_stored(rows + i * dim, dim, query);
 }
 void dot_floats(const float* rows, size_t n, size_t dim, const float* query, float* out) {
-  dot_stored(rows, n, dim, query, out);
+  for (size_t i = 0; i < n; ++i) out[i] = dot_stored(rows + i * dim, dim, query);
+}
+// The same of rows of bytes, each followed by its scale, a float32 that the product is multiplied by.
+void dot_bytes(const int8_t* rows, size_t n, size_t dim, const float* query, float* out) {
+  for (size_t i = 0; i < n; ++i) {
+    const int8_t* row = rows + i * (dim + sizeof(float));
+    float scale;
+    memcpy(&scale, row + dim, sizeof(scale));
+    out[i] = dot_stored(row, dim, query) * scale;
+  }
 }
 
 // kRows rows by kRegisters registers of queries. The tree's leaves come in the order in which its left halves do, the

@@ -207,7 +207,7 @@ def class_probability_half(
 class Scan:
     def __init__(
         self,
-        arrays: list[npt.NDArray[np.uint16]] | list[npt.NDArray[np.float32]],
+        arrays: list[npt.NDArray[Any]],
         dim: int,
         offsets: npt.NDArray[np.int64] | None = None,
     ) -> None: ...

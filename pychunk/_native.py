@@ -124,7 +124,7 @@ def _is_foreign(encoder: TokenTable | None) -> TypeGuard[ForeignTokenizer]:
     return hasattr(encoder, "count_spans")
 
 
-def _contiguous(values: Any, dtype: type) -> npt.NDArray[Any]:
+def _contiguous(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.ascontiguousarray(values, dtype=dtype)
 
 
@@ -383,13 +383,17 @@ def class_probability(
 
 
 def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.int64] | None = None) -> _core.Scan:
-    """Exact search over the rows of arrays of one type, float16 or float32 [n, dim]; ``offsets``: each chunk's rows."""
+    """Exact search over the rows of arrays of one type; ``offsets``: each chunk's rows.
+
+    Arrays are float16 or float32 [n, dim], or int8 [n, dim + 4]: whole numbers and their scale, the bytes of a float32.
+    """
     kinds = {array.dtype for array in arrays}
-    if len(kinds) > 1 or kinds - {np.dtype(np.float16), np.dtype(np.float32)}:
-        raise ValueError(f"arrays must be all float16 or all float32; got {', '.join(sorted(map(str, kinds)))}")
+    if len(kinds) > 1 or kinds - {np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.int8)}:
+        given = ", ".join(sorted(map(str, kinds)))
+        raise ValueError(f"arrays must be all float16, all float32 or all int8; got {given}")
     bounds = None if offsets is None else _contiguous(offsets, np.int64)
-    if kinds == {np.dtype(np.float32)}:
-        return _core.Scan([_contiguous(array, np.float32) for array in arrays], dim, bounds)
+    for kind in kinds - {np.dtype(np.float16)}:
+        return _core.Scan([_contiguous(array, kind) for array in arrays], dim, bounds)
     return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
 
 

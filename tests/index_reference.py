@@ -11,6 +11,7 @@ import pyarrow as pa
 import pychunk
 from pychunk._reference.scan import products
 from pychunk.encoders import registry
+from pychunk.retrieval import eight_bit
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.terms import Analyzer
 
@@ -78,7 +79,7 @@ class Reference:
         self.rows = [row for row in self.rows if row["key"] not in keys] + new
 
     def stored(self, vectors: Any) -> Any:
-        return np.asarray(vectors.flatten()).reshape(len(vectors), -1).astype(self.dtype).astype(F32)
+        return eight_bit.stored(np.asarray(vectors.flatten()).reshape(len(vectors), -1), self.dtype)
 
     def bm25(self, query: str) -> list[np.float32]:
         lengths = [sum(row["terms"].values()) for row in self.rows]

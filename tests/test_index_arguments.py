@@ -96,7 +96,7 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
     [
         ({"kind": "tree"}, "kind must be one of 'auto', 'flat', 'hnsw', 'ivfpq'; got 'tree'"),
         ({"vectors": "word"}, "vectors must be one of 'sentence', 'chunk', 'both'"),
-        ({"dtype": "int8"}, "dtype must be one of"),
+        ({"dtype": "int4"}, "dtype must be one of 'float16', 'float32', 'int8'"),
         ({"terms": "letters"}, "terms must be one of"),
         ({"stemmer": "klingon"}, "stemmer must be one of .*english"),
         ({"encoder": None}, "with encoder=None the width of the vectors must be given: dim="),

@@ -33,6 +33,21 @@ def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_i
         Index.open(saved_index)
 
 
+def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path) -> None:
+    texts, sizes = [f"Cats purr {i} times." for i in range(50)], []
+    for dtype, version in (("float16", 2), ("int8", 3)):
+        with Index.create(tmp_path / dtype, dtype=dtype, vectors="both") as index:
+            index.add(chunks_of(texts, "both"))
+        assert json.loads((tmp_path / dtype / "manifest.json").read_text())["schema"] == version
+        sizes.append([path.stat().st_size for path in sorted((tmp_path / dtype).glob("*/*_vectors.bin"))])
+        again = Index.open(tmp_path / dtype)
+        assert again.info["dtype"] == dtype
+        assert again.search("Cats purr 7 times.", k=1)[0][0].text == "Cats purr 7 times."
+    assert sizes == [[50 * 512] * 2, [50 * 260] * 2]
+    with pytest.raises(ValueError, match="dtype is 'int8', not 'float16'"):
+        Index.create(tmp_path / "int8", vectors="both", exist_ok=True)
+
+
 def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
     path = tmp_path / "own.idx"
     for _ in range(2):

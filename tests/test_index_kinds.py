@@ -82,6 +82,28 @@ def test_hnsw_goes_on_until_k_chunks_are_found(tmp_path: Path) -> None:
     assert found == [[10, 10], [10, 10]]
 
 
+def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Path) -> None:
+    _, table, queries = many
+    kept, removed = table.slice(0, 800), table.slice(800, 900)
+    flat = Index.create(tmp_path / "flat", kind="flat", dtype="int8", terms=None)
+    with Index.create(tmp_path / "x", kind="hnsw", dtype="int8", terms=None) as index:
+        for begin in range(0, 800, 100):
+            for each in (flat, index):
+                each.add(kept.slice(begin, 100))
+                each.search("x", mode="dense")  # ends the part
+        index.save()
+        assert recall(index, flat, queries) > 0.9
+    expected = [seen(hits) for hits in flat.search(queries, mode="dense")]
+    before = len(flat)
+    ids = [f"other {name}" for name in removed["id"].to_pylist()]
+    flat.add(removed.set_column(removed.column_names.index("id"), "id", pa.array(ids)))
+    flat.remove(list(dict.fromkeys(ids)))
+    flat.save()  # more than half of the rows go; the others stay the bytes that they were
+    assert (flat.info["removed"], flat.info["chunks"]) == (0, before)
+    assert [seen(hits) for hits in Index.open(tmp_path / "flat").search(queries, mode="dense")] == expected
+    flat.close()
+
+
 def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, tmp_path: Path) -> None:
     _, table, queries = many
     with Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:

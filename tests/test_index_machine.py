@@ -45,7 +45,9 @@ class Machine(RuleBasedStateMachine):
         self.saved = Reference()
         self.changed = True
 
-    @initialize(vectors=st.sampled_from(["sentence", "chunk", "both"]), dtype=st.sampled_from(["float16", "float32"]))
+    @initialize(
+        vectors=st.sampled_from(["sentence", "chunk", "both"]), dtype=st.sampled_from(["float16", "float32", "int8"])
+    )
     def create(self, vectors: str, dtype: str) -> None:
         self.vectors = vectors
         self.now, self.saved = Reference(dtype), Reference(dtype)

@@ -47,7 +47,7 @@ TEXTS = st.lists(
     st.booleans(),
     st.lists(st.one_of(st.text(max_size=20), st.just("Do cats purr?")), min_size=1, max_size=3),
     st.sampled_from([1, 2, 5, 1000]),
-    st.sampled_from(["float16", "float32"]),
+    st.sampled_from(["float16", "float32", "int8"]),
 )
 def test_flat_search_of_any_text_is_brute_force(
     first: list[str], second: list[str], vectors: str, method: str, named: bool, queries: list[str], k: int, dtype: str
@@ -143,7 +143,7 @@ def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkey
 # However it was filled, and asked
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
 def test_answers_do_not_depend_on_parts_or_batches(
     dtype: str, article_chunks: pa.Table, questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pychunk import _native
 from pychunk._reference import scan as reference
 from pychunk._reference import vectors as reference_vectors
+from pychunk.retrieval import eight_bit
 from pychunk.retrieval.scan import Scan
 
 F32 = np.float32
@@ -27,7 +28,7 @@ def made(seed: int, sizes: list[int], dim: int, dtype: str, alike: float) -> tup
     few = rng.normal(size=(3, dim)) * [[0], [1], [-1]]
     same = rng.random(len(rows)) < alike
     rows[same] = few[rng.integers(0, 3, same.sum())]
-    return rows.astype(dtype), offsets
+    return eight_bit.stored(rows, dtype), offsets
 
 
 def expected(rows: Any, offsets: Any, queries: Any, count: int, allowed: Any = None) -> list[Any]:
@@ -48,7 +49,7 @@ def found(scan: Scan, queries: Any, count: int, allowed: Any = None, threads: in
     st.integers(0, 2**32),
     st.lists(st.one_of(st.integers(0, 4), st.sampled_from([0, 0, 17, 300])), max_size=30),
     st.sampled_from([1, 3, 31, 32, 33, 100, 256, 384]),
-    st.sampled_from(["float16", "float32"]),
+    st.sampled_from(["float16", "float32", "int8"]),
     st.sampled_from([0.0, 0.5, 1.0]),
     st.sampled_from([1, 2, 11, 12, 16, 17, 40]),
     st.sampled_from([0, 1, 3, 10, 10**12]),
@@ -112,14 +113,16 @@ def test_every_float16_is_widened_exactly() -> None:
 def test_instruction_sets_scan_to_the_same_bits() -> None:
     code = (
         "import sys, hashlib, numpy as np\n"
+        "from pychunk.retrieval import eight_bit\n"
         "from pychunk.retrieval.scan import Scan\n"
         "rng, digest = np.random.default_rng(0), hashlib.sha256()\n"
         "for dim in (32, 100, 256):\n"
         "    rows = rng.normal(size=(3000, dim)) * rng.choice([1e-6, 1], size=(3000, 1))\n"
         "    offsets = np.unique(np.concatenate([[0], rng.integers(0, 3001, 700), [3000]]))\n"
         "    queries = rng.normal(size=(45, dim)).astype(np.float32)\n"
-        "    for dtype in ('float16', 'float32'):\n"
-        "        for each in Scan([rows.astype(dtype)], dim, offsets).top(queries, 50):\n"
+        "    for dtype in ('float16', 'float32', 'int8'):\n"
+        "        scan = Scan([eight_bit.stored(rows, dtype)], dim, offsets)\n"
+        "        for each in (*scan.top(queries, 50), *scan.top(queries[:1], 50)):\n"
         "            digest.update(each.tobytes())\n"
         "print(digest.hexdigest())\n"
     )
@@ -138,6 +141,27 @@ def test_instruction_sets_scan_to_the_same_bits() -> None:
     assert len(printed.pop().strip()) == len(hashlib.sha256().hexdigest())
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 20),
+    st.sampled_from([1, 7, 64]),
+    st.sampled_from([1e-44, 1e-38, 1e-20, 1.0, 1e30]),
+)
+def test_bytes_are_within_half_a_scale_and_stay_when_they_are_stored_again(
+    seed: int, count: int, dim: int, size: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = (rng.normal(size=(count, dim)) * size).astype(F32)
+    rows[rng.random(count) < 0.2] = 0
+    found = eight_bit.packed(rows)
+    scales = eight_bit.scales(found).astype(float)
+    assert (found[:, :-4] >= -127).all()
+    error = np.abs(eight_bit.unpacked(found).astype(float) - rows)
+    assert (error <= scales[:, None] * 0.5001 + 127 * 2.0**-149).all()
+    assert eight_bit.stored(found, "int8") is found or (eight_bit.stored(found, "int8") == found).all()
+
+
 def test_numbers_that_are_not_finite_are_never_found() -> None:
     rows = np.array([[np.nan, 0], [1, 0], [0, 1]], np.float16)
     scores, chunks, best = Scan([rows], 2, np.array([0, 1, 3])).top(np.array([[1, 0]], F32), 5)
@@ -147,7 +171,10 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Scan([np.zeros((2, 3), np.float64)], 3), "arrays must be all float16 or all float32; got float64"),
+        (
+            lambda: Scan([np.zeros((2, 3))], 3),
+            "arrays must be all float16, all float32 or all int8; got float64",
+        ),
         (lambda: Scan([np.zeros((2, 3), F32), np.zeros((2, 3), np.float16)], 3), "got float16, float32"),
         (lambda: Scan([np.zeros((2, 3), F32)], 4), "arrays must have rows of 4 numbers, got 3"),
         (lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 2, 1])), "offsets must not decrease"),

@@ -13,7 +13,14 @@ I64 = npt.NDArray[np.int64]
 
 
 def products(rows: npt.NDArray[Any], query: F32) -> F32:
-    """:func:`pychunk._reference.vectors.dot` of each row, float16 or float32 [n, dim], with a query: float32[n]."""
+    """:func:`pychunk._reference.vectors.dot` of each row with a query: float32[n].
+
+    Rows are float16 or float32 [n, dim], or int8 [n, dim + 4], whole numbers and their scale, the bytes of a float32,
+    which the product is multiplied by.
+    """
+    if rows.dtype == np.int8:
+        scales = np.ascontiguousarray(rows[:, -4:]).view(np.float32)[:, 0]
+        return products(rows[:, :-4].astype(np.float32), query) * scales
     size = -(-rows.shape[1] // 32) * 32
     padded = np.zeros((len(rows), size), np.float32)
     padded[:, : rows.shape[1]] = rows.astype(np.float32) * query.astype(np.float32)

@@ -60,6 +60,7 @@ def evaluate(
     terms: Annotated[str, typer.Option(help="What BM25 counts: words or ngrams.")] = "words",
     ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
     weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = 1.5,
+    dtype: Annotated[str, typer.Option(help="Of the index's vectors: float16, float32 or int8.")] = "float16",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions (or articles).")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures.")] = None,
     html_out: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = None,
@@ -89,6 +90,7 @@ def evaluate(
             makers[0] = lambda: first
             makers += [partial(contenders.by_peer, peer, words, data, made) for peer in usable]
         options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
+        options["dtype"] = dtype
         with errors.status("reading") as status:
             results = runner.run(data, makers, made, chosen, options, step=status.update)
         results["absent"] = [{"name": each.name, "reason": each.reason} for each in absent]

@@ -56,6 +56,7 @@ def index(
     ] = None,
     vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
     kind: Annotated[str | None, typer.Option(help="flat, hnsw, ivfpq or auto (default).")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Of vectors: float16 (default), float32 or int8.")] = None,
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
     ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
@@ -77,7 +78,15 @@ def index(
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
-    wanted = {"encoder": encoder, "vectors": vectors, "kind": kind, "terms": terms, "ngram": ngram, "stemmer": stemmer}
+    wanted = {
+        "encoder": encoder,
+        "vectors": vectors,
+        "kind": kind,
+        "dtype": dtype,
+        "terms": terms,
+        "ngram": ngram,
+        "stemmer": stemmer,
+    }
     given = {name: value for name, value in wanted.items() if value is not None}
     with (
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
@@ -153,6 +162,7 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
             "encoder": facts["encoder"]["name"],
             "vectors": facts["vectors"],
             "kind": facts["kind"],
+            "dtype": facts["dtype"],
             "terms": terms.get("unit", "none"),
             "ngram": terms.get("ngram"),
             "stemmer": terms.get("stemmer"),

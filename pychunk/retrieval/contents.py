@@ -244,7 +244,7 @@ class Contents:
         return self._searcher
 
     def _kinds(self) -> dict[str, str]:
-        kind, size = self.store.manifest["kind"], self.layout.dim * np.dtype(self.layout.dtype).itemsize
+        kind, size = self.store.manifest["kind"], self.layout.vector_bytes
         return {name: choose(kind, count, size) for name, count in self._counts().items()}
 
     def _counts(self) -> dict[str, int]:

@@ -24,7 +24,7 @@ from .contents import Contents, steady
 from .digests import Digests
 from .hits import DocumentHits, Hit, Hits
 from .searcher import Ranking
-from .store import SCHEMA, Store
+from .store import Store, schema_of
 from .terms import Analyzer
 from .vectors import ACCURACY, KINDS, import_faiss
 
@@ -97,7 +97,8 @@ class Index:
                 vectors that were given to ``segment(sentence_vectors=...)``; queries come as vectors, too.
             vectors: ``"sentence"`` (default): a chunk scores as the best of its sentences; ``"chunk"``: by one vector
                 of its own; ``"both"``: by a blend.
-            dtype: ``"float16"`` (half the size; cosines change by less than 0.001) or ``"float32"``.
+            dtype: ``"float16"`` (half the size; cosines change by less than 0.001), ``"float32"``, or ``"int8"`` (a
+                quarter; a number is off by at most 1/254 of the vector's largest).
             kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat up to 512 MB of vectors
                 (a million of 256 dimensions), HNSW below 5 million vectors.
             terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages) or ``None`` for no
@@ -117,7 +118,7 @@ class Index:
         import_faiss()
         for name, value, choices in (
             ("vectors", vectors, ("sentence", "chunk", "both")),
-            ("dtype", dtype, ("float16", "float32")),
+            ("dtype", dtype, ("float16", "float32", "int8")),
             ("kind", kind, ("auto", *KINDS)),
             ("terms", terms, ("words", "ngrams", None)),
         ):
@@ -143,7 +144,7 @@ class Index:
             store.lock()
             if not store.exists():  # else another process was quicker
                 empty = {"chunks": 0, "sentences": 0, "removed": 0, "parts": [], "stored": {}, "files": {}}
-                head = {"schema": SCHEMA, "pychunk": _native.version, "generation": 0}
+                head = {"schema": schema_of(dtype), "pychunk": _native.version, "generation": 0}
                 store.commit({**head, "encoder": facts, "metric": "cosine", **options, **empty})
                 return cls(store, made, placement, accuracy)
             store.unlock()

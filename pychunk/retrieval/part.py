@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
-from . import postings
+from . import eight_bit, postings
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
 
 I64 = npt.NDArray[np.int64]
-Vectors = npt.NDArray[np.floating[Any]]
+Vectors = npt.NDArray[Any]
 
 CHUNKS, OFFSETS, SPANS, SENTENCES, POOLED = (
     "chunks.arrow",
@@ -45,6 +45,16 @@ class Layout:
     def pooled(self) -> bool:
         return self.vectors in ("chunk", "both")
 
+    @property
+    def width(self) -> int:
+        """Numbers of ``dtype`` that a stored vector takes."""
+        return eight_bit.width(self.dim, self.dtype)
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes that a stored vector takes."""
+        return self.width * np.dtype(self.dtype).itemsize
+
     def files(self) -> list[str]:
         """Names of a part's files."""
         names = [CHUNKS]
@@ -60,7 +70,8 @@ class Rows:
     Attributes:
         table: one row a chunk, without vectors.
         offsets: int64[n + 1], which sentences are whose. spans: int64[m, 2], theirs in characters of the document.
-        sentences: [m, dim], pooled: [n, dim], unit vectors; None where the index does not hold them.
+        sentences: [m, dim], pooled: [n, dim], unit vectors, or rows as a part stores them; None where the index does
+            not hold them.
     """
 
     table: pa.Table
@@ -180,10 +191,10 @@ class PartWriter:
             assert rows.sentences is not None
             self._offsets.append(rows.offsets[1:] + self._offsets[-1][-1])
             self._files[SPANS].write(np.ascontiguousarray(rows.spans, np.int64).tobytes())
-            self._files[SENTENCES].write(np.ascontiguousarray(rows.sentences, self.layout.dtype).tobytes())
+            self._files[SENTENCES].write(eight_bit.stored(rows.sentences, self.layout.dtype).tobytes())
         if self.layout.pooled:
             assert rows.pooled is not None
-            self._files[POOLED].write(np.ascontiguousarray(rows.pooled, self.layout.dtype).tobytes())
+            self._files[POOLED].write(eight_bit.stored(rows.pooled, self.layout.dtype).tobytes())
 
     def _drain(self) -> None:
         for file in self._files.values():
@@ -227,8 +238,8 @@ class Part:
             table,
             offsets,
             mapped(SPANS, "int64", 2, layout.sentences, sentences),
-            mapped(SENTENCES, layout.dtype, layout.dim, layout.sentences, sentences),
-            mapped(POOLED, layout.dtype, layout.dim, layout.pooled, chunks),
+            mapped(SENTENCES, layout.dtype, layout.width, layout.sentences, sentences),
+            mapped(POOLED, layout.dtype, layout.width, layout.pooled, chunks),
             Postings.load(folder) if layout.analyzer else None,
             source,
         )

@@ -22,7 +22,8 @@ class Scan:
     scores are the same for any number of threads and of queries, and for every instruction set.
 
     Args:
-        arrays: float16 or float32 [n, dim], all of one type, numbered on from one to the next.
+        arrays: float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.eight_bit`), all of one type, numbered on from
+            one to the next.
         dim: their width.
         offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
 

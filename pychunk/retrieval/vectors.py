@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from ..encoders.running.placement import CPU, Placement
 from ..plumbing.durable import new_file
+from . import eight_bit
 from .scan import Scan
 from .torch_flat import TorchFlat
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
-Vectors = npt.NDArray[np.floating[Any]]
+Vectors = npt.NDArray[Any]
 
 KINDS = ("flat", "hnsw", "ivfpq")
 #: Bytes of vectors up to which "auto" is flat: what a scan for one query reads in about 20 ms on two cores (461 MB in
@@ -119,7 +120,7 @@ class VectorIndex:
         part = np.searchsorted(self._first, chosen, side="right") - 1
         for each in np.unique(part):
             own = part == each
-            out[own] = self.arrays[each][chosen[own] - self._first[each]]
+            out[own] = eight_bit.unpacked(self.arrays[each][chosen[own] - self._first[each]])
         return out
 
     def scanned(self, allowed: npt.NDArray[np.bool_] | None) -> bool:
@@ -160,7 +161,7 @@ class VectorIndex:
         return index
 
     def _empty(self) -> Any:
-        half = bool(self.arrays) and self.arrays[0].dtype == np.float16
+        half = self._half()
         recipe = f"HNSW{_LINKS}" + "_SQfp16" * half if self.kind == "hnsw" else self._ivfpq()
         index = self._faiss.index_factory(self.dim, recipe, self._faiss.METRIC_INNER_PRODUCT)
         if self.kind == "hnsw":
@@ -180,6 +181,10 @@ class VectorIndex:
     def _bits(self) -> int:
         return 8 if len(self) >= 256 * _PER_CELL else 4
 
+    def _half(self) -> bool:
+        """Whether FAISS keeps vectors in half precision: where they are no wider."""
+        return bool(self.arrays) and self.arrays[0].dtype.itemsize <= 2
+
     def _fill(self) -> None:
         for block in self._blocks(int(self._index.ntotal)):
             self._index.add(block)
@@ -188,16 +193,16 @@ class VectorIndex:
         """Rows from ``begin`` on, in runs that bound what is in memory as float32."""
         for array, first in zip(self.arrays, self._first[:-1], strict=True):
             for start in range(max(0, begin - int(first)), len(array), _BLOCK):
-                yield np.ascontiguousarray(array[start : start + _BLOCK], np.float32)
+                yield np.ascontiguousarray(eight_bit.unpacked(array[start : start + _BLOCK]))
 
     def _on_gpu(self, placement: Placement) -> Any:
         """The rows on a GPU, searched by a GPU build of FAISS or, where there is none, by torch."""
         assert placement.device is not None
         faiss = import_faiss()
         if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus():
-            half = bool(self.arrays) and self.arrays[0].dtype == np.float16
-            index = faiss.index_factory(self.dim, "SQfp16" if half else "Flat", faiss.METRIC_INNER_PRODUCT)
+            index = faiss.index_factory(self.dim, "SQfp16" if self._half() else "Flat", faiss.METRIC_INNER_PRODUCT)
             for block in self._blocks(0):
                 index.add(block)
             return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), placement.device.number, index)
-        return TorchFlat(self.arrays, placement.torch_device)
+        floats = (array if array.dtype != np.int8 else eight_bit.unpacked(array) for array in self.arrays)
+        return TorchFlat(floats, placement.torch_device)
