@@ -272,6 +272,26 @@ def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.Monk
         assert index.ids() == ["b"]
 
 
+def test_verify_names_the_file_that_is_damaged(tmp_path: Path, documents: Path) -> None:
+    for name in ("a.idx", "b.idx"):
+        run("index", documents, "--column", "text", "-o", tmp_path / name)
+    shown = run("index", "--verify", tmp_path / "a.idx", tmp_path / "b.idx").splitlines()
+    assert [line.split(": ")[0] for line in shown] == [f"{tmp_path / name} is whole" for name in ("a.idx", "b.idx")]
+    assert "2 chunks in " in shown[0]
+    files = sorted(path for path in (tmp_path / "b.idx").rglob("*") if path.is_file() and path.name != "lock")
+    assert len(files) > 5
+    for file in files:
+        whole = file.read_bytes()
+        for place in {0, len(whole) // 2, len(whole) - 2}:
+            file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            output = refused("index", "--verify", tmp_path / "a.idx", tmp_path / "b.idx")
+            assert f"{file} is damaged" in output or "upgrade with pip" in output
+            assert "a.idx is whole" in output
+        file.write_bytes(whole)
+    assert "--verify adds nothing" in refused("index", "--verify", tmp_path / "a.idx", "-o", tmp_path / "b.idx")
+    assert "name the index's folder, new or not: -o INDEX" in refused("index", documents)
+
+
 def test_while_an_index_is_saved_the_bar_does_not_stand_at_its_end(
     tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

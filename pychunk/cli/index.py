@@ -38,6 +38,8 @@ pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
 
 pychunk index notes -o notes.idx --prune        (again: only what changed, without files that are gone)
 
+pychunk index --verify wiki.idx
+
 pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, with or without vectors)
 
 pychunk search wiki.idx "Who crossed the Andes?" """
@@ -49,7 +51,9 @@ def index(
         list[str],
         typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}) or -; or chunks."),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index's folder, new or not.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="INDEX", help="The index's folder, new or not.")
+    ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(help="Whose vectors to hold: static (default), a name of `pychunk model list`, a folder."),
@@ -68,6 +72,9 @@ def index(
     prune: Annotated[
         bool, typer.Option("--prune", help="Drop the index's documents that are in none of the inputs.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Nothing is added: the inputs are indexes, of which every byte is checked.")
+    ] = False,
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
@@ -78,6 +85,9 @@ def index(
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
+    if verify:
+        _verify(inputs, output)
+        return
     wanted = {
         "encoder": encoder,
         "vectors": vectors,
@@ -126,6 +136,17 @@ def index(
         )
 
 
+def _verify(paths: list[str], output: Path | None) -> None:
+    """Says of each index that it is whole, or which file of it is damaged, and ends the command then."""
+    with readable_errors("interrupted"):
+        if output is not None:
+            raise ValueError(f"--verify adds nothing to {output}: name the indexes to check alone, without -o")
+        for path in paths:
+            with Index.open(path, verify=True) as made:
+                size = f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
+            Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}"))
+
+
 class Lost:
     """Is told of what cannot be read, as ``--on-error`` says.
 
@@ -143,8 +164,10 @@ class Lost:
 
 
 @contextmanager
-def _writing(path: Path, given: dict[str, Any], inputs: list[str]) -> Iterator[Index]:
+def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Iterator[Index]:
     """The index, new or not; what is not saved is left out, and nothing said of it: the command says what ended it."""
+    if path is None:
+        raise ValueError("name the index's folder, new or not: -o INDEX")
     check_folder(path, inputs)
     made = _opened(path, given)
     try:
