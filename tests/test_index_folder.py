@@ -118,6 +118,44 @@ def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -
     assert len(Index.open(saved_index)) == 4
 
 
+@pytest.mark.parametrize("name", ["part-000001/sentence_vectors.bin", "part-000001/chunks.arrow"])
+def test_damage_that_nobody_looked_for_gets_no_right_checksum(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    with Index.create(folder) as index:
+        index.add(chunks_of(["Cats purr.", "Dogs bark.", "Owls hunt."], ids=["a", "b", "c"]))
+    for save in ("compacts", "merges"):
+        whole = (folder / name).read_bytes()
+        place = len(whole) // 2
+        index = Index.open(folder, verify=False)
+        if save == "compacts":
+            index.remove(["a", "b"])
+        else:
+            for i in range(9):
+                index.add(chunks_of([f"Text {i}."], ids=["d"]))
+        (folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        for _ in range(2):
+            with pytest.raises(ValueError, match=f"{name} is damaged: restore it from a copy"):
+                index.save()
+        with pytest.raises(ValueError, match=f"{name} is damaged"):
+            Index.open(folder)
+        (folder / name).write_bytes(whole)
+        assert len(Index.open(folder)) == 3
+        index.close(discard=True)
+
+
+def test_an_approximate_index_does_not_grow_from_a_damaged_file(saved_index: Path) -> None:
+    file = saved_index / "sentences-000001.faiss"
+    whole = file.read_bytes()
+    with Index.open(saved_index, verify=False) as index:
+        index.add(chunks_of(["Owls hunt."], ids=["d"]))
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(ValueError, match="faiss is damaged"):
+            index.save()
+        file.write_bytes(whole)
+        index.save()
+    assert len(Index.open(saved_index)) == 5
+
+
 def test_any_changed_byte_of_the_manifest_is_noticed(saved_index: Path) -> None:
     path = saved_index / "manifest.json"
     whole = path.read_bytes()

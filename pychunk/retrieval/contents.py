@@ -377,6 +377,8 @@ class Contents:
             if own.get("kind") == kind and own["rows"] == len(index):
                 files[own["file"]], stored[name] = before[own["file"]], own
                 continue
+            if own.get("kind") == kind:  # it has grown from this one
+                self.store.check(own["file"])
             file = f"{name}-{generation:06d}.faiss"
             index.save(self.store.folder / file)
             files[file] = checksum(self.store.folder / file)
@@ -398,6 +400,8 @@ class Contents:
     def _rewrite(self, begin: int, kept: npt.NDArray[np.bool_] | None) -> None:
         """Write the parts from ``begin`` on again, all their rows or those kept."""
         first = sum(map(len, self._parts[:begin]))
+        for name in self._names[begin:]:
+            self.store.check(f"{name}/")
         parts, self._searcher = self._parts[begin:], None
         names = [f"part-{int(self._next_name()[5:]) + i:06d}" for i in range(len(parts))]
         del self._names[begin:], self._parts[begin:]
