@@ -1,8 +1,14 @@
 // Pages of HTML: of any text the walk says what it shows or that no parser wrote it; of a page as lexbor writes it each
-// letter that is seen comes out once, in order, in blocks that follow each other, in elements that lie in each other.
+// letter that is seen comes out once, in order, in blocks that follow each other, in elements that lie in each other;
+// and what a model of noise sees of it is what the model can take.
+#include <cmath>
+
 #include "block_words.h"
 #include "fuzz.h"
+#include "html_bytes.h"
 #include "html_walk.h"
+#include "noise_features.h"
+#include "noise_names.h"
 
 namespace {
 
@@ -198,6 +204,84 @@ void check_walk(const pychunk::HtmlWalk& found) {
   REQUIRE(fuzz::valid(found.text) == found.text && fuzz::valid(found.first_heading) == found.first_heading, "no UTF-8");
 }
 
+// Column `column` of rows of `width` values.
+template <typename T>
+std::vector<T> column_of(const auto& values, size_t width, size_t column) {
+  std::vector<T> out;
+  for (size_t i = column; i < values.size(); i += width) out.push_back(static_cast<T>(values[i]));
+  return out;
+}
+
+// What a model of noise sees of the page: elements that there are, numbers that it can take.
+void check_features(const pychunk::HtmlWalk& found, fuzz::Input& input) {
+  using namespace pychunk;
+  const auto kind = column_of<int8_t>(found.rows, 4, 0);
+  const auto level = column_of<int16_t>(found.rows, 4, 1);
+  const auto start = column_of<int64_t>(found.rows, 4, 2), end = column_of<int64_t>(found.rows, 4, 3);
+  const auto element = column_of<int32_t>(found.facts, 5, 0), chars = column_of<int32_t>(found.facts, 5, 1);
+  const auto linked = column_of<int32_t>(found.facts, 5, 2);
+  const auto links = column_of<int16_t>(found.facts, 5, 3);
+  const auto hidden = column_of<uint8_t>(found.facts, 5, 4);
+  std::string texts;
+  std::vector<int64_t> offsets{0};
+  for (const char c : found.text) {  // blocks are made of lines
+    texts += c;
+    if (c == '\n' && size_of(offsets) < size_of(kind)) offsets.push_back(size_of(texts));
+  }
+  offsets.resize(kind.size() + 1, size_of(texts));
+  offsets.back() = size_of(texts);
+  const BlockWords words = block_words({texts.data(), offsets}, {"the\ncat", ".,", 12, 4});
+  const std::vector<uint8_t> told(kind.size(), input.flag());
+  const std::vector<int16_t> depth(found.parent.size(), 1);
+  std::vector<uint32_t> title;
+  for (size_t i = 0; i < words.hashes.size() && i < 3; ++i) title.push_back(words.hashes[i]);
+  std::ranges::sort(title);
+  const Ragged<uint32_t> names{found.words, found.word_offsets};
+  const NoiseColumns columns = noise_columns({found.text,   start,       end,          kind,
+                                              level,        8,           element,      chars,
+                                              linked,       links,       hidden,       told,
+                                              found.parent, found.last,  depth,        names,
+                                              words.words,  words.stops, words.hashed, words.ends_sentence,
+                                              words.hashes, title});
+  const int64_t blocks = size_of(kind), elements = size_of(found.parent);
+  REQUIRE(size_of(columns.dense) == blocks * columns.width && size_of(columns.like) == blocks, blocks, " blocks");
+  for (const double value : columns.dense)
+    REQUIRE(value >= -8 && value <= 8 && value * 64 == std::nearbyint(value * 64), "feature ", value);
+  for (const auto* rows : {&columns.near, &columns.path, &columns.above})
+    for (const int64_t row : *rows) REQUIRE(row >= -1 && row < elements, "element ", row, " of ", elements);
+  int64_t most = -1;
+  for (const int64_t copy : columns.copy) {
+    REQUIRE(copy >= 0 && copy <= most + 1, "number of a text ", copy, " after ", most);
+    most = std::max(most, copy);
+  }
+  if (found.words.empty()) return;
+  std::vector<uint32_t> known(found.words.begin(), found.words.begin() + 1 + input.option(size_of(found.words)));
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  const std::vector<int64_t> reasons(known.size(), 3);
+  std::vector<int64_t> why(kind.size(), 9);
+  put_reasons({names, found.last, element, chars}, {known, reasons}, why);
+  for (const int64_t reason : why) REQUIRE(reason == 3 || reason == 9, "reason ", reason);
+}
+
+// Places of keys, and tags, of any bytes.
+void check_bytes(const std::string& page) {
+  using namespace pychunk;
+  const std::string_view keys[] = {"\"cats \"", "\"x\"", "\"\""};
+  const auto places = find_keys(page, keys);
+  for (size_t k = 0; k < std::size(keys); ++k) {
+    std::vector<int64_t> wanted;
+    for (size_t at = page.find(keys[k]); at != page.npos; at = page.find(keys[k], at + 1))
+      wanted.push_back(static_cast<int64_t>(at));
+    REQUIRE(places[k] == wanted, "places of ", keys[k]);
+  }
+  const uint32_t voids[] = {'b' | 'r' << 8}, formatting[] = {'b', 'i'};
+  const TagCounts tags = count_tags(page, voids, formatting, 20);
+  const auto starts = std::ranges::count(page, '<');
+  REQUIRE(tags.open >= 0 && tags.open <= starts && tags.formatting <= starts && tags.options <= starts, "tags");
+  for (const int64_t at : tags.longer) REQUIRE(page[static_cast<size_t>(at)] == '<', "no tag at ", at);
+}
+
 void check_words(const fuzz::Documents& documents, fuzz::Input& input) {
   using namespace pychunk;
   const BlockWordOptions options{"the\ncat\nне", ".,!?\"\u2019\u2026", input.option(20), input.option(20)};
@@ -231,12 +315,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     HtmlWalk any;
     if (walk_html(input.flag() ? "<html>" + text + "</html>" : text, any)) check_walk(any);
     check_words(fuzz::documents(text), input);
+    check_bytes(input.bytes());
     return 0;
   }
   const Page page(text);
   HtmlWalk found;
   REQUIRE(walk_html(page.written, found), "not read: ", page.written);
   check_walk(found);
+  check_features(found, input);
+  check_bytes(page.written);
   std::string shown = letters_of(found.text), wanted = page.seen;
   if (page.captions) std::ranges::sort(shown), std::ranges::sort(wanted);  // they stand before their tables
   REQUIRE(shown == wanted, "letters of ", found.text, " are not those of ", page.written);
