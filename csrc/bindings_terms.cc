@@ -42,8 +42,8 @@ py::tuple fold_texts(const Folding& folding, const Array<uint8_t>& text, const A
 class PostingsMaker {
  public:
   PostingsMaker(std::shared_ptr<WordCharacters> characters, std::shared_ptr<Folding> folding, int64_t ngram,
-                std::optional<py::function> stem, std::vector<std::string> stop_words)
-      : counter_(std::move(characters), std::move(folding), {ngram, stem.has_value(), std::move(stop_words)}),
+                std::optional<py::function> stem, std::vector<std::string> stop_words, size_t memory)
+      : counter_(std::move(characters), std::move(folding), {ngram, stem.has_value(), std::move(stop_words), memory}),
         stem_(std::move(stem)) {}
 
   py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
@@ -123,8 +123,9 @@ void bind_terms(py::module_& m) {
            "(bytes int8[], offsets int64[n + 1]) of n texts, folded; ValueError for what is no UTF-8.");
   py::class_<PostingsMaker>(m, "PostingsMaker", "Terms of rows, counted and inverted; see csrc/terms.h.")
       .def(py::init<std::shared_ptr<WordCharacters>, std::shared_ptr<Folding>, int64_t, std::optional<py::function>,
-                    std::vector<std::string>>(),
-           py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"))
+                    std::vector<std::string>, size_t>(),
+           py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"),
+           py::arg("memory") = TermOptions().memory)
       .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
            R"((terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
 

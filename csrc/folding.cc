@@ -180,53 +180,54 @@ void Folding::fold_slowly(Points& points) const {
 
 void Folding::fold(std::string_view text, Values<char>& out) const {
   const auto size = static_cast<int64_t>(text.size());
+  const auto bytes_at = [&](size_t at) { return reinterpret_cast<uint8_t*>(out.data()) + at; };
   size_t at = out.size();  // where the next character goes
   size_t last = at;        // where the last one went
-  const auto room = [&](size_t more) {
-    if (out.size() - at < more) out.resize(std::max(2 * out.size(), at + more));
-  };
-  room(text.size() + kRoom);
   Points run;
   for (int64_t i = 0, turn = 0; i < size; ++turn) {
     checkpoint_each(turn, 1 << 16);
-    room(kRoom);
-    const auto [c, length] = decode_utf8(text, i);
-    if (c < 0x80) {
-      last = at;
-      out[at++] = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-      ++i;
-      continue;
+    // Whatever ASCII is left, and one more character.
+    if (const size_t room = static_cast<size_t>(size - i) + kRoom; out.size() - at < room)
+      out.resize(std::max(at + room, out.size() + out.size() / 2));
+    const int64_t begin = i;
+    for (uint8_t* to = bytes_at(at); i < size && static_cast<uint8_t>(text[static_cast<size_t>(i)]) < 0x80; ++i) {
+      const auto c = static_cast<uint8_t>(text[static_cast<size_t>(i)]);
+      *to++ = static_cast<uint8_t>(c + (static_cast<uint8_t>(c - 'A') < 26 ? 'a' - 'A' : 0));
     }
+    if (i > begin) at += static_cast<size_t>(i - begin), last = at - 1;
+    if (i == size) break;
+    const auto [c, length] = decode_utf8(text, i);
     const Cell own = cell(c);
-    if (own.kind() == Kind::kJoins) {
-      // With the character before, which joins nothing, and all after it that may join.
+    if (own.kind() == Kind::kSame) {
+      last = at;
+      std::memcpy(bytes_at(at), text.data() + i, static_cast<size_t>(length));
+      at += static_cast<size_t>(length);
+      i += length;
+    } else if (own.kind() == Kind::kOther) {
+      last = at;
+      at += static_cast<size_t>(encode_utf8(own.value(), bytes_at(at)));
+      i += length;
+    } else if (own.kind() == Kind::kSeveral) {
+      last = at;
+      const uint8_t* const several = several_.data() + own.value();
+      std::memcpy(bytes_at(at), several + 1, several[0]);
+      at += several[0];
+      i += length;
+    } else {
+      // With the character before, which joins nothing before it, and all after it that may join.
       run.clear();
       if (i > 0) run.push_back(decode_utf8(text, character_before(text, i)).code_point);
-      for (; i < size;) {
+      while (i < size) {
         const auto [next, bytes] = decode_utf8(text, i);
-        if (next < 0x80 || cell(next).kind() != Kind::kJoins) break;
+        if (cell(next).kind() != Kind::kJoins) break;
         run.push_back(next);
         i += bytes;
       }
       fold_slowly(run);
       at = last;
-      room(4 * run.size() + kRoom);
-      for (const uint32_t point : run)
-        at += static_cast<size_t>(encode_utf8(point, reinterpret_cast<uint8_t*>(&out[at])));
-      continue;
+      if (out.size() - at < 4 * run.size()) out.resize(at + 4 * run.size());
+      for (const uint32_t point : run) at += static_cast<size_t>(encode_utf8(point, bytes_at(at)));
     }
-    last = at;
-    if (own.kind() == Kind::kSame) {
-      std::memcpy(&out[at], text.data() + i, static_cast<size_t>(length));
-      at += static_cast<size_t>(length);
-    } else if (own.kind() == Kind::kOther) {
-      at += static_cast<size_t>(encode_utf8(own.value(), reinterpret_cast<uint8_t*>(&out[at])));
-    } else {
-      const uint8_t* const several = several_.data() + own.value();
-      std::memcpy(&out[at], several + 1, several[0]);
-      at += several[0];
-    }
-    i += length;
   }
   out.resize(at);
 }

@@ -15,21 +15,12 @@ class StringTable {
 
   // The number of a string, which is the next one where it is new. Throws std::bad_alloc and is then as it was.
   int32_t number(std::string_view string) {
-    const uint32_t hash = hash_of(string);
-    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      const Slot slot = slots_[at];
-      if (slot.number < 0) return insert(string, hash);
-      if (slot.hash == hash && (*this)[slot.number] == string) return slot.number;
-    }
+    const Key key = key_of(string);
+    const int32_t found = slots_[place_of(string, key)].number;
+    return found < 0 ? insert(string, key) : found;
   }
   // The same, or -1 where it is none of them.
-  int32_t find(std::string_view string) const {
-    const uint32_t hash = hash_of(string);
-    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      const Slot slot = slots_[at];
-      if (slot.number < 0 || (slot.hash == hash && (*this)[slot.number] == string)) return slot.number;
-    }
-  }
+  int32_t find(std::string_view string) const { return slots_[place_of(string, key_of(string))].number; }
 
   std::string_view operator[](int32_t number) const {
     const int64_t begin = offsets_[static_cast<size_t>(number)], end = offsets_[static_cast<size_t>(number) + 1];
@@ -41,36 +32,55 @@ class StringTable {
   void clear();
 
  private:
+  // Most words have up to 8 bytes and are told by them alone: one look at memory in place of four.
+  struct Key {
+    uint64_t head;  // the first 8 bytes, zeros after the end
+    uint32_t hash;  // the lowest bit: the head is all there is of the string
+  };
   struct Slot {
+    uint64_t head;
     uint32_t hash;
     int32_t number;  // -1: free
   };
+  static constexpr Slot kFree{0, 0, -1};
 
-  // Begun with a number drawn for each table, so that nobody can write a text whose words all fall into one place.
-  uint32_t hash_of(std::string_view string) const {
-    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15u;
+  Key key_of(std::string_view string) const {
     const char* p = string.data();
-    size_t left = string.size();
-    uint64_t hash = seed_ ^ left, part;
-    for (; left > 8; p += 8, left -= 8) {
-      std::memcpy(&part, p, 8);
-      hash = (hash ^ part) * kOdd;
-      hash ^= hash >> 32;
-    }
-    if (left >= 4) {
-      uint32_t first, last;
-      std::memcpy(&first, p, 4), std::memcpy(&last, p + left - 4, 4);
-      part = uint64_t{last} << 32 | first;
-    } else if (left > 0) {
-      const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(p[i])); };
-      part = byte(0) << 16 | byte(left / 2) << 8 | byte(left - 1);
-    } else {
-      part = 0;
-    }
-    hash = (hash ^ part) * kOdd;
-    return static_cast<uint32_t>(hash >> 32 ^ hash >> 17);
+    const size_t size = string.size();
+    const uint64_t head = first_bytes(p, size);
+    const bool is_whole = size == 0 || (size <= 8 && p[size - 1] != 0);
+    // Begun with a number drawn for each table, so that nobody can write a text whose words all fall into one place.
+    uint64_t hash = mixed(seed_ ^ head);
+    for (size_t at = 8; at < size; at += 8) hash = mixed(hash ^ first_bytes(p + at, size - at));
+    return {head, static_cast<uint32_t>(hash >> 32 & ~uint64_t{1}) | (is_whole ? 1 : 0)};
   }
-  int32_t insert(std::string_view string, uint32_t hash);
+  static uint64_t mixed(uint64_t x) {
+    x *= 0x9E3779B97F4A7C15u;
+    return (x ^ x >> 32) * 0xD6E8FEB86659FD93u;
+  }
+  static uint64_t first_bytes(const char* p, size_t size) {
+    uint64_t bytes = 0;
+    if (size >= 8) {
+      std::memcpy(&bytes, p, 8);
+    } else if (size >= 4) {
+      uint32_t first, last;
+      std::memcpy(&first, p, 4), std::memcpy(&last, p + size - 4, 4);
+      bytes = first | static_cast<uint64_t>(last) << (8 * (size - 4));
+    } else {
+      for (size_t i = 0; i < size; ++i) bytes |= static_cast<uint64_t>(static_cast<uint8_t>(p[i])) << (8 * i);
+    }
+    return bytes;
+  }
+  // Where a string is, or would be.
+  size_t place_of(std::string_view string, Key key) const {
+    for (size_t at = key.hash >> 1 & mask_;; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.number < 0) return at;
+      if (slot.head == key.head && slot.hash == key.hash && ((key.hash & 1) != 0 || (*this)[slot.number] == string))
+        return at;
+    }
+  }
+  int32_t insert(std::string_view string, Key key);
   void grow();
 
   const uint64_t seed_;

@@ -10,13 +10,6 @@
 #include "utf8_text.h"
 
 namespace pychunk {
-namespace {
-
-// What is known of words is forgotten above so many bytes: text without spaces has few words that come again.
-constexpr size_t kMostWords = size_t{64} << 20;
-
-}  // namespace
-
 TermCounter::TermCounter(std::shared_ptr<const WordCharacters> characters, std::shared_ptr<const Folding> folding,
                          TermOptions options)
     : characters_(std::move(characters)),
@@ -65,18 +58,26 @@ void TermCounter::read_ascii(std::string_view text) {
 
 void TermCounter::read_folded(std::string_view text) {
   const WordCharacters& characters = *characters_;
+  const uint8_t* const ascii = characters.ascii();
   const auto size = static_cast<int64_t>(text.size());
   int64_t begin = -1;  // of the word that goes on
   for (int64_t i = 0; i < size;) {
-    const auto [c, length] = decode_utf8(text, i);
-    const Belongs belongs = characters[c];
+    Belongs belongs;
+    const int64_t at = i;
+    if (const auto byte = static_cast<uint8_t>(text[static_cast<size_t>(i)]); byte < 0x80) {
+      belongs = ascii[byte] != 0 ? Belongs::kAnywhere : Belongs::kNot;
+      ++i;
+    } else {
+      const auto [c, length] = decode_utf8(text, i);
+      belongs = characters[c];
+      i += length;
+    }
     if (belongs == Belongs::kAnywhere) {
-      if (begin < 0) begin = i;
+      if (begin < 0) begin = at;
     } else if (belongs == Belongs::kNot && begin >= 0) {
-      count(slice(text, begin, i));
+      count(slice(text, begin, at));
       begin = -1;
     }
-    i += length;
   }
   if (begin >= 0) count(slice(text, begin, size));
 }
@@ -167,7 +168,7 @@ TermRows TermCounter::rows() {
     found.lengths.push_back(static_cast<int32_t>(length));
     met.clear();
   }
-  if (words_.memory() + term_ids_.size() * sizeof(int32_t) > kMostWords) {
+  if (words_.memory() + term_ids_.size() * sizeof(int32_t) > options_.memory) {
     words_.clear();
     term_ids_ = {};
     term_offsets_ = {0};

@@ -20,6 +20,8 @@ struct TermOptions {
   int64_t ngram = 0;  // characters of an n-gram; 0: words are terms
   bool stems = false;
   std::vector<std::string> stop_words;  // folded
+  // What is known of words is forgotten above so many bytes: text without spaces has few words that come again.
+  size_t memory = size_t{64} << 20;
 };
 
 // Row i holds the next sizes[i] of terms, each once, counts[i] times; lengths[i] is the sum of its counts.

@@ -307,6 +307,7 @@ class PostingsMaker:
         ngram: int,
         stem: Callable[[list[str]], list[str]] | None,
         stop_words: list[str],
+        memory: int = ...,
     ) -> None: ...
     def count(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]

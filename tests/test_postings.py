@@ -119,6 +119,14 @@ def test_long_runs_of_marks(marks: str) -> None:
     assert len(natively(["e" + marks * 200_000])) == 1  # Python sorts them in the time of their square: 2 minutes
 
 
+def test_terms_that_differ_in_their_end_alone_are_different() -> None:
+    words = ["a" * size + end for size in (0, 3, 6, 7, 8, 15, 16) for end in ("", "a", "b", "ab", "ba")]
+    analyzer = Analyzer()
+    analyzer.stem = lambda found: [word + "\0" * (len(word) % 3) for word in found]  # zeros are part of a term, too
+    texts = [" ".join(words), *words]
+    assert_equal(built(analyzer, [texts]), [analyzer.terms(text) for text in texts])
+
+
 def test_a_stemmer_that_fails_leaves_no_term_and_what_comes_after_is_counted() -> None:
     analyzer = Analyzer(stemmer=None, stop_words=["of"])
     asked: list[list[str]] = []
@@ -152,13 +160,21 @@ def test_rows_that_were_counted_and_not_added_are_forgotten() -> None:
 
 
 def test_words_that_are_forgotten_to_bound_memory_have_the_same_terms_again() -> None:
-    words = [f"w{number:07d}" for number in range(1_200_000)]
-    builder = PostingsBuilder(Analyzer(stop_words=["x"]))  # 20 bytes a word and 16 of places: over 64 MB
-    texts = [" ".join(words[i : i + 1000]) for i in range(0, len(words), 1000)]
-    first = builder.count(pa.chunked_array([texts]))
-    second = builder.count(pa.chunked_array([texts]))
-    for one, other in zip(first, second, strict=True):
-        np.testing.assert_array_equal(one, other)
+    asked = []
+
+    def stem(words: list[str]) -> list[str]:
+        asked.append(len(words))
+        return [word[:2] for word in words]
+
+    text = np.frombuffer(b"some words come again some words", np.uint8)
+    offsets = np.array([0, 16, len(text)], np.int64)
+    found = {}
+    for memory in (1 << 20, 0):
+        maker = _native.PostingsMaker(characters.word_characters(2), None, 3, stem, [], memory)
+        found[memory] = [np.concatenate(maker.count(text, offsets)).tolist() for _ in range(2)]
+        assert found[memory][0] == found[memory][1]
+    assert asked == [4, 0, 4, 4]
+    assert found[0] == found[1 << 20]
 
 
 @pytest.mark.parametrize(
