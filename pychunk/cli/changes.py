@@ -30,8 +30,8 @@ class Changes:
         kept: those of them that are in the index as they are.
     """
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
+    def __init__(self, index: Index, *, prune: bool = False) -> None:
+        self._index, self._prune = index, prune
         self._made_by: list[Any] = []
         self._seen = Register(4)
         self._ids: list[pa.Array] | None = []
@@ -91,7 +91,7 @@ class Changes:
         numbers = np.arange(self.count, self.count + len(ids)).astype(np.uint64)
         self._seen.note(np.concatenate([own, numbers[None]]))
         self.count += len(ids)
-        if self._ids is not None:
+        if self._prune and self._ids is not None:
             self._ids.append(ids)
 
     def _refuse(self, name: Any, first: int, second: int) -> None:
@@ -101,7 +101,7 @@ class Changes:
         )
 
     def prune(self) -> Added:
-        """Removes the documents that the run did not see.
+        """Removes the documents that the run, which was made for this, did not see.
 
         Raises:
             ValueError: documents without ids, of which nothing can be told.

@@ -109,7 +109,7 @@ def index(
         begun = time.monotonic()
         errors = Console(stderr=True)
         done, size_ = Added(), 0
-        changes, tell = Changes(made), Lost(on_error)
+        changes, tell = Changes(made, prune=prune), Lost(on_error)
         shares = Shares()
         source = _batches(made.info, inputs, cutting, source_kind, reading, shares, on_error, changes, tell)
         bar = progress_bar("index", errors)
