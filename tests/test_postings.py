@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pychunk
 from pychunk import _arrow, _native
 from pychunk._reference.postings import inverted
 from pychunk.retrieval import characters
+from pychunk.retrieval.index import Index
 from pychunk.retrieval.postings import Postings, PostingsBuilder
 from pychunk.retrieval.terms import Analyzer, folded
 
@@ -145,6 +147,38 @@ def test_a_stemmer_that_fails_leaves_no_term_and_what_comes_after_is_counted() -
     builder.add(builder.count(pa.chunked_array([["words"]])))
     assert_equal(builder.finish(), [["wor"] * 3, ["wo"], ["wor"]])
     assert asked == [["lost", "words", "of", "it"], ["lost", "words", "of", "it", "wordy", "wo"], []]
+
+
+@pytest.mark.parametrize("moment", ["count", "add"])
+def test_an_index_whose_terms_cannot_be_had_holds_what_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    pytest.importorskip("faiss")
+
+    def fails(*_: Any) -> Any:
+        raise MemoryError("no room")
+
+    first, second, third = (
+        pychunk.segment([text], "sentence", vectors="sentence") for text in ("Cats.", "Owls.", "Bees.")
+    )
+    index = Index.create(tmp_path / "x")
+    index.add(first)
+    index.save()
+    with monkeypatch.context() as patch:
+        patch.setattr(PostingsBuilder, moment, fails)
+        with pytest.raises(MemoryError):
+            index.add(second)
+    if moment == "add":  # files have taken the rows already
+        with pytest.raises(ValueError, match=r"failed \(no room\).*open the index again"):
+            index.add(third)
+        index.close(discard=True)
+        index = Index.open(tmp_path / "x")
+    index.add(third)
+    index.save()
+    index.close()
+    with Index.open(tmp_path / "x") as again:
+        found = again.search(["cats", "owls", "bees"], mode="sparse")
+        assert [[hit.text for hit in hits] for hits in found] == [["Cats."], [], ["Bees."]]
 
 
 def test_rows_that_were_counted_and_not_added_are_forgotten() -> None:

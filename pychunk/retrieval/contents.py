@@ -28,7 +28,7 @@ from .vectors import VectorIndex, choose
 
 #: Chunks that go to a part at once.
 _PIECE = 8192
-#: Chunks at which a part is full: bounds what a writer holds in memory (postings, about 1 kB a chunk of 100 words).
+#: Chunks at which a part is full: bounds what a writer holds in memory (postings, about 0.5 kB a chunk of 100 words).
 #: One more piece fits 16 bits, in which postings name rows.
 PART_CHUNKS = 65_536 - _PIECE
 #: So many small parts at the end are written together as one when the index is saved.
