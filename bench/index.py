@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import record
 
+from pychunk.retrieval import eight_bit
 from pychunk.retrieval import vectors as settings
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.scan import Scan
@@ -162,6 +163,9 @@ def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
         recall(rows(flat_search), exact),
     )
     row("vectors scan", "-", 0.0, matrix.nbytes, scan_search, flat_search, 1.0)
+    packed = eight_bit.packed(matrix.astype(np.float32))
+    scan = Scan([packed], matrix.shape[1])
+    row("vectors scan int8", "-", 0.0, packed.nbytes, scan_search, flat_search, recall(rows(scan_search), exact))
     if options.accuracy:
         begun = time.perf_counter()
         hnsw = VectorIndex([matrix], matrix.shape[1], "hnsw")

@@ -66,6 +66,15 @@ struct Kernels {
   void (*dot_floats)(const float* rows, size_t n, size_t dim, const float* query, float* out);
   // The same of rows of bytes, each followed by its scale, a float32 that the product is multiplied by.
   void (*dot_bytes)(const int8_t* rows, size_t n, size_t dim, const float* query, float* out);
+  // out[i] = bytes[i]; n is a multiple of 32.
+  void (*widen_to_shorts)(const int8_t* bytes, size_t n, int16_t* out);
+  // Rows of such bytes whose bound, scale * unit * (row . query) + |scale| * margin, is above a limit: found[k] = i,
+  // returns how many; the product of whole numbers must fit 31 bits. Of four queries and rows that were widened:
+  // found[k] = i * 16 + a bit for each query.
+  size_t (*bytes_above)(const int8_t* rows, size_t n, size_t dim, const int16_t* query, float unit, float margin,
+                        float limit, uint32_t* found);
+  size_t (*shorts_above)(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
+                         const float* units, const float* margins, const float* limits, uint32_t* found);
   // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.
   void (*dot_panel)(const float* rows, size_t n, size_t dim, const float* panel, float* out);
   // best[q] = the highest of itself and of scores[i * 16 + q], i < n; where[q] = first + i of the one it came from, the

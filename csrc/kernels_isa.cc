@@ -41,6 +41,9 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .dot_halves = dot_halves,
       .dot_floats = dot_floats,
       .dot_bytes = dot_bytes,
+      .widen_to_shorts = widen_to_shorts,
+      .bytes_above = bytes_above,
+      .shorts_above = shorts_above,
       .dot_panel = dot_panel,
       .keep_best = keep_best,
   };

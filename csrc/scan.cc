@@ -1,8 +1,11 @@
 #include "scan.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "dispatch.h"
 #include "interrupt.h"
@@ -18,6 +21,8 @@ constexpr int64_t kWorthAPanel = 12;
 // Numbers of a block of rows as float32: 16 KB stay in the first cache for one query after the other, 64 KB in the
 // second for panels, which are as large as the first.
 constexpr int64_t kScanBlock = 4096, kPanelBlock = 16384;
+// Rows of bytes of more numbers are scored without bounds, which whole numbers of 31 bits would say too coarsely.
+constexpr int64_t kMostWhole = 8192;
 // Runs of rows for each thread, so that one that is held up leaves work to the others.
 constexpr int64_t kRunsAThread = 4, kLeastRun = 8192;
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
@@ -44,14 +49,53 @@ struct BestHits {
   }
 };
 
-// The queries of a call as the kernels take them: panels of sixteen, then what is left one by one.
+// Queries as whole numbers, for rows of bytes x with a scale s: a product s * (x . q) is at most
+// s * unit * (x . y) + s * margin, with q = unit * y + what rounding left. |x| <= 128, so that the left-overs d add
+// 128 * sum |d|; and the float32 product itself is off by so many roundings of parts of 128 * sum |q|.
+struct WholeQueries {
+  std::vector<int16_t> numbers;
+  std::vector<float> units, margins;
+
+  void add(const float* query, int64_t dim) {
+    const double most = std::min(32767.0, std::floor(2147483647.0 / (128.0 * static_cast<double>(dim))));
+    double largest = 0.0, sum = 0.0, left = 0.0;
+    for (int64_t c = 0; c < dim; ++c) {
+      largest = std::max(largest, std::fabs(static_cast<double>(query[c])));
+      sum += std::fabs(static_cast<double>(query[c]));
+    }
+    auto unit = static_cast<float>(largest / most);
+    if (!(unit > 1e-30f)) unit = 0.0f;
+    for (int64_t c = 0; c < dim; ++c) {
+      double whole = unit > 0.0f ? std::nearbyint(static_cast<double>(query[c]) / static_cast<double>(unit)) : 0.0;
+      whole = std::clamp(whole, -most, most);
+      numbers.push_back(static_cast<int16_t>(whole));
+      left += std::fabs(static_cast<double>(query[c]) - static_cast<double>(unit) * whole);
+    }
+    const double rounding = (static_cast<double>(dim) / 32.0 + 16.0) * 0x1p-23;
+    units.push_back(unit);
+    margins.push_back(static_cast<float>(128.0 * (left + rounding * (sum + left)) * (1.0 + 1e-6)));
+  }
+  // Up to a multiple of four, with queries that nothing is above the limit of.
+  void fill_up(int64_t dim) {
+    while (units.size() % 4 != 0) {
+      numbers.resize(numbers.size() + static_cast<size_t>(dim));
+      units.push_back(0.0f), margins.push_back(0.0f);
+    }
+  }
+};
+
+// The queries of a call as the kernels take them: panels of sixteen, then what is left one by one. For rows of bytes
+// all one by one, and as whole numbers.
 struct ScanQueries {
   int64_t stride, panels, singles, count;
+  bool whole;
   std::vector<float> panel, single;
+  WholeQueries bounds;
 
-  ScanQueries(const Matrix<const float>& queries, int64_t width) : stride(width), count(queries.rows) {
-    panels = count / kScanPanel;
-    if (count % kScanPanel >= kWorthAPanel) ++panels;
+  ScanQueries(const Matrix<const float>& queries, int64_t width, bool by_bounds)
+      : stride(width), count(queries.rows), whole(by_bounds) {
+    panels = whole ? 0 : count / kScanPanel;
+    if (!whole && count % kScanPanel >= kWorthAPanel) ++panels;
     singles = std::max<int64_t>(0, count - panels * kScanPanel);
     panel.assign(static_cast<size_t>(panels * kScanPanel * stride), 0.0f);
     single.assign(static_cast<size_t>(singles * stride), 0.0f);
@@ -60,24 +104,41 @@ struct ScanQueries {
       const int64_t own = q - panels * kScanPanel;
       if (own >= 0) {
         std::copy_n(from, queries.cols, single.data() + own * stride);
+        if (whole) bounds.add(from, queries.cols);
       } else {
         float* to = panel.data() + q / kScanPanel * kScanPanel * stride + q % kScanPanel;
         for (int64_t c = 0; c < queries.cols; ++c) to[c * kScanPanel] = from[c];
       }
     }
+    if (whole) bounds.fill_up(stride);
   }
 };
+
+// For each query the highest limit of any thread's hits: what scores less is not among the best.
+using SharedLimits = std::vector<std::atomic<float>>;
+
+void raise(std::atomic<float>& shared, float limit) {
+  float known = shared.load(std::memory_order_relaxed);
+  while (known < limit && !shared.compare_exchange_weak(known, limit, std::memory_order_relaxed)) {
+  }
+}
 
 }  // namespace
 
 // One thread's walk over a run of chunks: rows gathered to blocks, blocks scored, and the best row of each chunk kept.
 class ScanPass {
  public:
-  ScanPass(const Scan& scan, const ScanQueries& queries, size_t count)
-      : scan_(scan), queries_(queries), count_(count), run_(kernels()) {
+  ScanPass(const Scan& scan, const ScanQueries& queries, size_t count, SharedLimits& shared)
+      : scan_(scan), queries_(queries), count_(count), shared_(shared), run_(kernels()) {
     const int64_t stride = scan.stride_;
-    const int64_t numbers = queries.panels > 0 ? kPanelBlock : kScanBlock;
+    const int64_t numbers = queries.panels > 0 || queries.whole ? kPanelBlock : kScanBlock;
     room_ = std::clamp<int64_t>(numbers / stride / 8 * 8, 8, 64);
+    if (queries.whole) {
+      if (queries.count > 1) shorts_.resize(static_cast<size_t>(room_ * stride));
+      above_.resize(static_cast<size_t>(room_));
+      pending_.assign(queries.bounds.units.size(), {kNothing, -1, -1});
+      limits_.assign(queries.bounds.units.size(), std::numeric_limits<float>::infinity());
+    }
     block_.assign(static_cast<size_t>(room_ * stride), 0.0f);
     scales_.assign(static_cast<size_t>(room_), 0.0f);
     scores_.resize(static_cast<size_t>(room_ * kScanPanel));
@@ -104,6 +165,7 @@ class ScanPass {
       }
     }
     flush(found);
+    for (size_t q = 0; q < pending_.size(); ++q) settle(q, found);
   }
 
  private:
@@ -120,8 +182,77 @@ class ScanPass {
     int64_t row, n;
   };
 
+  // Rows of bytes: whole numbers say which could score above the limit, and those alone are scored.
+  void flush_whole(std::vector<BestHits>& found) {
+    const WholeQueries& bounds = queries_.bounds;
+    const auto stride = static_cast<size_t>(scan_.stride_);
+    const auto count = static_cast<size_t>(queries_.count);
+    for (size_t q = 0; q < count; ++q) {
+      const float shared =
+          shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
+      limits_[q] = std::max(found[q].limit, shared == kNothing ? kNothing : std::nextafterf(shared, kNothing));
+    }
+    int64_t at = 0;
+    for (const Extent& extent : extents_) {
+      const uint8_t* rows = scan_.at(extent.part, extent.row);
+      if (count == 1) {
+        const size_t some =
+            run_.bytes_above(reinterpret_cast<const int8_t*>(rows), static_cast<size_t>(extent.n), stride,
+                             bounds.numbers.data(), bounds.units[0], bounds.margins[0], limits_[0], above_.data());
+        size_t piece = 0;
+        for (size_t k = 0; k < some; ++k) score(at + above_[k], piece, 0, found);
+      } else {
+        for (int64_t i = 0; i < extent.n; ++i, rows += stride + sizeof(float)) {
+          run_.widen_to_shorts(reinterpret_cast<const int8_t*>(rows), stride,
+                               shorts_.data() + static_cast<size_t>(at + i) * stride);
+          std::memcpy(scales_.data() + at + i, rows + stride, sizeof(float));
+        }
+      }
+      at += extent.n;
+    }
+    for (size_t q = 0; count > 1 && q < count; q += 4) {
+      const size_t some = run_.shorts_above(shorts_.data(), scales_.data(), static_cast<size_t>(filled_), stride,
+                                            bounds.numbers.data() + q * stride, bounds.units.data() + q,
+                                            bounds.margins.data() + q, limits_.data() + q, above_.data());
+      size_t piece = 0;
+      for (size_t k = 0; k < some; ++k)
+        for (size_t own = 0; own < 4 && q + own < count; ++own)
+          if ((above_[k] >> own & 1) != 0) score(above_[k] >> 4, piece, q + own, found);
+    }
+  }
+
+  // Scores a row of the block for a query; `piece` is not after the row's, and is moved to it.
+  void score(int64_t at, size_t& piece, size_t q, std::vector<BestHits>& found) {
+    while (at >= pieces_[piece].at + pieces_[piece].n) ++piece;
+    const Piece& own = pieces_[piece];
+    const int64_t row = own.first_row + own.before + (at - own.at);
+    float score = 0.0f;
+    scan_.products(scan_.part_of(row), row, 1, queries_.single.data() + q * static_cast<size_t>(scan_.stride_),
+                   block_.data(), &score);
+    if (pending_[q].chunk != own.chunk) {
+      settle(q, found);
+      pending_[q] = {kNothing, own.chunk, row};
+    }
+    if (score > pending_[q].score) pending_[q].score = score, pending_[q].row = row;
+  }
+
+  // The chunk that a query's last rows were of is complete.
+  void settle(size_t q, std::vector<BestHits>& found) {
+    const ScanHit hit = std::exchange(pending_[q], {kNothing, -1, -1});
+    if (hit.chunk < 0 || !(hit.score > found[q].limit)) return;
+    const float before = found[q].limit;
+    found[q].add(hit, count_);
+    if (found[q].limit > before) raise(shared_[q], found[q].limit);
+  }
+
   void flush(std::vector<BestHits>& found) {
     checkpoint_each(blocks_++, 64);
+    if (queries_.whole) {
+      flush_whole(found);
+      pieces_.clear(), extents_.clear();
+      filled_ = 0;
+      return;
+    }
     const auto stride = static_cast<size_t>(scan_.stride_), n = static_cast<size_t>(filled_);
     const bool widened = queries_.panels > 0 || queries_.singles > 1;
     const bool scaled = scan_.kind_ == StoredAs::kBytes;
@@ -185,10 +316,15 @@ class ScanPass {
   const Scan& scan_;
   const ScanQueries& queries_;
   const size_t count_;
+  SharedLimits& shared_;
   const Kernels& run_;
   int64_t room_, filled_ = 0, blocks_ = 0;
   std::vector<float> block_, scales_, scores_, best_;
   std::vector<int32_t> where_;
+  std::vector<int16_t> shorts_;
+  std::vector<float> limits_;
+  std::vector<uint32_t> above_;
+  std::vector<ScanHit> pending_;  // of each query the chunk that its last row above the limit was of
   std::vector<Piece> pieces_;
   std::vector<Extent> extents_;
 };
@@ -272,7 +408,10 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   std::vector<std::vector<ScanHit>> out(asked);
   const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, chunks()));
   if (asked == 0 || wanted == 0) return out;
-  const ScanQueries prepared(queries, stride_);
+  const bool whole = kind_ == StoredAs::kBytes && dim_ == stride_ && dim_ <= kMostWhole;
+  const ScanQueries prepared(queries, stride_, whole);
+  SharedLimits shared(asked);
+  for (auto& limit : shared) limit.store(kNothing, std::memory_order_relaxed);
   const int64_t runs = std::clamp<int64_t>(rows() / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
   const auto border = [&](int64_t run) {  // the chunks [border(run), border(run + 1)) have about as many rows as others
     const int64_t row = rows() / runs * run;
@@ -283,7 +422,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   std::vector<std::vector<BestHits>> found(static_cast<size_t>(runs), std::vector<BestHits>(asked));
   parallel_for(runs, threads, [&](int64_t run) {
     const int64_t begin = run == 0 ? 0 : border(run);
-    ScanPass(*this, prepared, wanted).run(begin, border(run + 1), allowed, found[static_cast<size_t>(run)]);
+    ScanPass(*this, prepared, wanted, shared).run(begin, border(run + 1), allowed, found[static_cast<size_t>(run)]);
   });
   parallel_for(queries.rows, threads, [&](int64_t query) {
     const auto q = static_cast<size_t>(query);

@@ -113,6 +113,122 @@ void dot_bytes(const int8_t* rows, size_t n, size_t dim, const float* query, flo
   }
 }
 
+// ---- rows of bytes by whole numbers: which could score above a limit ----
+
+typedef int16_t Shorts __attribute__((vector_size(kVectorBytes), may_alias));
+typedef int32_t Places2 __attribute__((vector_size(8), may_alias));
+typedef int32_t Places4 __attribute__((vector_size(16), may_alias));
+typedef int32_t Places8 __attribute__((vector_size(32), may_alias));
+constexpr size_t kShorts = kVectorBytes / 2;
+// Added to every bound: products of tiny numbers that are lost below the least that a float32 holds.
+constexpr float kLost = 1e-37f;
+
+inline Shorts load_shorts(const int8_t* bytes) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<Shorts>(_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes))));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Shorts>(_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))));
+#else
+  typedef int8_t Bytes __attribute__((vector_size(kShorts), may_alias));
+  Bytes stored;
+  memcpy(&stored, bytes, sizeof(stored));
+  return __builtin_convertvector(stored, Shorts);
+#endif
+}
+inline Shorts load_shorts(const int16_t* shorts) {
+  Shorts value;
+  memcpy(&value, shorts, sizeof(value));
+  return value;
+}
+
+// Sums of the products of neighbours.
+inline Places multiply_pairs(Shorts a, Shorts b) {
+#if defined(__AVX512BW__)
+  return reinterpret_cast<Places>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Places>(_mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__x86_64__)
+  return reinterpret_cast<Places>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  Places sums;
+  for (size_t k = 0; k < kLanes; ++k) sums[k] = a[2 * k] * b[2 * k] + a[2 * k + 1] * b[2 * k + 1];
+  return sums;
+#endif
+}
+
+inline int32_t total(Places sums) {
+#if defined(__AVX512BW__)
+  const Places4 four = halved<Places4>(halved<Places8>(sums));
+#elif defined(__AVX2__)
+  const Places4 four = halved<Places4>(sums);
+#else
+  const Places4 four = sums;
+#endif
+  const Places2 two = halved<Places2>(four);
+  return two[0] + two[1];
+}
+
+// out[i] = bytes[i]; n is a multiple of 32.
+void widen_to_shorts(const int8_t* bytes, size_t n, int16_t* out) {
+  for (size_t i = 0; i < n; i += kShorts) {
+    const Shorts value = load_shorts(bytes + i);
+    memcpy(out + i, &value, sizeof(value));
+  }
+}
+
+// Rows i < n, each bytes and their scale, whose bound scale * unit * (row . query) + |scale| * margin is above the
+// limit: found[k] = i. Returns how many. Whole numbers have no order of addition; dim is a multiple of 32.
+size_t bytes_above(const int8_t* rows, size_t n, size_t dim, const int16_t* query, float unit, float margin,
+                   float limit, uint32_t* found) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const int8_t* row = rows + i * (dim + sizeof(float));
+    float scale;
+    memcpy(&scale, row + dim, sizeof(scale));
+    Places sums[32 / kShorts] = {};
+    for (size_t c = 0; c < dim; c += 32) {
+      if (c % kLine == 0) __builtin_prefetch(row + c + kAheadBytes);
+#pragma GCC unroll 4
+      for (size_t k = 0; k < 32 / kShorts; ++k)
+        sums[k] += multiply_pairs(load_shorts(row + c + k * kShorts), load_shorts(query + c + k * kShorts));
+    }
+#pragma GCC unroll 4
+    for (size_t k = 1; k < 32 / kShorts; ++k) sums[0] += sums[k];
+    const float product = unit * static_cast<float>(total(sums[0]));
+    if (scale * product + __builtin_fabsf(scale) * margin + kLost > limit) found[count++] = static_cast<uint32_t>(i);
+  }
+  return count;
+}
+
+// The same of four queries and rows that were widened: found[k] = i * 16 + a bit for each query.
+size_t shorts_above(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
+                    const float* units, const float* margins, const float* limits, uint32_t* found) {
+  F32x4 unit, margin, limit;
+  memcpy(&unit, units, sizeof(unit));
+  memcpy(&margin, margins, sizeof(margin));
+  memcpy(&limit, limits, sizeof(limit));
+  size_t count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const int16_t* row = rows + i * dim;
+    Places sums[4] = {};
+    for (size_t c = 0; c < dim; c += kShorts) {
+      const Shorts numbers = load_shorts(row + c);
+#pragma GCC unroll 4
+      for (size_t q = 0; q < 4; ++q) sums[q] += multiply_pairs(numbers, load_shorts(queries + q * dim + c));
+    }
+    Places4 totals;
+#pragma GCC unroll 4
+    for (size_t q = 0; q < 4; ++q) totals[q] = total(sums[q]);
+    const F32x4 products = unit * __builtin_convertvector(totals, F32x4);
+    const F32x4 bounds = scales[i] * products + __builtin_fabsf(scales[i]) * margin + kLost;
+    const Places4 above = bounds > limit;
+    const Places2 some = halved<Places2>(above & Places4{1, 2, 4, 8});
+    const auto bits = static_cast<uint32_t>(some[0] + some[1]);
+    if (bits != 0) found[count++] = static_cast<uint32_t>(i) << 4 | bits;
+  }
+  return count;
+}
+
 // kRows rows by kRegisters registers of queries. The tree's leaves come in the order in which its left halves do, the
 // bits of their number reversed, so that six partial sums at most wait.
 template <size_t kRows, size_t kRegisters>

@@ -85,8 +85,9 @@ def test_products_are_those_of_dot() -> None:
         assert reference.products(rows, query).tolist() == [reference_vectors.dot(row, query) for row in rows]
 
 
-def test_many_rows_on_any_number_of_threads() -> None:
-    rows, offsets = made(5, [3, 0, 5, 1, 300, 2] * 200, 64, "float16", 0.2)
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_many_rows_on_any_number_of_threads(dtype: str) -> None:
+    rows, offsets = made(5, [3, 0, 5, 1, 300, 2] * 200, 64, dtype, 0.2)
     queries = np.random.default_rng(6).normal(size=(33, 64)).astype(F32)
     wanted = expected(rows, offsets, queries, 70)
     scan = Scan([rows], 64, offsets)
@@ -96,6 +97,24 @@ def test_many_rows_on_any_number_of_threads() -> None:
     without = Scan([rows], 64)  # each row is a chunk
     each = np.arange(len(rows) + 1)
     assert found(without, queries[:5], 20) == expected(rows, each, queries[:5], 20)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([32, 256, 1024]), st.sampled_from([1, 2, 5]), st.booleans())
+def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked: int, spiky: bool) -> None:
+    rng = np.random.default_rng(seed)
+    queries = rng.normal(size=(asked, dim)).astype(F32)
+    if spiky:  # one number so large that the others are lost beside it in 16 bits
+        queries[:, 0] *= 1e6
+    rows = eight_bit.packed(queries[:1]).repeat(300, axis=0)
+    rows[np.arange(300), rng.integers(0, dim, 300)] += rng.integers(-1, 2, 300, dtype=np.int8)
+    rows[:, -4:] = (0.01 * (1 + rng.integers(0, 3, (300, 1)) * 2**-23)).astype(F32).view(np.int8)
+    offsets = np.sort(rng.integers(0, 301, 120)).astype(np.int64)
+    scan = Scan([rows], dim, offsets)
+    for count in (1, 7, 40):
+        wanted = expected(rows, offsets, queries, count)
+        assert found(scan, queries, count) == wanted
+        assert [found(scan, query[None], count)[0] for query in queries] == wanted
 
 
 def test_every_float16_is_widened_exactly() -> None:
