@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bindings.h"
+#include "eight_bit.h"
 #include "scan.h"
 
 namespace pychunk {
@@ -86,9 +87,22 @@ Array<float> score_rows_of(const KeptScan& kept, const Array<float>& query, cons
   return scores;
 }
 
+Array<int8_t> packed(const Array<float>& given, int threads) {
+  const auto rows = matrix(given, "vectors");
+  Array<int8_t> out({static_cast<py::ssize_t>(rows.rows), static_cast<py::ssize_t>(rows.cols + 4)});
+  int8_t* to = out.mutable_data();
+  without_gil([&] {
+    pack_rows(rows, to, threads);
+    return true;
+  });
+  return out;
+}
+
 }  // namespace
 
 void bind_scan(py::module_& m) {
+  m.def("pack_rows", &packed, py::arg("vectors").noconvert(), py::arg("threads"),
+        "Rows of bytes int8[n, d + 4] of vectors float32[n, d]; see csrc/eight_bit.h.");
   py::class_<KeptScan>(m, "Scan", "Exact search over stored vectors; see csrc/scan.h.")
       .def(py::init(&KeptScan::of<uint16_t>), py::arg("arrays").noconvert(), py::arg("dim"),
            py::arg("offsets").noconvert() = py::none(), "Of float16 rows, given as their bits (uint16).")

@@ -203,6 +203,7 @@ def class_probability(
 def class_probability_half(
     logits: npt.NDArray[np.uint16], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
 ) -> None: ...
+def pack_rows(vectors: npt.NDArray[np.float32], threads: int) -> npt.NDArray[np.int8]: ...
 
 class Scan:
     def __init__(

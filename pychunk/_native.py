@@ -397,6 +397,11 @@ def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.i
     return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
 
 
+def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
+    """Rows of bytes int8[n, d + 4]: whole numbers from -127 to 127 and, behind them, what they are times, a float32."""
+    return _core.pack_rows(_contiguous(vectors, np.float32), default_threads())
+
+
 def scan_top(
     kept: _core.Scan,
     queries: npt.NDArray[np.float32],

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pychunk import _native
 from pychunk._reference import scan as reference
 from pychunk._reference import vectors as reference_vectors
+from pychunk._reference.eight_bit import packed as packed_by_numpy
 from pychunk.retrieval import eight_bit
 from pychunk.retrieval.scan import Scan
 
@@ -207,3 +208,19 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
 def test_what_does_not_fit_is_named(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 40),
+    st.sampled_from([0, 1, 7, 8, 9, 256]),
+    st.sampled_from([1e-45, 1e-6, 1, 1e30]),
+)
+def test_bytes_are_packed_as_in_numpy(seed: int, rows: int, dim: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = (rng.normal(size=(rows, dim)) * size).astype(np.float32)
+    steps = rng.integers(-254, 255, size=(rows, dim)).astype(np.float32) / 2  # halves, which round to even ones
+    vectors = np.where(rng.random((rows, 1)) < 0.5, vectors, steps).astype(np.float32)
+    vectors[rng.random(rows) < 0.1] = 0
+    np.testing.assert_array_equal(eight_bit.packed(vectors), packed_by_numpy(vectors))

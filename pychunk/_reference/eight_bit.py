@@ -1,0 +1,16 @@
+"""Vectors in 8 bits: each row its numbers as whole ones from -127 to 127, and behind them the scale they are times."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def packed(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
+    """Rows of float32[n, dim] as int8[n, dim + 4]."""
+    scales = np.abs(vectors).max(axis=1, initial=0).astype(np.float32) / np.float32(127)
+    safe = np.where(scales > 0, scales, np.float32(1))
+    out = np.empty((len(vectors), vectors.shape[1] + 4), np.int8)
+    out[:, :-4] = np.clip(np.rint(vectors / safe[:, None]), -127, 127)
+    out[:, -4:] = scales[:, None].view(np.int8)
+    return out
