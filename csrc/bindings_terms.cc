@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "bindings.h"
+#include "bm25.h"
 #include "dispatch.h"
 #include "folding.h"
 #include "postings.h"
@@ -101,9 +102,49 @@ class PostingsMaker {
   bool used_ = false;
 };
 
+// body(values) with whole numbers of an array as unsigned ones of their width; negative ones come out as large ones.
+template <typename Body>
+auto with_unsigned(const py::array& array, Body body) {
+  const char kind = array.dtype().kind();
+  PYCHUNK_CHECK((kind == 'u' || kind == 'i') && array.itemsize() <= 4 && array.ndim() == 1 &&
+                    (array.flags() & py::array::c_style) != 0,
+                "postings must be flat arrays of whole numbers of up to 32 bits");
+  const auto size = static_cast<size_t>(array.size());
+  switch (array.itemsize()) {
+    case 1:
+      return body(std::span(static_cast<const uint8_t*>(array.data()), size));
+    case 2:
+      return body(std::span(static_cast<const uint16_t*>(array.data()), size));
+    default:
+      return body(std::span(static_cast<const uint32_t*>(array.data()), size));
+  }
+}
+
+void add_bm25_of(const py::array& rows, const py::array& counts, float weight, const Array<float>& base,
+                 Array<float>& out) {
+  const std::span<float> scores(out.mutable_data(), static_cast<size_t>(out.size()));
+  with_unsigned(rows, [&](const auto own_rows) {
+    with_unsigned(counts, [&](const auto own_counts) {
+      const Unlocked unlocked;
+      add_bm25(own_rows, own_counts, weight, view(base), scores);
+    });
+  });
+}
+
+int64_t count_alive_of(const py::array& rows, const Array<bool>& alive) {
+  const std::span bytes(reinterpret_cast<const uint8_t*>(alive.data()), static_cast<size_t>(alive.size()));
+  return with_unsigned(rows, [&](const auto own) {
+    const Unlocked unlocked;
+    return count_alive(own, bytes);
+  });
+}
+
 }  // namespace
 
 void bind_terms(py::module_& m) {
+  m.def("add_bm25", &add_bm25_of, py::arg("rows"), py::arg("counts"), py::arg("weight"), py::arg("base").noconvert(),
+        py::arg("out").noconvert(), "out[rows] += weight * counts / (counts + base[rows]), in float32.");
+  m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "alive[rows].sum()");
   py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
                                                               "Which characters words are made of.")
       .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks) {

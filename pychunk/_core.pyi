@@ -322,3 +322,12 @@ class PostingsMaker:
         npt.NDArray[np.int32],
         npt.NDArray[np.int32],
     ]: ...
+
+def add_bm25(
+    rows: npt.NDArray[np.integer[Any]],
+    counts: npt.NDArray[np.integer[Any]],
+    weight: float,
+    base: npt.NDArray[np.float32],
+    out: npt.NDArray[np.float32],
+) -> None: ...
+def count_alive(rows: npt.NDArray[np.integer[Any]], alive: npt.NDArray[np.bool_]) -> int: ...

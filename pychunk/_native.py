@@ -51,11 +51,13 @@ __all__ = [
     "Folding",
     "PostingsMaker",
     "WordCharacters",
+    "add_bm25",
     "adjacent_sums",
     "available_isas",
     "block_words",
     "bytes_of_characters",
     "class_probability",
+    "count_alive",
     "count_tags",
     "cuts",
     "default_threads",
@@ -106,6 +108,8 @@ default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
 Folding = _core.Folding
 PostingsMaker = _core.PostingsMaker
+add_bm25 = _core.add_bm25
+count_alive = _core.count_alive
 
 _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk import _arrow, _native
+from pychunk._reference.bm25 import add_bm25
 from pychunk._reference.postings import inverted
 from pychunk.retrieval import characters
 from pychunk.retrieval.index import Index
@@ -209,6 +210,37 @@ def test_words_that_are_forgotten_to_bound_memory_have_the_same_terms_again() ->
         assert found[memory][0] == found[memory][1]
     assert asked == [4, 0, 4, 4]
     assert found[0] == found[1 << 20]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.sampled_from(["u1", "u2", "u4", "i4"]), st.sampled_from(["u1", "u2", "u4", "i4"]))
+def test_what_a_term_adds_equals_the_reference(data: st.DataObject, row_type: str, count_type: str) -> None:
+    size = data.draw(st.integers(1, 200))
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1)))), row_type)
+    high = min(2**31 - 1, np.iinfo(count_type).max)
+    counts = np.array([data.draw(st.integers(1, high)) for _ in rows], count_type)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    base, out = rng.random((2, size), np.float32)
+    alive = rng.random(size) < 0.7
+    weight = data.draw(st.floats(0, 30))
+    expected = out.copy()
+    add_bm25(rows, counts, weight, base, expected)
+    _native.add_bm25(rows, counts, weight, base, out)
+    np.testing.assert_array_equal(out, expected)
+    assert _native.count_alive(rows, alive) == alive[rows].sum()
+
+
+def test_rows_beyond_the_chunks_are_refused() -> None:
+    base, out = np.zeros((2, 5), np.float32)
+    for rows, counts in (([1, 5], [1, 1]), ([-1], [1]), ([1], [1, 2])):
+        with pytest.raises(ValueError, match=r"rows below 5|counts, got 2"):
+            _native.add_bm25(np.array(rows, np.int32), np.array(counts, np.int32), 1.0, base, out)
+    with pytest.raises(ValueError, match="rows below 5"):
+        _native.count_alive(np.array([5], np.uint16), np.ones(5, np.bool_))
+    for wrong in (np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros((1, 1), np.int32), np.zeros(4, "u1")[::2]):
+        with pytest.raises(ValueError, match="flat arrays of whole numbers"):
+            _native.add_bm25(wrong, np.ones(wrong.size, np.int32), 1.0, base, out)
+    assert not out.any()
 
 
 @pytest.mark.parametrize(

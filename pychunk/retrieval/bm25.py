@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import _native
 from .postings import Postings, Whole
 
 F32 = npt.NDArray[np.float32]
@@ -33,24 +35,29 @@ class BM25:
         self.rows = int(alive.sum())
         mean = float(every[alive].mean()) if self.rows else 1.0
         self._base = np.asarray(k1 * (1 - b + b * every / max(mean, 1e-9)), np.float32)
-        self._first = np.concatenate([[0], np.cumsum([len(each) for each in lengths])]).astype(np.int64)
+        ends = np.cumsum([0, *map(len, lengths)]).tolist()
+        self._places = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
+        self._whole = self.rows == len(alive)
 
     def scores(self, terms: Sequence[str]) -> F32:
         """float32[n] from 0 to 1; a term that comes twice in the query counts twice."""
         out = np.zeros(len(self.alive), np.float32)
         bound = 0.0
         for term, times in Counter(terms).items():
-            found = [(rows + first, counts) for rows, counts, first in self._postings(term) if len(rows)]
-            frequency = sum(int(self.alive[rows].sum()) for rows, _ in found)
+            found = [(place, *part.find(term)) for place, part in zip(self._places, self.parts, strict=True)]
+            frequency = sum(self._count(place, rows) for place, rows, _ in found)
             if frequency == 0:
                 continue
             weight = times * float(np.log1p((self.rows - frequency + 0.5) / (frequency + 0.5)))
             bound += weight
-            for rows, counts in found:
-                occurrences = counts.astype(np.float32)
-                out[rows] += np.float32(weight) * occurrences / (occurrences + self._base[rows])
-        out[~self.alive] = 0
-        return out / np.float32(bound) if bound else out
+            for place, rows, counts in found:
+                _native.add_bm25(rows, counts, weight, self._base[place], out[place])
+        if not self._whole:
+            out[~self.alive] = 0
+        if bound:
+            out /= np.float32(bound)
+        return out
 
-    def _postings(self, term: str) -> list[tuple[Whole, Whole, np.int64]]:
-        return [(*part.find(term), first) for part, first in zip(self.parts, self._first[:-1], strict=True)]
+    def _count(self, place: slice, rows: Whole) -> int:
+        """How many of a part's rows are not removed."""
+        return len(rows) if self._whole else _native.count_alive(rows, self.alive[place])
