@@ -55,7 +55,7 @@ def texts_in(index: Index) -> set[str]:
 class Reference:
     """The slow and obvious index: a list of chunks, each of which is scored."""
 
-    dtype: str = "float16"
+    dtype: str = "int8"
     k1: float = 0.9
     b: float = 0.4
     rows: list[dict[str, Any]] = field(default_factory=list)

@@ -87,7 +87,7 @@ chunks = made([f"New version {i} of the quagga document." for i in range(1000)],
 def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
-def refused(action, size=510_000):
+def refused(action, size=255_000):
     limit(size)
     try:
         action()

@@ -44,8 +44,8 @@ def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path
         assert again.info["dtype"] == dtype
         assert again.search("Cats purr 7 times.", k=1)[0][0].text == "Cats purr 7 times."
     assert sizes == [[50 * 512] * 2, [50 * 260] * 2]
-    with pytest.raises(ValueError, match="dtype is 'int8', not 'float16'"):
-        Index.create(tmp_path / "int8", vectors="both", exist_ok=True)
+    with pytest.raises(ValueError, match="dtype is 'float16', not 'int8'"):
+        Index.create(tmp_path / "float16", vectors="both", exist_ok=True)
 
 
 def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def evaluate(
     terms: Annotated[str, typer.Option(help="What BM25 counts: words or ngrams.")] = "words",
     ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
     weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = 1.5,
-    dtype: Annotated[str, typer.Option(help="Of the index's vectors: float16, float32 or int8.")] = "float16",
+    dtype: Annotated[str, typer.Option(help="Of the index's vectors: int8, float16 or float32.")] = "int8",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions (or articles).")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures.")] = None,
     html_out: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = None,

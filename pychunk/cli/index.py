@@ -60,7 +60,7 @@ def index(
     ] = None,
     vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
     kind: Annotated[str | None, typer.Option(help="flat, hnsw, ivfpq or auto (default).")] = None,
-    dtype: Annotated[str | None, typer.Option(help="Of vectors: float16 (default), float32 or int8.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Of vectors: int8 (default), float16 or float32.")] = None,
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
     ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
