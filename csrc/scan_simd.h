@@ -21,11 +21,17 @@ constexpr size_t kRowsTogether = kLanes == 16 ? 8 : 4;
 typedef uint32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
 typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2), may_alias));
 
+#if defined(__AVX512BW__)
+// Of conversions: those of g++ 12 without a mask begin with a register that it says is not initialised.
+constexpr __mmask16 kEveryLane = 0xFFFF;
+#endif
+
 // A register of float16 numbers as float32, exactly. The last way serves where no instruction does it; its subnormals
 // come out of a difference of normal numbers, which a processor that flushes subnormals to zero leaves alone.
 inline F32 load_numbers(const uint16_t* halves) {
 #if defined(__AVX512BW__)
-  return reinterpret_cast<F32>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves))));
+  return reinterpret_cast<F32>(
+      _mm512_maskz_cvtph_ps(kEveryLane, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves))));
 #elif defined(__F16C__)
   return reinterpret_cast<F32>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves))));
 #else
@@ -41,8 +47,8 @@ inline F32 load_numbers(const uint16_t* halves) {
 }
 inline F32 load_numbers(const int8_t* bytes) {
 #if defined(__AVX512BW__)
-  return reinterpret_cast<F32>(
-      _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)))));
+  const __m128i stored = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  return reinterpret_cast<F32>(_mm512_maskz_cvtepi32_ps(kEveryLane, _mm512_maskz_cvtepi8_epi32(kEveryLane, stored)));
 #elif defined(__AVX2__)
   return reinterpret_cast<F32>(
       _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)))));
