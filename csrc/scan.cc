@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t kScanLanes = 32;  // the kernels take rows of a multiple of so many numbers
 constexpr int64_t kScanPanel = 16;  // queries that are scored together
-// A panel takes as long as so many queries one by one.
-constexpr int64_t kWorthAPanel = 12;
+// A panel takes as long as so many queries one by one: 35 ms over 200,000 rows of 256, one query 6.7.
+constexpr int64_t kWorthAPanel = 6;
 // Numbers of a block of rows as float32: 16 KB stay in the first cache for one query after the other, 64 KB in the
 // second for panels, which are as large as the first.
 constexpr int64_t kScanBlock = 4096, kPanelBlock = 16384;
@@ -254,7 +254,7 @@ class ScanPass {
       return;
     }
     const auto stride = static_cast<size_t>(scan_.stride_), n = static_cast<size_t>(filled_);
-    const bool widened = queries_.panels > 0 || queries_.singles > 1;
+    const bool widened = queries_.panels > 0;
     const bool scaled = scan_.kind_ == StoredAs::kBytes;
     int64_t read = 0;
     for (const Extent& extent : extents_) {
