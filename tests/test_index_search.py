@@ -67,10 +67,8 @@ def test_flat_search_of_any_text_is_brute_force(
         assert_equal_to(reference, Index.open(Path(folder) / "x"), queries, k)
 
 
-@pytest.mark.parametrize(
-    "vectors",
-    [pytest.param("sentence", marks=pytest.mark.slow), pytest.param("chunk", marks=pytest.mark.slow), "both"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
 def test_flat_search_of_real_text_is_brute_force(
     vectors: str, article_chunks: pa.Table, questions: list[str], tmp_path: Path
 ) -> None:
