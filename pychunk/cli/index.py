@@ -128,9 +128,10 @@ def index(
         if prune and tell.count:
             lost = f"nothing was dropped: {counted(tell.count, 'document')} could not be read, and may be in the index"
             errors.print(Text(lost, style="yellow"))
+        rate = f", {rate_of(size_, begun)}" if done else ""
         errors.print(
             f"{counted(done.added, 'document')} added, {changes.kept:,} kept, {done.replaced:,} replaced, "
-            f"{done.removed:,} removed; {counted(done, 'chunk')} made, {rate_of(size_, begun)}: {output} holds "
+            f"{done.removed:,} removed; {counted(done, 'chunk')} made{rate}: {output} holds "
             f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB",
             highlight=False,
         )
