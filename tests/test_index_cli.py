@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +191,15 @@ def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) ->
     ):
         done = invoke(["search", str(tmp_path / "it.idx"), *more])
         assert (done.exit_code, done.stdout, done.stderr) == (0, "", message)
+
+
+def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
+    """Arrow imports it at the first array that is made of a list, which takes 0.2 s."""
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    code = "import sys, pychunk; index = pychunk.Index.open(sys.argv[1]); index.search('Rhine')[0][0].text; "
+    code += "print('pandas' in sys.modules)"
+    command = [sys.executable, "-c", code, str(tmp_path / "it.idx")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .. import _native
-from .._arrow import flat_text
+from .._arrow import flat_text, flat_texts
 from ..data.tokens import Tokens
 from ..plumbing.checksums import check
 from .files.facts import read_facts
@@ -87,8 +87,10 @@ class StaticEncoder:
 
     def encode(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
         """Unit vectors float32[n, dim] of n texts; a text without a known token has the zero vector."""
-        array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
-        text, offsets = flat_text(array.cast(pa.large_string()))
+        if isinstance(texts, pa.Array):
+            text, offsets = flat_text(texts.cast(pa.large_string()))
+        else:
+            text, offsets = flat_texts(texts)
         return _native.encode_static(text, offsets, self, threads=threads or _native.default_threads())
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
