@@ -7,6 +7,7 @@
 #include "dispatch.h"
 #include "folding.h"
 #include "postings.h"
+#include "sorted_terms.h"
 #include "terms.h"
 #include "utf8.h"
 
@@ -139,6 +140,23 @@ int64_t count_alive_of(const py::array& rows, const Array<bool>& alive) {
   });
 }
 
+// Sorted terms with the arrays that they lie in.
+class SortedTerms {
+ public:
+  SortedTerms(Array<uint8_t> text, Array<int64_t> offsets)
+      : text_(std::move(text)), offsets_(std::move(offsets)), terms_(texts(text_, offsets_)) {}
+
+  Array<int64_t> find(const std::vector<std::string>& wanted) const {
+    const std::vector<int64_t> places = places_of(terms_, wanted);
+    return Array<int64_t>(static_cast<py::ssize_t>(places.size()), places.data());
+  }
+
+ private:
+  const Array<uint8_t> text_;
+  const Array<int64_t> offsets_;
+  const Texts terms_;
+};
+
 }  // namespace
 
 void bind_terms(py::module_& m) {
@@ -162,6 +180,9 @@ void bind_terms(py::module_& m) {
            py::arg("compositions").noconvert(), py::arg("ignored").noconvert())
       .def("fold", &fold_texts, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
            "(bytes int8[], offsets int64[n + 1]) of n texts, folded; ValueError for what is no UTF-8.");
+  py::class_<SortedTerms>(m, "SortedTerms", "Terms in the order of their code points; see csrc/sorted_terms.h.")
+      .def(py::init<Array<uint8_t>, Array<int64_t>>(), py::arg("text").noconvert(), py::arg("offsets").noconvert())
+      .def("find", &SortedTerms::find, py::arg("wanted"), "The place of each term, int64[n]; -1: not there.");
   py::class_<PostingsMaker>(m, "PostingsMaker", "Terms of rows, counted and inverted; see csrc/terms.h.")
       .def(py::init<std::shared_ptr<WordCharacters>, std::shared_ptr<Folding>, int64_t, std::optional<py::function>,
                     std::vector<std::string>, size_t>(),

@@ -300,6 +300,10 @@ class Folding:
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]: ...
 
+class SortedTerms:
+    def __init__(self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None: ...
+    def find(self, wanted: list[bytes]) -> npt.NDArray[np.int64]: ...
+
 class PostingsMaker:
     def __init__(
         self,

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Folding",
     "PostingsMaker",
+    "SortedTerms",
     "WordCharacters",
     "add_bm25",
     "adjacent_sums",
@@ -108,6 +109,7 @@ default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
 Folding = _core.Folding
 PostingsMaker = _core.PostingsMaker
+SortedTerms = _core.SortedTerms
 add_bm25 = _core.add_bm25
 count_alive = _core.count_alive
 

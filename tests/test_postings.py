@@ -295,6 +295,18 @@ def test_what_is_saved_is_narrow_and_the_same(tmp_path: Path, rows: int, count: 
     found.save(tmp_path)
     loaded = Postings.load(tmp_path)
     assert f"{loaded.rows.dtype} {loaded.counts.dtype}" == types
-    for term in ("cat", "dog", "emu"):
-        for mine, other in zip(found.find(term), loaded.find(term), strict=True):
-            np.testing.assert_array_equal(mine, other)
+    for mine, other in zip(found.find(["cat", "dog", "emu"]), loaded.find(["cat", "dog", "emu"]), strict=True):
+        for own, same in zip(mine, other, strict=True):
+            np.testing.assert_array_equal(own, same)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.text(max_size=4)), st.lists(st.text(max_size=4), max_size=5))
+def test_terms_are_found_where_they_are(terms: set[str], others: list[str]) -> None:
+    held = sorted(terms)
+    numbers = np.arange(len(held), dtype=np.int32)
+    found = Postings(pa.array(held, pa.large_string()), np.arange(len(held) + 1), numbers, numbers + 1, numbers)
+    wanted = [*held, *others, "\ud800"]
+    for term, (rows, counts) in zip(wanted, found.find(wanted), strict=True):
+        assert rows.tolist() == ([held.index(term)] if term in terms else [])
+        assert counts.tolist() == [row + 1 for row in rows]

@@ -43,8 +43,10 @@ class BM25:
         """float32[n] from 0 to 1; a term that comes twice in the query counts twice."""
         out = np.zeros(len(self.alive), np.float32)
         bound = 0.0
-        for term, times in Counter(terms).items():
-            found = [(place, *part.find(term)) for place, part in zip(self._places, self.parts, strict=True)]
+        wanted = Counter(terms)
+        by_part = [part.find(list(wanted)) for part in self.parts]
+        for times, *own in zip(wanted.values(), *by_part, strict=True):
+            found = [(place, *postings) for place, postings in zip(self._places, own, strict=True)]
             frequency = sum(self._count(place, rows) for place, rows, _ in found)
             if frequency == 0:
                 continue

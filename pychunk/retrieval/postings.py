@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +42,24 @@ class Postings:
     counts: Whole
     lengths: I32
 
-    def find(self, term: str) -> tuple[Whole, Whole]:
-        """(rows, counts) of a term; empty where nothing holds it."""
-        at = bisect_left(range(len(self.terms)), term, key=lambda i: str(self.terms[i].as_py()))
-        if at == len(self.terms) or self.terms[at].as_py() != term:
-            return self.rows[:0], self.counts[:0]
-        part = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
-        return self.rows[part], self.counts[part]
+    @cached_property
+    def _sorted(self) -> _native.SortedTerms:
+        return _native.SortedTerms(*_arrow.flat_text(self.terms))
+
+    def find(self, terms: Sequence[str]) -> list[tuple[Whole, Whole]]:
+        """(rows, counts) of each term; empty where nothing holds it."""
+        places = self._sorted.find([term.encode("utf-8", "surrogatepass") for term in terms]).tolist()
+        bounds = [(self.offsets[at], self.offsets[at + 1]) if at >= 0 else (0, 0) for at in places]
+        return [(self.rows[begin:end], self.counts[begin:end]) for begin, end in bounds]
 
     @classmethod
     def load(cls, folder: Path) -> Postings:
         """From a part's folder, memory-mapped."""
         with pa.memory_map(str(folder / FILES[0])) as source:
             terms = pa.ipc.open_file(source).read_all()["term"]
-        return cls(terms.combine_chunks(), *(np.load(folder / name, mmap_mode="r") for name in FILES[1:]))
+        arrays = (np.load(folder / name, mmap_mode="r") for name in FILES[1:])
+        # As plain arrays, of which a slice takes a tenth of the time.
+        return cls(terms.combine_chunks(), *(array.view(np.ndarray) for array in arrays))
 
     def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
         """(file, its rows, the rows it must have) of a part of so many chunks."""
