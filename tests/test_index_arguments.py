@@ -147,3 +147,16 @@ def test_queries_that_are_no_texts_are_named(queries: Any, message: str, saved_i
         Index.open(saved_index).search(queries)
     with pytest.raises(TypeError, match=message):
         Index.open(saved_index).rank(queries)
+
+
+def test_metadata_has_one_value_a_document_and_one_document_is_asked_for(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x") as index:
+        chunks = chunks_of(PETS, ids=["a", "b", "c"])
+        with pytest.raises(ValueError, match="one value for each of the 3 documents that the chunks are of; got 5"):
+            index.add(chunks, metadata={"year": [1, 2, 3, 4, 5]})
+        index.add(chunks, metadata={"year": [1, 2, 3]})
+        assert index.get("b")["year"].to_pylist() == [2, 2]
+        with pytest.raises(TypeError, match="the id of one document"):
+            index.get(["a", "b"])
+    with pytest.raises(ValueError, match="is a file: name a folder"):
+        Index.create(next(tmp_path.glob("x/manifest.json")))

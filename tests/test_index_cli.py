@@ -126,8 +126,7 @@ def test_two_documents_of_one_id_are_both_named_whatever_the_batch(tmp_path: Pat
     note.write_text("A note.")
     output = refused("index", note, documents, note, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
     assert f"documents 0 and 3 have the same id '{note}'" in output
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert len(index) == 0
+    assert not (tmp_path / "it.idx").exists()
     run("index", note, "-o", tmp_path / "it.idx")  # one run may replace what another added
     run("index", note, documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
 
@@ -200,6 +199,53 @@ def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
     code += "print('pandas' in sys.modules)"
     command = [sys.executable, "-c", code, str(tmp_path / "it.idx")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
+    call = [
+        "index",
+        documents,
+        "--column",
+        "text",
+        "--id-column",
+        "id",
+        "-m",
+        "pic",
+        "--summary",
+        "title",
+        "--titles",
+        "id",
+    ]
+    run(*call, "-o", tmp_path / "it.idx")
+    assert json.loads(run("search", tmp_path / "it.idx", "Rhine", "-k", "1", "--json"))["hits"][0]["id"] == "rivers"
+
+
+def test_a_first_run_that_fails_leaves_no_index(tmp_path: Path, documents: Path) -> None:
+    index = tmp_path / "it.idx"
+    refused("index", documents, "--column", "txt", "-o", index)
+    assert not index.exists()
+    run("index", documents, "--column", "text", "-o", index, "--stemmer", "english")
+    refused("index", documents, "--column", "txt", "-o", index)
+    assert run("search", index, "Rhine", "-k", "1")
+    assert "is a file: name a folder" in refused("index", documents, "--column", "text", "-o", documents)
+
+
+def test_an_empty_question_is_refused(tmp_path: Path, documents: Path) -> None:
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    assert "a question is empty" in refused("search", tmp_path / "it.idx", "Rhine", " ")
+
+
+def test_every_damaged_index_is_told(tmp_path: Path, documents: Path) -> None:
+    paths = [tmp_path / name for name in ("a.idx", "b.idx", "c.idx")]
+    for path in paths:
+        run("index", documents, "--column", "text", "-o", path)
+    for path in paths[::2]:
+        file = next(path.glob("part-*/sentence_vectors.bin"))
+        file.write_bytes(bytes([file.read_bytes()[0] ^ 1]) + file.read_bytes()[1:])
+    done = invoke(["index", "--verify", *map(str, paths)])
+    assert done.exit_code == 2
+    assert done.output.count("is damaged") == 2
+    assert f"{paths[1]} is whole" in done.output
 
 
 def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:

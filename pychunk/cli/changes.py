@@ -42,7 +42,8 @@ class Changes:
     def cut_by(self, made: Segmenter) -> None:
         """What cuts the documents: with another option, model or version all of them are new."""
         options = {name: value for name, value in made.options.items() if name not in _FREE}
-        self._made_by = [options, made([]).metadata]
+        nothing: dict[str, Any] = {name: [] for name in made.method.wants}
+        self._made_by = [options, made([], **nothing).metadata]
 
     def rows(self, table: pa.Table, said: dict[str, Any]) -> npt.NDArray[np.int64]:
         """Which rows of the next batch are to be cut; ``said``: the keywords that name its columns.

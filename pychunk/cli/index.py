@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..io import KINDS, DeadLetter, open_source
+from ..plumbing.durable import remove
 from ..retrieval import ingest
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
@@ -138,14 +139,20 @@ def index(
 
 
 def _verify(paths: list[str], output: Path | None) -> None:
-    """Says of each index that it is whole, or which file of it is damaged, and ends the command then."""
+    """Says of each index that it is whole, or which file of it is damaged."""
     with readable_errors("interrupted"):
         if output is not None:
             raise ValueError(f"--verify adds nothing to {output}: name the indexes to check alone, without -o")
+        damaged = []
         for path in paths:
-            with Index.open(path, verify=True) as made:
-                size = f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
-            Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}"))
+            try:
+                with Index.open(path, verify=True) as made:
+                    size = f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
+                Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}"))
+            except ValueError as error:
+                damaged.append(str(error))
+        if damaged:
+            raise ValueError("\n".join(damaged))
 
 
 class Lost:
@@ -170,11 +177,16 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
     if path is None:
         raise ValueError("name the index's folder, new or not: -o INDEX")
     check_folder(path, inputs)
+    new = not (path / "manifest.json").is_file()
     made = _opened(path, given)
+    saved = False
     try:
         yield made
+        saved = True
     finally:
         made.close(discard=True)
+        if new and not saved:  # or else the command, mended, would be refused for the options of an empty index
+            remove(path)
 
 
 def _opened(path: Path, given: dict[str, Any]) -> Index:

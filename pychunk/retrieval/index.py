@@ -101,7 +101,7 @@ class Index:
                 hit is lost by it on SQuAD), ``"float16"`` (twice the size, cosines change by less than 0.001, one query
                 takes twice as long) or ``"float32"``.
             kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat up to 512 MB of vectors
-                (a million of 256 dimensions), HNSW below 5 million vectors.
+                (two million of 256 bytes), HNSW below 5 million vectors.
             terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages) or ``None`` for no
                 BM25. ngram, stemmer, stop_words: see :class:`pychunk.retrieval.terms.Analyzer`.
             k1, b: BM25's parameters.
@@ -132,6 +132,8 @@ class Index:
         analyzer = None
         if terms is not None:
             analyzer = Analyzer(terms, ngram=ngram, stemmer=stemmer, stop_words=stop_words).options()
+        if Path(path).is_file():
+            raise ValueError(f"{path} is a file: name a folder, new or empty")
         store = Store(Path(path))
         options = {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": {"k1": k1, "b": b}}
         facts = {
@@ -292,6 +294,8 @@ class Index:
             ...     "cats" in index, index.ids(), index.count("start > 0"), index.get("cats")["text"].to_pylist()
             (True, ['cats'], 1, ['Cats purr.', 'They sleep.'])
         """
+        if isinstance(id, (list, tuple, set, dict)):
+            raise TypeError(f"get takes the id of one document; got {id!r:.80}")
         searcher = self._contents.searcher()
         allowed = searcher.allowed(None, [id])
         if searcher.table is None or allowed is None:
@@ -356,7 +360,7 @@ class Index:
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
         if metadata is not None:
-            table = _with_metadata(table, getattr(chunks, "first_document", 0), checks.columns(metadata))
+            table = _with_metadata(table, chunks, checks.columns(metadata))
         rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
         if table.num_rows == 0 and not documents:
             return Added()
@@ -478,7 +482,8 @@ class Index:
             words: at most so many words handed over for each query: hits in their order, the last one with as much
                 around it as fits. parents: with a tree, also the chunks above each hit, up to the document's first.
             by_document: group the hits by document.
-            min_score: only hits of at least this ``score``, whatever they are ranked by.
+            min_score: only hits of at least this ``score``, whatever they are ranked by: cosines are at most 1, as are
+                scores of BM25; hybrid ones are at most 1 + ``weight``.
             query_vectors: float[q, dim] in the place of, or beside, the texts.
 
         Returns:
@@ -501,7 +506,7 @@ class Index:
         if min_score is not None:
             checks.number("min_score", min_score, -math.inf)
         if parents and not by_tree:
-            raise ValueError("parents= are those of a tree: pass expand='subtree' or expand='section', too")
+            raise ValueError("parents= are those of a tree: pass expand= 'subtree' or 'section', too")
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
@@ -582,7 +587,7 @@ class Index:
             return [], None
         vectors = self._query_vectors(texts, given, ranking.mode, threads)
         if not texts and ranking.mode != "dense":
-            raise ValueError("query_vectors without texts serve mode='dense' alone")
+            raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
         return texts or [""] * len(vectors), vectors
 
     def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
@@ -627,14 +632,21 @@ def _check_folder(store: Store) -> None:
         )
 
 
-def _with_metadata(table: pa.Table, first: int, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
-    document = np.asarray(table["document"], np.int64) - first
+def _with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """``chunks``: what the table is of; a batch knows how many documents it was cut from."""
+    document = np.asarray(table["document"], np.int64) - getattr(chunks, "first_document", 0)
+    documents = getattr(chunks, "documents", None)
     for name, values in metadata.items():
         if name in table.column_names:
             raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise TypeError(f"metadata {name!r} must be a list of one value a document; got {values!r}")
         column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
+        if documents is not None and len(column) != documents:
+            raise ValueError(
+                f"metadata {name!r} must have one value for each of the {documents} documents that the chunks are of; "
+                f"got {len(column)}"
+            )
         if len(document) and document.max() >= len(column):
             raise ValueError(
                 f"metadata {name!r} has {len(column)} values, and there are at least {document.max() + 1} documents"

@@ -84,7 +84,9 @@ class Store:
         """
         path = self.folder / MANIFEST
         if not path.is_file():
-            raise ValueError(f"{self.folder} holds no index ({MANIFEST} is missing): create one with Index.create")
+            raise ValueError(
+                f"{self.folder} holds no index ({MANIFEST} is missing): make one by pychunk index, or Index.create"
+            )
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
             schema = int(manifest["schema"])
