@@ -107,13 +107,13 @@ def test_dicts_and_expressions(where: Any, wanted: list[int]) -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("", "expected a column at its end of ''"),
-        ("year", "expected =, !=, <, <=, >, >=, 'in' or 'is null' at its end"),
+        ("", "expected a column at the end of ''"),
+        ("year", "expected =, !=, <, <=, >, >=, 'in' or 'is null' at the end"),
         ("year in ()", r"expected a value at character 9, before '\)'"),
-        ("year in (1", r"expected '\)' at its end"),
+        ("year in (1", r"expected '\)' at the end"),
         ("year not 5", "expected 'in' at character 9, before '5'"),
         ("year is 5", "expected 'null' at character 8"),
-        ("year = 5 and", "expected a column at its end"),
+        ("year = 5 and", "expected a column at the end"),
         ("year = 'five", "expected a value at character 7"),
         ("id = 'a'; drop", "expected 'and', 'or' or the end at character 8, before '; drop'"),
         ("__import__('os')", "expected =, .* at character 10|names the column '__import__'"),

@@ -284,5 +284,5 @@ class _Text:
     def _fail(self, what: str) -> NoReturn:
         self._skip()
         rest = self.text[self.at : self.at + 20]
-        place = f"at character {self.at}, before {rest!r}" if rest else "at its end"
+        place = f"at character {self.at}, before {rest!r}" if rest else "at the end"
         raise ValueError(f"where: {what} {place} of {self.text[:200]!r}; text goes in quotes: lang = 'de'")
