@@ -66,7 +66,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         ({"where": {"chunk": {"$gte": 1}}}, r"'chunk' is compared by one of eq, ne, .*, lte, in; got '\$gte'"),
         ({"where": {"chunk": {"in": "12"}}}, "'chunk' 'in' takes a list of values; got '12'"),
         ({"where": {"chunk": {"gte": None}}}, "'chunk' is compared with None: ask for .*, or \"chunk is null\""),
-        ({"where": "chunk > "}, "where: expected a value at its end of 'chunk > '; text goes in quotes"),
+        ({"where": "chunk > "}, "where: expected a value at the end of 'chunk > '; text goes in quotes"),
         ({"where": "chunk = 1 2"}, "expected 'and', 'or' or the end at character 10, before '2' of 'chunk = 1 2'"),
         ({"where": "colour = red"}, "where names the column 'colour'; the index has document, id"),
         ({"where": "chunk = first"}, "where: the column 'chunk' is int64, and got 'first'"),

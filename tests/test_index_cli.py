@@ -264,7 +264,7 @@ def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
     ):
         found = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--mode", "dense", "--json", *options))["hits"]
         assert {hit["id"] for hit in found} == ids
-    assert "expected a value at its end of 'id ='" in refused("search", tmp_path / "it.idx", "x", "--where", "id =")
+    assert "expected a value at the end of 'id ='" in refused("search", tmp_path / "it.idx", "x", "--where", "id =")
     assert [passage["chunk"] for passage in hits[0]["around"]] == [0, 1]
 
 
