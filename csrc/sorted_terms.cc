@@ -1,19 +1,31 @@
 #include "sorted_terms.h"
 
-#include <algorithm>
-#include <ranges>
 #include <string_view>
 
 namespace pychunk {
 
+// The first place whose term is not before `wanted`. A loop, as clang 14 (Debian 12) refuses
+// std::ranges over libstdc++'s views and std::lower_bound would want iterators of Texts.
+static int64_t lower_bound(const Texts& sorted, std::string_view wanted) {
+  int64_t from = 0;
+  int64_t to = sorted.size();
+  while (from < to) {
+    const int64_t middle = from + (to - from) / 2;
+    if (sorted[middle] < wanted) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
+}
+
 std::vector<int64_t> places_of(const Texts& sorted, const std::vector<std::string>& wanted) {
-  const auto numbers = std::views::iota(int64_t{0}, sorted.size());
   std::vector<int64_t> places;
   places.reserve(wanted.size());
   for (const std::string& term : wanted) {
-    const auto at =
-        std::ranges::lower_bound(numbers, std::string_view(term), std::less<>{}, [&](int64_t i) { return sorted[i]; });
-    places.push_back(at != numbers.end() && sorted[*at] == term ? *at : -1);
+    const int64_t at = lower_bound(sorted, term);
+    places.push_back(at < sorted.size() && sorted[at] == term ? at : -1);
   }
   return places;
 }

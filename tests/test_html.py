@@ -1,13 +1,11 @@
 """Pages of HTML to Markdown and blocks: by hand, on hostile pages, and no visible word lost."""
 
 import gzip
-import os
 import re
 import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from real_pages import ARTICLES
+
 from pychunk.data.blocks import BLOCK_KINDS
 from pychunk.parsing.encodings import decode
 from pychunk.parsing.html import HtmlPage, parse_html
@@ -280,16 +280,13 @@ def test_without_selectolax_the_command_is_named() -> None:
     assert out.strip() == 'reading HTML needs selectolax: pip install "pychunk-native[docs]"'
 
 
-PAGES = sorted(Path(os.environ.get("PYCHUNK_DATA", "none"), "article_extraction", "html").glob("*.html.gz"))
-
-
-@pytest.mark.skipif(not PAGES, reason="PYCHUNK_DATA names no folder with article_extraction")
+@pytest.mark.skipif(not ARTICLES, reason="PYCHUNK_DATA names no folder with article_extraction")
 def test_every_visible_text_node_of_real_pages_is_in_the_text() -> None:
     from selectolax.lexbor import LexborHTMLParser
 
     from pychunk.parsing.html_walk import UNSEEN
 
-    for path in PAGES[::6]:
+    for path in ARTICLES[::6]:
         data = gzip.decompress(path.read_bytes())
         page = parse_html(data)
         check(page)

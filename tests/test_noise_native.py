@@ -1,22 +1,18 @@
 """Features and the model of noise in the native core: the bits of NumPy's, whatever the page."""
 
-import gzip
-import os
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from real_pages import NO_PAGES, real_pages
+
 from pychunk import _native
 from pychunk.parsing import noise, noise_features, noise_model
 from pychunk.parsing.html import parse_html
 from pychunk.parsing.noise import find_noise
 
-DATA = Path(os.environ.get("PYCHUNK_DATA", "none"))
 _TEXTS = ["One of the rivers", "Home", "© 12", "ΑΣ", "İstanbul", "\ud800", "Straße, 7!", "word " * 30, "a.b?c:", "…"]
 _TAGS = [
     "div",
@@ -149,16 +145,6 @@ def test_the_reference_finds_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> 
     assert fast[2] == slow[2]
 
 
-def real_pages() -> Iterator[bytes | str]:
-    for path in sorted((DATA / "article_extraction" / "html").glob("*.html.gz")):
-        yield gzip.decompress(path.read_bytes())
-    if (DATA / "wcxb" / "dev.parquet").exists():
-        import pyarrow.parquet as pq
-
-        for batch in pq.ParquetFile(DATA / "wcxb" / "dev.parquet").iter_batches(100, columns=["html"]):
-            yield from batch["html"].to_pylist()
-
-
 @pytest.mark.slow
 def test_real_pages_have_the_same_features_and_sums() -> None:
     count = 0
@@ -166,4 +152,4 @@ def test_real_pages_have_the_same_features_and_sums() -> None:
         check(page)
         count += 1
     if not count:
-        pytest.skip("PYCHUNK_DATA names no folder with article_extraction or wcxb")
+        pytest.skip(NO_PAGES)

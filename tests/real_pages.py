@@ -1,0 +1,21 @@
+"""The real pages of HTML in ``PYCHUNK_DATA``, for tests that run over all of them."""
+
+import gzip
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+DATA = Path(os.environ.get("PYCHUNK_DATA", "none"))
+ARTICLES = sorted((DATA / "article_extraction" / "html").glob("*.html.gz"))
+NO_PAGES = "PYCHUNK_DATA names no folder with article_extraction or wcxb"
+
+
+def real_pages() -> Iterator[bytes | str]:
+    """The articles' bytes and the text of WCXB's pages, one at a time."""
+    for path in ARTICLES:
+        yield gzip.decompress(path.read_bytes())
+    if (DATA / "wcxb" / "dev.parquet").exists():
+        import pyarrow.parquet as pq
+
+        for batch in pq.ParquetFile(DATA / "wcxb" / "dev.parquet").iter_batches(100, columns=["html"]):
+            yield from batch["html"].to_pylist()
