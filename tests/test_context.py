@@ -134,6 +134,22 @@ def test_what_fits_is_kept_around_the_hit() -> None:
     assert [each.chunk for each in within(chunks, 0, 1)] == [0]  # the caller sees that it is too long
 
 
+def test_a_hit_that_is_too_long_hides_none_behind_it(tmp_path: Path) -> None:
+    texts = ["Cats purr. " * 20, "Cats purr.", "Cats purr loudly and sleep."]
+    with pychunk.Index.create(tmp_path / "it.idx") as made:
+        made.add(pychunk.segment(texts, "fixed", size=1000, ids=["long", "short", "middle"], vectors="sentence"))
+        plain = [hit.id for hit in made.search("cats purr", k=3)[0]]
+        assert set(plain) == {"long", "short", "middle"}
+        for words in (1, 2, 6, 7, 40, 42, 46, 47):
+            left, fit = words, []
+            for name in plain:
+                if (own := len(texts[["long", "short", "middle"].index(name)].split())) <= left:
+                    left -= own
+                    fit.append(name)
+            assert [hit.id for hit in made.search("cats purr", k=3, words=words)[0]] == fit
+        assert made.search("cats purr", k=3, words=2)[0][0].id == "short"
+
+
 def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expand must be a whole number, 'subtree' or 'section'; got 'tree'"):
         index.search("cats", expand="tree")

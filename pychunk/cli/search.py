@@ -50,7 +50,12 @@ def search(
             "whole section.",
         ),
     ] = "0",
-    words: Annotated[int | None, typer.Option(min=1, help="At most so many words for each query.")] = None,
+    words: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="At most so many words for each query; hits too long for what is left are passed over."
+        ),
+    ] = None,
     parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
     rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
     by_document: Annotated[bool, typer.Option("--by-document", help="Group hits by document.")] = False,

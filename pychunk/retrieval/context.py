@@ -118,13 +118,16 @@ def _above(outline: Outline, row: int, wanted: bool) -> list[int]:
 
 
 def up_to(hits: Sequence[Hit], words: int) -> Iterator[Hit]:
-    """Hits in order until so many words are handed over; the last one with as many of its passages as fit."""
+    """Hits in order, of at most so many words in all, each with as many of its passages as still fit.
+
+    A hit whose own chunk is longer than what is left is passed over: later ones may be shorter.
+    """
     left = words
     for hit in hits:
         passages = hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
         kept = within(passages, hit.chunk, left)
         spent = sum(len(each.text.split()) for each in kept)
         if spent > left:
-            return
+            continue
         left -= spent
         yield replace(hit, around=tuple(kept))

@@ -169,7 +169,7 @@ class _Text:
     comparison = ("=" | "!=" | "<" | "<=" | ">" | ">=") value | ["not"] "in" "(" value ("," value)* ")"
                | "is" ["not"] "null"
 
-    A column is a word, or stands in quotes; a value is a number, a word, or stands in quotes, doubled within.
+    A column is a word, or stands in quotes; a value is a number, a word but null, or stands in quotes, doubled within.
     """
 
     text: str
@@ -226,23 +226,30 @@ class _Text:
         negative = self._word("not")
         if self._word("in"):
             self._need("(")
-            values = [self._value(_WORD)]
+            values = [self._value(name, _WORD)]
             while self._taken(","):
-                values.append(self._value(_WORD))
+                values.append(self._value(name, _WORD))
             self._need(")")
             found = _compared(self.table, name, "in", values, said=True)
             return pc.invert(found) if negative else found
         sign = None if negative else self._match(_SIGN)
         if sign is None:
             self._fail("expected 'in'" if negative else "expected =, !=, <, <=, >, >=, 'in' or 'is null'")
-        return _compared(self.table, name, _SIGNS[sign], self._value(_BARE), said=True)
+        return _compared(self.table, name, _SIGNS[sign], self._value(name, _BARE), said=True)
 
-    def _value(self, bare: re.Pattern[str]) -> str:
+    def _value(self, name: str, bare: re.Pattern[str]) -> str:
         value = self._quoted()
-        if value is None:
-            value = self._match(bare)
+        if value is not None:
+            return value
+        value = self._match(bare)
         if value is None:
             self._fail("expected a value")
+        if value.lower() == "null":
+            shown = name if _WORD.fullmatch(name) else repr(name)
+            raise ValueError(
+                f"where: no value of {name!r} compares with null: write {shown} is null or {shown} is not null, or "
+                f"'{value}' in quotes for that text"
+            )
         return value
 
     def _quoted(self) -> str | None:
