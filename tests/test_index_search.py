@@ -287,7 +287,7 @@ def test_expand_gives_the_chunks_around_a_hit_of_its_document_alone(tmp_path: Pa
 
 
 @pytest.mark.parametrize("ids", [None, ["a", "b"]])
-def test_hits_by_document_are_the_same_hits_grouped(ids: Any, tmp_path: Path) -> None:
+def test_hits_by_document_are_the_best_of_each_document(ids: Any, tmp_path: Path) -> None:
     texts = ["Cats purr. Cats sleep. Cats eat. Cats run.", "Dogs and cats fight. Cats win."]
     chunks = chunks_of(texts, ids=ids)
     with Index.create(tmp_path / "x") as index:
@@ -303,11 +303,30 @@ def test_hits_by_document_are_the_same_hits_grouped(ids: Any, tmp_path: Path) ->
                 index.save()
                 assert index.info["removed"] == 0
             plain = index.search("Do cats purr or win?", k=9)[0]
-            groups = index.search("Do cats purr or win?", k=9, by_document=True)[0]
-            assert [group.document for group in groups] == list(dict.fromkeys(hit.document for hit in plain))
-            for group in groups:
-                assert list(group.hits) == [hit for hit in plain if hit.document == group.document]
-                assert (group.score, group.id) == (group.hits[0].score, group.hits[0].id)
+            first = {hit.document: hit for hit in reversed(plain)}
+            best = sorted(first.values(), key=lambda hit: -hit.score)
+            for k in (1, 2, 9):
+                found = index.search("Do cats purr or win?", k=k, by_document=True)[0]
+                assert [each.hits for each in found] == [(hit,) for hit in best[:k]]
+                assert [(each.id, each.score) for each in found] == [(hit.id, hit.score) for hit in best[:k]]
+
+
+@pytest.mark.parametrize("mode", ["dense", "sparse", "hybrid"])
+@pytest.mark.parametrize("ids", [False, True])
+def test_as_many_documents_as_asked_for_however_many_chunks_one_has(mode: str, ids: bool, tmp_path: Path) -> None:
+    long = " ".join(f"Cats purr at {hour} o'clock." for hour in range(200))
+    texts = [long, "Cats purr, says the vet in her book on animals.", "A dog may hear cats.", "Dogs bark, fish do not."]
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(texts, ids=[f"d{i}" for i in range(4)] if ids else None))
+        queries = ["Cats purr at noon", "Dogs bark", "Do fish hear dogs?"]
+        plain = index.search(queries, k=1000, mode=mode)
+        for k in (1, 2, 3, 4, 9):
+            found = index.search(queries, k=k, mode=mode, by_document=True)
+            for all_, own in zip(plain, found, strict=True):
+                best: dict[int, Any] = {}
+                for hit in all_:
+                    best.setdefault(hit.document, hit)
+                assert [each.hits[0] for each in own] == list(best.values())[:k]
 
 
 def test_every_column_of_hits_is_a_field_of_a_hit(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ pychunk search docs.idx "How do I resume a run?" --expand subtree --words 500"""
 def search(
     path: Annotated[Path, typer.Argument(metavar="INDEX", help="The index's folder.")],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="One question or several.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="Hits for each query.")] = 5,
+    k: Annotated[int, typer.Option("-k", min=1, help="Hits for each query, or documents (--by-document).")] = 5,
     mode: Annotated[str, typer.Option(help="dense (vectors), sparse (BM25) or hybrid (both).")] = "hybrid",
     where: Annotated[
         list[str] | None,
@@ -58,7 +58,9 @@ def search(
     ] = None,
     parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
     rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
-    by_document: Annotated[bool, typer.Option("--by-document", help="Group hits by document.")] = False,
+    by_document: Annotated[
+        bool, typer.Option("--by-document", help="Find -k documents, of each the best chunk alone.")
+    ] = False,
     min_score: Annotated[
         float | None, typer.Option(help="Only hits of at least this score: dense and sparse reach 1, hybrid 2.5.")
     ] = None,
@@ -111,10 +113,7 @@ def _where(given: list[str] | None) -> str | None:
 
 def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     if isinstance(hit, DocumentHits):
-        yield Text(f"{rank}. document {_name(hit)}", style="bold cyan").append(f"  {hit.score:.3f}", style="dim")
-        for each in hit.hits:
-            yield from _body(each)
-        return
+        hit = hit.hits[0]
     header = Text(f"{rank}. document {_name(hit)}, chunk {hit.chunk}", style="bold cyan")
     header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
     parts = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
@@ -124,7 +123,7 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     yield from _body(hit)
 
 
-def _name(hit: Hit | DocumentHits) -> Any:
+def _name(hit: Hit) -> Any:
     return hit.document if hit.id is None else hit.id
 
 

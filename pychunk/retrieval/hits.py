@@ -72,7 +72,7 @@ class Hit:
 
 @dataclass(frozen=True, repr=False)
 class DocumentHits:
-    """The hits of one document, best first; the document scores as its best hit."""
+    """A document that was found, with its hit, that of its best chunk, whose score is the document's."""
 
     id: Any
     document: int

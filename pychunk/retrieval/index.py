@@ -463,7 +463,7 @@ class Index:
 
         Args:
             queries: one text or several.
-            k: hits for each query.
+            k: hits for each query; with ``by_document`` documents.
             mode: ``"dense"`` (vectors), ``"sparse"`` (BM25) or ``"hybrid"`` (both).
             fusion: how hybrid joins them. ``"score"``: cosine + ``weight`` x BM25 as a share of its bound; ``"rrf"``:
                 reciprocal ranks, BM25's counting ``weight`` times.
@@ -481,7 +481,8 @@ class Index:
                 returned, with the best score among them, so that there may be fewer than ``k``.
             words: at most so many words handed over for each query: hits in their order, each with as much around it
                 as still fits; one that is itself too long for what is left is passed over. parents: with a tree, also the chunks above each hit, up to the document's first.
-            by_document: group the hits by document.
+            by_document: find ``k`` documents, of each the best chunk alone; ``rerank`` orders the best ``depth`` of
+                them anew, by that chunk.
             min_score: only hits of at least this ``score``, whatever they are ranked by: cosines are at most 1, as are
                 scores of BM25; hybrid ones are at most 1 + ``weight``.
             query_vectors: float[q, dim] in the place of, or beside, the texts.
@@ -514,7 +515,8 @@ class Index:
         allowed = searcher.allowed(where, ids)
         if searcher.table is None or not texts:
             return Hits([Hits[Hit]() for _ in texts])
-        found = searcher.rank(texts, vectors, max(k, depth) if rerank else k, ranking, allowed, threads)
+        best = searcher.rank_documents if by_document else searcher.rank
+        found = best(texts, vectors, max(k, depth) if rerank else k, ranking, allowed, threads)
         lists = [
             searcher.hits(
                 ranked.chunks,
@@ -538,7 +540,7 @@ class Index:
         if words is not None:
             lists = [list(context.up_to(hits, words)) for hits in lists]
         if by_document:
-            return Hits(Hits(searcher.by_document(hits)) for hits in lists)
+            return Hits(Hits(DocumentHits(hit.id, hit.document, hit.score, (hit,)) for hit in hits) for hits in lists)
         return Hits(Hits(hits) for hits in lists)
 
     def rank(
