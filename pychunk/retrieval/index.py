@@ -480,7 +480,8 @@ class Index:
                 section that it is part of. Of subtrees of the ``k`` hits that hold one another the outermost is
                 returned, with the best score among them, so that there may be fewer than ``k``.
             words: at most so many words handed over for each query: hits in their order, each with as much around it
-                as still fits; one that is itself too long for what is left is passed over. parents: with a tree, also the chunks above each hit, up to the document's first.
+                as still fits; one that is itself too long for what is left is passed over.
+            parents: with a tree, also the chunks above each hit, up to the document's first.
             by_document: find ``k`` documents, of each the best chunk alone; ``rerank`` orders the best ``depth`` of
                 them anew, by that chunk.
             min_score: only hits of at least this ``score``, whatever they are ranked by: cosines are at most 1, as are
