@@ -165,19 +165,19 @@ void bind_terms(py::module_& m) {
   m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "alive[rows].sum()");
   py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
                                                               "Which characters words are made of.")
-      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks) {
-             return std::make_shared<WordCharacters>(view(letters), view(marks));
+      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks, const Array<uint32_t>& paired) {
+             return std::make_shared<WordCharacters>(view(letters), view(marks), view(paired));
            }),
-           py::arg("letters").noconvert(), py::arg("marks").noconvert());
+           py::arg("letters").noconvert(), py::arg("marks").noconvert(), py::arg("paired").noconvert());
   py::class_<Folding, std::shared_ptr<Folding>>(m, "Folding", "Texts in one case and spelling; see csrc/folding.h.")
       .def(py::init([](const Array<uint32_t>& cases, const Array<uint32_t>& decompositions,
                        const Array<uint32_t>& classes, const Array<uint32_t>& compositions,
-                       const Array<uint32_t>& ignored) {
-             return std::make_shared<Folding>(
-                 FoldingTables{view(cases), view(decompositions), view(classes), view(compositions), view(ignored)});
+                       const Array<uint32_t>& ignored, const Array<uint32_t>& plain) {
+             return std::make_shared<Folding>(FoldingTables{view(cases), view(decompositions), view(classes),
+                                                            view(compositions), view(ignored), view(plain)});
            }),
            py::arg("cases").noconvert(), py::arg("decompositions").noconvert(), py::arg("classes").noconvert(),
-           py::arg("compositions").noconvert(), py::arg("ignored").noconvert())
+           py::arg("compositions").noconvert(), py::arg("ignored").noconvert(), py::arg("plain").noconvert())
       .def("fold", &fold_texts, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
            "(bytes int8[], offsets int64[n + 1]) of n texts, folded; ValueError for what is no UTF-8.");
   py::class_<SortedTerms>(m, "SortedTerms", "Terms in the order of their code points; see csrc/sorted_terms.h.")

@@ -40,6 +40,7 @@ std::unordered_map<uint32_t, std::vector<uint32_t>> mappings_of(std::span<const 
 Folding::Folding(const FoldingTables& tables)
     : cases_(mappings_of(tables.cases)),
       decompositions_(mappings_of(tables.decompositions)),
+      plain_(mappings_of(tables.plain)),
       second_(kPoints),
       ignored_(kPoints) {
   PYCHUNK_CHECK(tables.classes.size() % 2 == 0 && tables.compositions.size() % 3 == 0 && tables.ignored.size() % 2 == 0,
@@ -64,6 +65,7 @@ Folding::Folding(const FoldingTables& tables)
   }
   for (const auto& [c, to] : cases_) changing.push_back(c);
   for (const auto& [c, to] : decompositions_) changing.push_back(c);
+  for (const auto& [c, to] : plain_) changing.push_back(c);
   for (const auto& [c, value] : classes_) changing.push_back(c);
   for (uint32_t c = 0; c < kPoints; ++c)
     if (second_[c]) changing.push_back(c);
@@ -87,7 +89,7 @@ Folding::Cell Folding::make(uint32_t c) {
     if (joins(points.front())) return cell_of(Kind::kJoins, 0);
     compose(points);
   }
-  std::erase_if(points, [&](uint32_t point) { return ignored_[point]; });
+  finish(points);
   if (points.size() == 1) return points[0] == c ? Cell{0} : cell_of(Kind::kOther, points[0]);
   const auto index = static_cast<uint32_t>(several_.size());
   several_.push_back(0);
@@ -175,7 +177,22 @@ void Folding::fold_slowly(Points& points) const {
     decompose(points);
     compose(points);
   }
+  finish(points);
+}
+
+void Folding::finish(Points& points) const {
   std::erase_if(points, [&](uint32_t c) { return ignored_[c]; });
+  if (plain_.empty()) return;
+  Points out;
+  for (const uint32_t c : points) {
+    const auto found = plain_.find(c);
+    if (found == plain_.end()) {
+      out.push_back(c);
+    } else {
+      out.insert(out.end(), found->second.begin(), found->second.end());
+    }
+  }
+  points.swap(out);
 }
 
 void Folding::fold(std::string_view text, Values<char>& out) const {

@@ -1,5 +1,6 @@
 // Texts in one case and spelling, as `folded` of pychunk/retrieval/terms.py makes them: case folding, the compatibility
-// composition of Unicode, the same again of what came new, and without characters that a word is the same without.
+// composition of Unicode, the same again of what came new, without characters that a word is the same without, and
+// plain letters in the place of others where that is asked for.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,6 +19,7 @@ struct FoldingTables {
   std::span<const uint32_t> classes;         // code point, canonical combining class if not 0
   std::span<const uint32_t> compositions;    // first, second, composite; no Hangul
   std::span<const uint32_t> ignored;         // first, last of each range
+  std::span<const uint32_t> plain;           // code point, count, what takes its place at the end
 };
 
 class Folding {
@@ -46,6 +48,8 @@ class Folding {
   Cell cell(char32_t c) const { return {cells_[static_cast<size_t>(pages_[c >> 8]) << 8 | (c & 0xFF)]}; }
   // Folded by the letter of the standard, step by step.
   void fold_slowly(Points& points) const;
+  // Without ignored characters, and plain.
+  void finish(Points& points) const;
   // Case folding and full decomposition, marks in order.
   void decompose(Points& points) const;
   void compose(Points& points) const;
@@ -54,7 +58,7 @@ class Folding {
   bool joins(uint32_t decomposed) const;
   Cell make(uint32_t c);
 
-  std::unordered_map<uint32_t, Points> cases_, decompositions_;
+  std::unordered_map<uint32_t, Points> cases_, decompositions_, plain_;
   std::unordered_map<uint32_t, uint32_t> classes_;
   std::unordered_map<uint64_t, uint32_t> compositions_;
   std::vector<bool> second_, ignored_;

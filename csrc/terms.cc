@@ -60,7 +60,14 @@ void TermCounter::read_folded(std::string_view text) {
   const WordCharacters& characters = *characters_;
   const uint8_t* const ascii = characters.ascii();
   const auto size = static_cast<int64_t>(text.size());
-  int64_t begin = -1;  // of the word that goes on
+  int64_t begin = -1;                // of the word that goes on
+  int64_t paired = -1, before = -1;  // of the paired character that goes on, and of the one before it
+  const auto end_word = [&](int64_t end) {
+    if (begin >= 0) count(slice(text, begin, end));
+    if (paired >= 0) count(slice(text, paired, end));
+    if (before >= 0) count(slice(text, before, end));
+    begin = paired = before = -1;
+  };
   for (int64_t i = 0; i < size;) {
     Belongs belongs;
     const int64_t at = i;
@@ -73,13 +80,23 @@ void TermCounter::read_folded(std::string_view text) {
       i += length;
     }
     if (belongs == Belongs::kAnywhere) {
-      if (begin < 0) begin = at;
-    } else if (belongs == Belongs::kNot && begin >= 0) {
-      count(slice(text, begin, at));
-      begin = -1;
+      if (begin >= 0) continue;
+      end_word(at);
+      begin = at;
+    } else if (belongs == Belongs::kNot) {
+      end_word(at);
+    } else if (belongs == Belongs::kPaired) {
+      const int64_t last = paired;
+      end_word(at);
+      before = last;
+      paired = at;
     }
   }
-  if (begin >= 0) count(slice(text, begin, size));
+  end_word(size);
+}
+
+bool TermCounter::is_paired(std::string_view word) const {
+  return (*characters_)[decode_utf8(word, 0).code_point] == Belongs::kPaired;
 }
 
 void TermCounter::read(const Texts& texts) {
@@ -120,12 +137,14 @@ void TermCounter::learn(std::span<const std::string_view> stems) {
   term_ids_.resize(static_cast<size_t>(term_offsets_.back()));
   for (size_t i = 0; i < stems.size(); ++i) {
     checkpoint_each(static_cast<int64_t>(i), 4096);
-    if (stop_words_.find(words_[first + static_cast<int32_t>(i)]) < 0) add_terms(stems[i]);
+    const std::string_view word = words_[first + static_cast<int32_t>(i)];
+    if (stop_words_.find(word) < 0) add_terms(word, stems[i]);
     term_offsets_.push_back(static_cast<int64_t>(term_ids_.size()));
   }
 }
 
-void TermCounter::add_terms(std::string_view stem) {
+void TermCounter::add_terms(std::string_view word, std::string_view stem) {
+  if (is_paired(word)) return term_ids_.push_back(terms_.number(word));
   if (options_.ngram == 0) return term_ids_.push_back(terms_.number(stem));
   scratch_.assign(1, '_').append(stem).append(1, '_');
   starts_.clear();

@@ -55,8 +55,10 @@ class TermCounter {
   void read_ascii(std::string_view text);
   void read_folded(std::string_view text);
   void count(std::string_view word);
+  // Of a word, which is not empty: whether it is of paired characters, which are a term as they are.
+  bool is_paired(std::string_view word) const;
   void end_row();
-  void add_terms(std::string_view stem);
+  void add_terms(std::string_view word, std::string_view stem);
 
   const std::shared_ptr<const WordCharacters> characters_;
   const std::shared_ptr<const Folding> folding_;

@@ -11,21 +11,30 @@ namespace {
 
 constexpr uint32_t kEndOfUnicode = 0x110000;
 
-void fill_ranges(std::span<const uint32_t> ranges, Belongs value, std::vector<Belongs>& cells) {
+template <typename Body>
+void for_each_range(std::span<const uint32_t> ranges, Body body) {
   PYCHUNK_CHECK(ranges.size() % 2 == 0, "ranges must be pairs of code points, got ", ranges.size(), " numbers");
   for (size_t i = 0; i < ranges.size(); i += 2) {
     PYCHUNK_CHECK(ranges[i] <= ranges[i + 1] && ranges[i + 1] < kEndOfUnicode, "a range must be of code points, got ",
                   ranges[i], " to ", ranges[i + 1]);
-    std::fill(cells.begin() + ranges[i], cells.begin() + ranges[i + 1] + 1, value);
+    body(ranges[i], ranges[i + 1] + 1);
   }
 }
 
 }  // namespace
 
-WordCharacters::WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks) {
+WordCharacters::WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks,
+                               std::span<const uint32_t> paired) {
   std::vector<Belongs> cells(kEndOfUnicode, Belongs::kNot);
-  fill_ranges(marks, Belongs::kNotFirst, cells);
-  fill_ranges(letters, Belongs::kAnywhere, cells);
+  const auto fill = [&](Belongs value) {
+    return
+        [&cells, value](uint32_t begin, uint32_t end) { std::fill(cells.begin() + begin, cells.begin() + end, value); };
+  };
+  for_each_range(marks, fill(Belongs::kNotFirst));
+  for_each_range(letters, fill(Belongs::kAnywhere));
+  for_each_range(paired, [&](uint32_t begin, uint32_t end) {
+    std::replace(cells.begin() + begin, cells.begin() + end, Belongs::kAnywhere, Belongs::kPaired);
+  });
   for (uint32_t c = 0; c < 0x80; ++c)
     if (cells[c] == Belongs::kAnywhere) ascii_[c] = static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
   std::unordered_map<std::string_view, uint16_t> known;

@@ -6,12 +6,14 @@
 
 namespace pychunk {
 
-enum class Belongs : uint8_t { kNot, kAnywhere, kNotFirst };
+// kPaired: letters of scripts that write words without spaces.
+enum class Belongs : uint8_t { kNot, kAnywhere, kNotFirst, kPaired };
 
 class WordCharacters {
  public:
-  // Ranges as first, last, first, last ... of code points: letters and the like, and marks, which only follow them.
-  WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks);
+  // Ranges as first, last, first, last ... of code points: letters and the like; marks, which only follow them; and
+  // where letters are kPaired.
+  WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks, std::span<const uint32_t> paired);
 
   // Of a code point up to U+10FFFF.
   Belongs operator[](char32_t c) const { return cells_[static_cast<size_t>(pages_[c >> 8]) << 8 | (c & 0xFF)]; }

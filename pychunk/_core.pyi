@@ -285,7 +285,9 @@ def segment(arguments: Arguments) -> dict[str, Any]: ...
 def adjacent_sums(arguments: Arguments) -> tuple[int, int]: ...
 
 class WordCharacters:
-    def __init__(self, letters: npt.NDArray[np.uint32], marks: npt.NDArray[np.uint32]) -> None: ...
+    def __init__(
+        self, letters: npt.NDArray[np.uint32], marks: npt.NDArray[np.uint32], paired: npt.NDArray[np.uint32]
+    ) -> None: ...
 
 class Folding:
     def __init__(
@@ -295,6 +297,7 @@ class Folding:
         classes: npt.NDArray[np.uint32],
         compositions: npt.NDArray[np.uint32],
         ignored: npt.NDArray[np.uint32],
+        plain: npt.NDArray[np.uint32],
     ) -> None: ...
     def fold(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]

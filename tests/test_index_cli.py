@@ -82,6 +82,8 @@ def test_options_of_an_index_that_is_there_cannot_change(tmp_path: Path, documen
     output = refused("index", documents, "-o", tmp_path / "it.idx", "--stemmer", "english", "--kind", "auto")
     assert "--stemmer is none, not english; leave out the option" in output
     assert "--kind" not in output
+    output = refused("index", documents, "-o", tmp_path / "it.idx", "--fold-diacritics", "--no-cjk-bigrams")
+    assert "--fold-diacritics is off, not on, --cjk-bigrams is on, not off" in output
 
 
 def test_an_index_is_filled_again_with_the_options_it_was_made_with(tmp_path: Path, documents: Path) -> None:
@@ -98,6 +100,11 @@ def test_an_index_is_filled_again_with_the_options_it_was_made_with(tmp_path: Pa
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert len(index) == 2
         assert index.info["terms"]["ngram"] == 5
+    for _ in range(2):
+        plain = ("-o", tmp_path / "plain.idx", "--fold-diacritics", "--no-cjk-bigrams")
+        run("index", documents, "--column", "text", *plain)
+    with pychunk.Index.open(tmp_path / "plain.idx") as index:
+        assert (index.info["terms"]["fold_diacritics"], index.info["terms"]["cjk_bigrams"]) == (True, False)
     assert "--ngram is 5, not 4" in refused("index", documents, "-o", tmp_path / "it.idx", "--ngram", "4")
 
 

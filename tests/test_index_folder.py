@@ -36,16 +36,16 @@ def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_i
 def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path) -> None:
     texts, sizes = [f"Cats purr {i} times." for i in range(50)], []
     for dtype, version in (("float16", 2), ("int8", 3)):
-        with Index.create(tmp_path / dtype, dtype=dtype, vectors="both") as index:
+        with Index.create(tmp_path / dtype, dtype=dtype, vectors="both", terms=None) as index:
             index.add(chunks_of(texts, "both"))
         assert json.loads((tmp_path / dtype / "manifest.json").read_text())["schema"] == version
         sizes.append([path.stat().st_size for path in sorted((tmp_path / dtype).glob("*/*_vectors.bin"))])
         again = Index.open(tmp_path / dtype)
         assert again.info["dtype"] == dtype
-        assert again.search("Cats purr 7 times.", k=1)[0][0].text == "Cats purr 7 times."
+        assert again.search("Cats purr 7 times.", k=1, mode="dense")[0][0].text == "Cats purr 7 times."
     assert sizes == [[50 * 512] * 2, [50 * 260] * 2]
     with pytest.raises(ValueError, match="dtype is 'float16', not 'int8'"):
-        Index.create(tmp_path / "float16", vectors="both", exist_ok=True)
+        Index.create(tmp_path / "float16", vectors="both", terms=None, exist_ok=True)
 
 
 def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
@@ -58,6 +58,8 @@ def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
         ({"stop_words": ["the"]}, "stemmer is 'english', not None"),
         ({"stemmer": "english", "stop_words": ["the"], "k1": 1.2}, "k1 is 0.9, not 1.2"),
         ({"terms": None}, "terms is 'words', not None"),
+        ({"stemmer": "english", "stop_words": ["the"], "cjk_bigrams": False}, "cjk_bigrams is True, not False"),
+        ({"stemmer": "english", "stop_words": ["the"], "fold_diacritics": True}, "fold_diacritics is False, not True"),
         ({"stemmer": "english", "stop_words": ["the"], "encoder": None, "dim": 256}, "encoder is '.*', not 'given'"),
     ):
         with pytest.raises(ValueError, match=f"was created otherwise, which cannot change: {message}"):

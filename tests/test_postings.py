@@ -17,12 +17,14 @@ from pychunk._reference.postings import inverted
 from pychunk.retrieval import characters
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.postings import Postings, PostingsBuilder
-from pychunk.retrieval.terms import Analyzer, folded
+from pychunk.retrieval.terms import Analyzer, folded, without_diacritics
 
 UNICODE = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 #: Marks, letters that fold or fall apart, Jamo: what joins, moves or goes.
 HARD = [c for c in UNICODE if unicodedata.combining(c) or unicodedata.decomposition(c) or c.casefold() != c]
 HARD += [chr(point) for point in range(0x1100, 0x1200)]
+#: Letters that are counted in pairs, those beside them that are not, marks on them, and borders of words.
+UNSPACED = list("京都大学東ガｶﾞか゚ー々〇한글ㅋ㍿𠮷豈ㄅ\u3099\u302a\u3000・ａa1_é, \u0301\ufe00\U000e0100")
 WORDS = [
     "Cats",
     "cats",
@@ -35,6 +37,9 @@ WORDS = [
     "İstanbul",
     "हिन्दी",
     "京都大学",
+    "大学",
+    "大",
+    "Łódź",
     "ﬁnal",
     "ﾃｽﾄ",
 ]
@@ -43,6 +48,7 @@ TEXTS = st.lists(
         st.text(st.characters(exclude_categories=["Cs"])),
         st.lists(st.sampled_from(WORDS)).map(" ".join),
         st.lists(st.sampled_from(HARD) | st.sampled_from("ae ο가")).map("".join),
+        st.lists(st.sampled_from(UNSPACED)).map("".join),
     ),
     max_size=6,
 )
@@ -53,7 +59,9 @@ OPTIONS = st.fixed_dictionaries(
         "unit": st.just("ngrams"),
         "stop_words": st.lists(st.sampled_from(WORDS)),
         "stemmer": st.sampled_from(["english", "russian"]),
-        "version": st.sampled_from([1, 2]),
+        "version": st.sampled_from([1, 2, 3]),
+        "fold_diacritics": st.booleans(),
+        "cjk_bigrams": st.booleans(),
     },
 )
 
@@ -85,15 +93,15 @@ def test_postings_are_those_of_the_analyzers_terms(texts: list[str], options: di
     assert_equal(built(analyzer, batches), [analyzer.terms(text) for text in texts])
 
 
-@pytest.mark.parametrize(("version", "step"), [(2, 1), (1, 7)])
+@pytest.mark.parametrize(("version", "step"), [(3, 1), (2, 5), (1, 7)])
 def test_words_are_made_of_the_characters_that_the_analyzer_has(version: int, step: int) -> None:
     analyzer, some = Analyzer(version=version), UNICODE[::step]
     texts = [" ".join(f"x{c}y {c}" for c in some[first : first + 256]) for first in range(0, len(some), 256)]
     assert_equal(built(analyzer, [texts]), [analyzer.terms(text) for text in texts])
 
 
-def natively(texts: list[str]) -> list[str]:
-    found = characters.folding().fold(*_arrow.flat_text(pa.array(texts, pa.large_string())))
+def natively(texts: list[str], diacritics: bool = False) -> list[str]:
+    found = characters.folding(diacritics=diacritics).fold(*_arrow.flat_text(pa.array(texts, pa.large_string())))
     return _arrow.strings(*found).to_pylist()
 
 
@@ -106,12 +114,14 @@ AROUND = ["{}", "e{}\u0301\u0323", "\uac00{}", "{}\u1161\u11a8"]
 def test_every_character_is_folded_as_python_does(around: str) -> None:
     texts = ["\n".join(map(around.format, UNICODE[first : first + 256])) for first in range(0, len(UNICODE), 256)]
     assert natively(texts) == [folded(text) for text in texts]
+    assert natively(texts, diacritics=True) == [without_diacritics(folded(text)) for text in texts]
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(HARD) | st.sampled_from("ae \u03bf\uac00\u0301\u0345\u093c")).map("".join)))
 def test_hard_texts_are_folded_as_python_does(texts: list[str]) -> None:
     assert natively(texts) == [folded(text) for text in texts]
+    assert natively(texts, diacritics=True) == [without_diacritics(folded(text)) for text in texts]
 
 
 def test_what_joins_has_a_class_that_is_asked_for() -> None:
@@ -267,7 +277,7 @@ def test_batches_of_another_builder_are_refused() -> None:
         with pytest.raises(ValueError, match=r"terms must be below 0|sizes must"):
             maker.finish([tuple(np.array(each, np.int32) for each in (terms, counts, sizes))])
     with pytest.raises(ValueError, match="code points"):
-        _native.WordCharacters(np.array([1, 0x110000], np.uint32), np.array([], np.uint32))
+        _native.WordCharacters(*(np.array(each, np.uint32) for each in ([1, 0x110000], [], [])))
     with pytest.raises(ValueError, match="stems, one a word"):
         _native.PostingsMaker(characters.word_characters(2), None, 0, lambda words: [], []).count(
             np.frombuffer(b"ab", np.uint8), np.array([0, 2], np.int64)

@@ -16,7 +16,7 @@ from index_reference import chunks_of
 from pychunk.retrieval import terms as terms_module
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.store import Store
-from pychunk.retrieval.terms import Analyzer
+from pychunk.retrieval.terms import Analyzer, folded
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -74,21 +74,144 @@ def test_letters_that_differ_stay_apart_and_words_are_whole() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_analysis_is_that_of_any_normal_form_and_the_fast_path(text: str) -> None:
     ignored, _, words = terms_module._patterns()
-    expected = Analyzer().terms(text)
+    expected = Analyzer(cjk_bigrams=False).terms(text)
     plain = unicodedata.normalize("NFC", text.casefold())
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", plain).casefold())
     assert expected == words.findall(ignored.sub("", plain))
-    assert Analyzer().terms(unicodedata.normalize("NFC", text)) == expected
-    assert Analyzer().terms(unicodedata.normalize("NFD", text)) == expected
+    for analyzer in (Analyzer(cjk_bigrams=False), Analyzer(), Analyzer("ngrams", fold_diacritics=True)):
+        expected = analyzer.terms(text)
+        assert analyzer.terms(unicodedata.normalize("NFC", text)) == expected
+        assert analyzer.terms(unicodedata.normalize("NFD", text)) == expected
+
+
+#: What is unspaced, by the names that Unicode gives it.
+NAMED = re.compile(
+    "CJK (UNIFIED|COMPATIBILITY) IDEOGRAPH-|(HIRAGANA|KATAKANA|BOPOMOFO) .*LETTER |HANGUL SYLLABLE |HANGZHOU NUMERAL|"
+    "VERTICAL KANA REPEAT|IDEOGRAPHIC (ITERATION|CLOSING|NUMBER)|MASU MARK|(HIRAGANA|KATAKANA).*(ITERATION|DIGRAPH)|"
+    "KATAKANA-HIRAGANA PROLONGED|VERTICAL IDEOGRAPHIC ITERATION|HENTAIGANA|HIRAGANA DIGRAPH|KATAKANA DIGRAPH"
+)
+
+
+def in_pairs(word: str) -> list[str]:
+    """A word's terms, character by character."""
+    parts: list[tuple[bool, str]] = []
+    for c in word:
+        paired = bool(NAMED.match(unicodedata.name(c, ""))) and c.isalnum()
+        if parts and (unicodedata.category(c) in ("Mn", "Mc") or not (paired or parts[-1][0])):
+            parts[-1] = (parts[-1][0], parts[-1][1] + c)
+        else:
+            parts.append((paired, c))
+    found = []
+    for i, (paired, part) in enumerate(parts):
+        found.append(part)
+        if paired and i + 1 < len(parts) and parts[i + 1][0]:
+            found.append(part + parts[i + 1][1])
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]))
+    | st.lists(st.sampled_from("京都大学ガｶﾞか゚ー々〇한글ㅋ㍿𠮷豈ㄅ\u3099\u302a・ａa1_é, \u0301\ufe00")).map("".join)
+)
+def test_what_is_unspaced_is_counted_by_characters_and_pairs(text: str) -> None:
+    words = Analyzer(cjk_bigrams=False).terms(text)
+    assert Analyzer().terms(text) == [term for word in words for term in in_pairs(word)]
+
+
+def test_every_unspaced_letter_is_known() -> None:
+    for point in range(0x110000):
+        c = chr(point)
+        if c.isalnum() and folded(c) == c and not 0xD800 <= point < 0xE000:
+            assert Analyzer().terms(c * 2) == ([c, c * 2, c] if NAMED.match(unicodedata.name(c, "")) else [c * 2]), c
+
+
+@pytest.mark.parametrize("terms", ["words", "ngrams"])
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("我在北京大学学习汉语。", "北京"),
+        ("我在北京大学学习汉语。", "大学"),
+        ("我有一只猫。", "猫"),
+        ("東京都に住んでいます。", "東京"),
+        ("新しいコンピューターを買った。", "ｺﾝﾋﾟｭｰﾀｰ"),
+        ("猫はソファーで寝ている。", "ソファー"),
+        ("그는 서울대학교에서 공부한다.", "대학교"),
+        ("iPhone手机很贵。", "iphone"),
+        ("iPhone手机很贵。", "手机"),
+    ],
+)
+def test_words_are_found_in_sentences_without_spaces(terms: str, text: str, query: str, tmp_path: Path) -> None:
+    others = ["今天天气很好。", "今日はいい天気です。", "오늘은 날씨가 좋다.", "The sun shines."]
+    with Index.create(tmp_path / "x", terms=terms) as index:
+        index.add(chunks_of([*others, text]))
+        assert index.search(query, k=1, mode="sparse")[0][0].text == text
+    with Index.create(tmp_path / "whole", terms=terms, cjk_bigrams=False) as index:
+        index.add(chunks_of([*others, text]))
+        found = [hit.text for hit in index.search(query, mode="sparse")[0]]
+        assert found == [text] * (terms == "ngrams" and len(query) > 3)  # four letters in a row
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Crème brûlée", "creme brulee"),
+        ("Łódź", "lodz"),
+        ("Đà Nẵng", "da nang"),
+        ("Smørrebrød", "SMORREBROD"),
+        ("Þingvellir", "thingvellir"),
+        ("Ještě", "jes\u030cte\u030c"),
+        ("Ещё", "еще"),
+        ("Қазақстан", "казакстан"),
+        ("Ἀθῆναι", "αθηναι"),
+        ("أحمد", "احمد"),
+        ("Iğdır", "igdir"),
+        ("Œuvre", "oeuvre"),
+    ],
+)
+def test_diacritics_are_folded_where_that_is_asked_for(text: str, query: str, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x", fold_diacritics=True) as index:
+        index.add(chunks_of([text, "Something else."]))
+        index.save()
+    index = Index.open(tmp_path / "x")
+    for each in (query, text):
+        assert [hit.text for hit in index.search(each, mode="sparse")[0]] == [text]
+    for one, other in (("が", "か"), ("दी", "द"), ("กำ", "ก"), ("ɜ", "e")):
+        assert Analyzer(fold_diacritics=True).terms(one) != Analyzer(fold_diacritics=True).terms(other)
+    assert Analyzer(stop_words=["Été"], fold_diacritics=True).terms("ete l'été") == ["l"]
+
+
+def test_an_index_of_the_second_analysis_keeps_it(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x", dtype="float16") as index:
+        assert index.info["terms"]["version"] == 3
+        assert index._store.manifest["schema"] == 4
+    store = Store(tmp_path / "x")
+    manifest = store.read()
+    for name in ("fold_diacritics", "cjk_bigrams"):  # as it was written before there were these
+        del manifest["terms"][name]
+    manifest["terms"]["version"] = 2
+    store.commit({**manifest, "schema": 2})
+    texts = ["我在北京大学学习。", "Żółć हिन्दी."]
+    for _ in range(2):
+        with Index.create(tmp_path / "x", dtype="float16", exist_ok=True) as index:
+            index.add(chunks_of(texts))
+    with Index.open(tmp_path / "x") as index:
+        assert index.search(["大学", "zolc"], mode="sparse") == [[], []]
+        assert [hit.text for hit in index.search("我在北京大学学习", mode="sparse")[0]] == texts[:1]
+        assert [hit.text for hit in index.search("हिन्दी", mode="sparse")[0]] == texts[1:]
+        assert (index._store.manifest["schema"], index.info["terms"]["version"]) == (2, 2)
+    with pytest.raises(ValueError, match="fold_diacritics is False, not True"):
+        Index.create(tmp_path / "x", dtype="float16", fold_diacritics=True, exist_ok=True)
 
 
 def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
     texts = ["İstanbul Cafe\u0301 हिन्दी Украї\u0301на.", "Größe \ufb01nal."]
     with Index.create(tmp_path / "x") as index:
-        assert index.info["terms"]["version"] == 2
+        assert index.info["terms"]["version"] == 3
     store = Store(tmp_path / "x")
     manifest = store.read()
-    del manifest["terms"]["version"]  # as it was written before there were two
+    for name in ("version", "fold_diacritics", "cjk_bigrams"):  # as it was written before there were these
+        del manifest["terms"][name]
     store.commit({**manifest, "schema": 1})
     with Index.open(tmp_path / "x") as index:
         index.add(chunks_of(texts))
@@ -101,8 +224,11 @@ def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
         assert [hit.text for hit in index.search("GRÖSSE", mode="sparse")[0]] == texts[1:]
         assert index._store.manifest["schema"] == 1
         assert "version" not in index.info["terms"]
-    with pytest.raises(ValueError, match="version must be 1 or 2; got 3"):
-        Analyzer(version=3)
+    with pytest.raises(ValueError, match="version must be from 1 to 3; got 4"):
+        Analyzer(version=4)
+    for name in ("fold_diacritics", "cjk_bigrams"):
+        with pytest.raises(ValueError, match=f"{name} must be True or False; got 'yes'"):
+            Analyzer(**{name: "yes"})
 
 
 def test_a_long_query_takes_time_in_proportion(tmp_path: Path) -> None:
@@ -126,7 +252,7 @@ def test_ngrams_find_inflected_and_unspaced_words(tmp_path: Path) -> None:
         for index in (words, ngrams):
             index.add(chunks_of(texts))
         assert words.search("Katzen", mode="sparse") == [[]]
-        assert words.search("大学", mode="sparse") == [[]]
+        assert words.search("大学", mode="sparse")[0][0].text == texts[2]
         assert ngrams.search("Katzen", mode="sparse")[0][0].text == texts[0]
         assert ngrams.search("大学", mode="sparse")[0][0].text == texts[2]
         ngrams.save()

@@ -65,6 +65,13 @@ def index(
     terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
     ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
+    fold_diacritics: Annotated[
+        bool | None, typer.Option(help="Whether words count without their diacritics (default: with them).")
+    ] = None,
+    cjk_bigrams: Annotated[
+        bool | None,
+        typer.Option(help="Whether Chinese, Japanese and Korean count by pairs of characters (default: yes)."),
+    ] = None,
     *,
     cutting: Cutting,
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
@@ -97,6 +104,8 @@ def index(
         "terms": terms,
         "ngram": ngram,
         "stemmer": stemmer,
+        "fold_diacritics": fold_diacritics,
+        "cjk_bigrams": cjk_bigrams,
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     with (
@@ -202,18 +211,29 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
             "terms": terms.get("unit", "none"),
             "ngram": terms.get("ngram"),
             "stemmer": terms.get("stemmer"),
+            "fold_diacritics": terms.get("fold_diacritics", False),
+            "cjk_bigrams": terms.get("cjk_bigrams", False),
         }
         other = [name for name, value in given.items() if value != known[name]]
         if other:
             raise ValueError(
                 f"{path} is there already, and what it was made with cannot change: "
-                + ", ".join(f"--{name} is {known[name] or 'none'}, not {given[name]}" for name in other)
+                + ", ".join(
+                    f"--{name.replace('_', '-')} is {_said(known[name])}, not {_said(given[name])}" for name in other
+                )
                 + "; leave out the option, or remove the folder to build it anew"
             )
         return made
     if given.get("terms") == "none":
         given["terms"] = None
     return Index.create(path, **given)
+
+
+def _said(value: Any) -> str:
+    """An option's value in the words of a message."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value or "none")
 
 
 def _batches(

@@ -21,6 +21,19 @@ IGNORED = (
     *((0x0670, 0x0670), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064)),
     *((0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF)),
 )
+#: Letters of Chinese, Japanese and Korean, of which words are written without spaces or with others attached:
+#: ideographs and their signs, Hiragana, Katakana, Bopomofo, syllables of Hangul.
+UNSPACED = (
+    *((0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3041, 0x3096), (0x309D, 0x309F)),
+    *((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x3105, 0x312F), (0x31A0, 0x31BF), (0x31F0, 0x31FF), (0x3400, 0x4DBF)),
+    *((0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF), (0x1AFF0, 0x1B16F), (0x20000, 0x3FFFF)),
+)
+#: What a letter is the same without where diacritics are folded: also hamza and madda, which make letters in Arabic.
+_DIACRITICS = (*IGNORED, (0x0653, 0x0655))
+#: Letters that are written so where they cannot be written.
+_WRITTEN = {"æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n"}
+_WITH = re.compile(r"((?:LATIN|CYRILLIC) SMALL LETTER \w+) WITH ")
+_NAMED = {*range(0, 0x2000, 256), 0x2C00, 0xA700}  # pages with such letters
 _HANGUL = range(0xAC00, 0xD800)  # pages of syllables, which are composed and decomposed by arithmetic
 
 
@@ -34,16 +47,58 @@ def marks() -> tuple[tuple[int, int], ...]:
 
 
 @cache
-def word_characters(version: int) -> _native.WordCharacters:
-    """What words are made of in an analysis (see :data:`pychunk.retrieval.terms.VERSION`), once a process. 30 ms."""
-    letters = [bound for found in re.finditer(r"\w+", _every()) for bound in (found.start(), found.end() - 1)]
-    following = [bound for each in marks() for bound in each] if version > 1 else []
-    return _native.WordCharacters(np.array(letters, np.uint32), np.array(following, np.uint32))
+def plain_letters() -> dict[int, str]:
+    """What letters become where diacritics are folded, by code points: for ``str.translate`` after folding. 0.1 s.
+
+    A letter without what it is composed of with, if a word is the same without that (é, й, أ); without a stroke, hook
+    or the like that its name says (ø, ł, қ); or as it is written where there is no such letter (æ). Kana with their
+    voicing and the vowel signs of Indic scripts are other letters, and stay.
+    """
+    dropped = {point: None for first, last in _DIACRITICS for point in range(first, last + 1)}
+    found = {}
+    every = _every()
+    for first in range(0, len(every), 256):  # most pages have nothing that changes
+        page = every[first : first + 256]
+        same = unicodedata.normalize("NFD", page).translate(dropped) == page
+        if first in _HANGUL or (same and first not in _NAMED):
+            continue
+        for c in page:
+            to = unicodedata.normalize("NFD", c).translate(dropped)
+            to = unicodedata.normalize("NFC", "".join(map(_without, to)))
+            if to != unicodedata.normalize("NFC", c):
+                found[ord(c)] = to
+    return found
+
+
+def _without(c: str) -> str:
+    """A letter without what its name says that it is with."""
+    if c in _WRITTEN:
+        return _WRITTEN[c]
+    named = _WITH.match(unicodedata.name(c, ""))
+    try:
+        return unicodedata.lookup(named[1]) if named else c
+    except KeyError:  # no such letter: it is one of its own
+        return c
 
 
 @cache
-def folding() -> _native.Folding:
-    """How texts are folded, once a process: as :func:`pychunk.retrieval.terms.folded` does. 40 ms."""
+def word_characters(version: int, *, pairs: bool = False) -> _native.WordCharacters:
+    """What words are made of in an analysis (see :data:`pychunk.retrieval.terms.VERSION`), once a process. 30 ms.
+
+    With ``pairs`` unspaced letters are told from others.
+    """
+    letters = [bound for found in re.finditer(r"\w+", _every()) for bound in (found.start(), found.end() - 1)]
+    following = [bound for each in marks() for bound in each] if version > 1 else []
+    paired = [bound for each in UNSPACED for bound in each] if pairs else []
+    return _native.WordCharacters(*(np.array(each, np.uint32) for each in (letters, following, paired)))
+
+
+@cache
+def folding(*, diacritics: bool = False) -> _native.Folding:
+    """How texts are folded, once a process: as :func:`pychunk.retrieval.terms.folded` does. 40 ms.
+
+    With ``diacritics`` as :func:`pychunk.retrieval.terms.without_diacritics` goes on from there.
+    """
     every = _every()
     cases: list[int] = []
     decompositions: list[int] = []
@@ -61,8 +116,13 @@ def folding() -> _native.Folding:
         (point, unicodedata.combining(chr(point))) for first, last in marks() for point in range(first, last + 1)
     ]
     tables = (cases, decompositions, [each for pair in classes if pair[1] for each in pair], compositions)
-    ignored = [bound for each in IGNORED for bound in each]
-    return _native.Folding(*(np.array(table, np.uint32) for table in (*tables, ignored)))
+    ignored = [bound for each in (_DIACRITICS if diacritics else IGNORED) for bound in each]
+    plain: list[int] = []
+    if diacritics:
+        for point, to in plain_letters().items():
+            if to:  # else it is ignored
+                _add(plain, chr(point), to)
+    return _native.Folding(*(np.array(table, np.uint32) for table in (*tables, ignored, plain)))
 
 
 def _every() -> str:

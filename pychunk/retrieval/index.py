@@ -38,7 +38,8 @@ def _options_of(facts: dict[str, Any]) -> dict[str, Any]:
     kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
     return {
         **kept,
-        **{name: terms[name] for name in ("stemmer", "stop_words") if name in terms},
+        **{name: terms[name] for name in ("stemmer", "stop_words", "cjk_bigrams") if name in terms},
+        **({"fold_diacritics": terms.get("fold_diacritics", False)} if facts["terms"] else {}),
         **({"ngram": terms["ngram"]} if terms["unit"] == "ngrams" else {}),  # words have none, whatever it was
         **facts["bm25"],
     }
@@ -81,6 +82,8 @@ class Index:
         ngram: int = 4,
         stemmer: str | None = None,
         stop_words: Sequence[str] = (),
+        fold_diacritics: bool = False,
+        cjk_bigrams: bool = True,
         k1: float = 0.9,
         b: float = 0.4,
         dim: int | None = None,
@@ -103,7 +106,8 @@ class Index:
             kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat up to 512 MB of vectors
                 (two million of 256 bytes), HNSW below 5 million vectors.
             terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages) or ``None`` for no
-                BM25. ngram, stemmer, stop_words: see :class:`pychunk.retrieval.terms.Analyzer`.
+                BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
+                :class:`pychunk.retrieval.terms.Analyzer`.
             k1, b: BM25's parameters.
             dim: width of given vectors, with ``encoder=None``.
             runtime, device: where queries are encoded, as for :class:`pychunk.Segmenter`; with ``device="cuda"`` a flat
@@ -131,7 +135,14 @@ class Index:
         made = registry.vector_encoder(encoder, placement) if encoder is not None else None
         analyzer = None
         if terms is not None:
-            analyzer = Analyzer(terms, ngram=ngram, stemmer=stemmer, stop_words=stop_words).options()
+            analyzer = Analyzer(
+                terms,
+                ngram=ngram,
+                stemmer=stemmer,
+                stop_words=stop_words,
+                fold_diacritics=fold_diacritics,
+                cjk_bigrams=cjk_bigrams,
+            ).options()
         if Path(path).is_file():
             raise ValueError(f"{path} is a file: name a folder, new or empty")
         store = Store(Path(path))
@@ -147,7 +158,7 @@ class Index:
             store.lock()
             if not store.exists():  # else another process was quicker
                 empty = {"chunks": 0, "sentences": 0, "removed": 0, "parts": [], "stored": {}, "files": {}}
-                head = {"schema": schema_of(dtype), "pychunk": _native.version, "generation": 0}
+                head = {"schema": schema_of(dtype, terms), "pychunk": _native.version, "generation": 0}
                 store.commit({**head, "encoder": facts, "metric": "cosine", **options, **empty})
                 return cls(store, made, placement, accuracy)
             store.unlock()
@@ -161,7 +172,7 @@ class Index:
         other = [
             f"{name} is {known.get(name)!r}, not {value!r}"
             for name, value in wanted.items()
-            if value != known.get(name)
+            if value != known.get(name, value if name == "cjk_bigrams" else None)  # which came in with version 3
         ]
         if other:
             found.close()

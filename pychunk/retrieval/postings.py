@@ -109,9 +109,9 @@ class PostingsBuilder:
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._folded = analyzer.folded
-        self._folding = characters.folding() if analyzer.version > 1 else None
+        self._folding = characters.folding(diacritics=analyzer.fold_diacritics) if analyzer.version > 1 else None
         self._maker = _native.PostingsMaker(
-            characters.word_characters(analyzer.version),
+            characters.word_characters(analyzer.version, pairs=analyzer.cjk_bigrams),
             self._folding,
             ngram=min(analyzer.ngram, _WHOLE) if analyzer.unit == "ngrams" else 0,
             stem=analyzer.stem,

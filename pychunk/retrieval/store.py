@@ -19,18 +19,18 @@ from ..plumbing.durable import remove, whole_file
 from ..plumbing.folder_lock import FolderLock
 
 #: The newest version of an index that is read. 2: BM25's analysis has a version of its own, which a pychunk that reads
-#: up to 1 does not know. 3: vectors in 8 bits.
-SCHEMA = 3
+#: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis.
+SCHEMA = 4
 MANIFEST, LOCK = "manifest.json", "lock"
 _BLOCK = 1 << 22
 #: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
 _OWN = re.compile(r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.faiss|manifest\.json\.\d+\.part")
 
 
-def schema_of(dtype: str) -> int:
+def schema_of(dtype: str, terms: str | None) -> int:
     """The version of a new index: the oldest that says all there is, so that older versions of pychunk read what they
     can."""
-    return 3 if dtype == "int8" else 2
+    return 4 if terms is not None else 3 if dtype == "int8" else 2
 
 
 def _digest(manifest: dict[str, Any]) -> int:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from . import characters
 
 #: How texts become words. 1: runs of letters, digits and underscores, case folded, as indexes of before 2 have it.
-#: 2: marks belong to words, and spellings that mean the same are one.
-VERSION = 2
+#: 2: marks belong to words, and spellings that mean the same are one. 3: what was written without spaces is counted by
+#: single characters and pairs, and diacritics may be folded.
+VERSION = 3
 
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
@@ -29,6 +31,14 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
         re.compile(f"[{_set(rare)}]"),
         re.compile(rf"\w+(?:[{_set(marks)}]+\w*)*"),
     )
+
+
+@cache
+def _unspaced() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """An unspaced letter; such a letter with its marks; runs of these, and of others, in a word."""
+    letter = f"[{_set(characters.UNSPACED)}]"
+    others = f"[^{_set(characters.UNSPACED)}]+"
+    return re.compile(letter), re.compile(rf"{letter}\W*"), re.compile(rf"(?:{letter}\W*)+|{others}")
 
 
 def _set(ranges: Iterable[tuple[int, int]]) -> str:
@@ -55,6 +65,16 @@ def folded(text: str) -> str:
     return ignored.sub("", found) if rare.search(found) else found
 
 
+def without_diacritics(text: str) -> str:
+    """A text as :func:`folded` has it, in plain letters.
+
+    Example:
+        >>> without_diacritics(folded("Łódź, Đà Nẵng, Tromsø, Ещё, أحمد, が"))
+        'lodz, da nang, tromso, еще, احمد, が'
+    """
+    return text if text.isascii() else text.translate(characters.plain_letters())
+
+
 class Analyzer:
     """Splits texts into terms.
 
@@ -65,7 +85,13 @@ class Analyzer:
         ngram: characters of an n-gram; a word is padded by one ``_`` on both sides, shorter ones stay whole.
         stemmer: a language of the Snowball stemmers, such as ``"english"``; ``None`` leaves words as they are.
         stop_words: words that are left out.
-        version: which analysis; an index keeps the one that it was made with.
+        fold_diacritics: letters count without their diacritics (see :func:`without_diacritics`): what was typed on a
+            keyboard without them is found, and words that they alone tell apart are one.
+        cjk_bigrams: in Chinese, Japanese and Korean each character is a term, and each pair of neighbours, whatever the
+            unit, so that a word is found within a sentence; ``False``: what stands between spaces or punctuation is a
+            word there, too.
+        version: which analysis; an index keeps the one that it was made with. Before 3 there were neither pairs nor
+            folding of diacritics.
 
     Raises:
         ValueError: an unknown unit, language or version; ImportError: a stemmer without the extra ``index``.
@@ -77,6 +103,10 @@ class Analyzer:
         ['हिन्दी', 'विश्व']
         >>> Analyzer(unit="ngrams", ngram=3).terms("Katze")
         ['_ka', 'kat', 'atz', 'tze', 'ze_']
+        >>> Analyzer().terms("在北京3天")
+        ['在', '在北', '北', '北京', '京', '3', '天']
+        >>> Analyzer(fold_diacritics=True).terms("Crème brûlée")
+        ['creme', 'brulee']
     """
 
     def __init__(
@@ -86,16 +116,21 @@ class Analyzer:
         ngram: int = 4,
         stemmer: str | None = None,
         stop_words: Sequence[str] = (),
+        fold_diacritics: bool = False,
+        cjk_bigrams: bool = True,
         version: int = VERSION,
     ) -> None:
         if unit not in ("words", "ngrams"):
             raise ValueError(f"unit must be 'words' or 'ngrams'; got {unit!r}")
         if ngram < 1:
             raise ValueError(f"ngram must be at least 1; got {ngram}")
-        if version not in (1, VERSION):
-            raise ValueError(f"version must be 1 or {VERSION}; got {version!r}")
+        for name, value in (("fold_diacritics", fold_diacritics), ("cjk_bigrams", cjk_bigrams)):
+            if not isinstance(value, bool):
+                raise ValueError(f"{name} must be True or False; got {value!r}")
+        if version not in range(1, VERSION + 1):
+            raise ValueError(f"version must be from 1 to {VERSION}; got {version!r}")
         self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
-        self.folded: Callable[[str], str] = folded if version > 1 else str.casefold
+        self.fold_diacritics, self.cjk_bigrams = fold_diacritics and version > 2, cjk_bigrams and version > 2
         self.stop_words = frozenset(map(self.folded, stop_words))
         self.stem = _stemmer(stemmer) if stemmer else None
 
@@ -106,8 +141,16 @@ class Analyzer:
             "ngram": self.ngram,
             "stemmer": self.stemmer,
             "stop_words": sorted(self.stop_words),
+            "fold_diacritics": self.fold_diacritics,
+            "cjk_bigrams": self.cjk_bigrams,
             "version": self.version,
         }
+
+    def folded(self, text: str) -> str:
+        """A text as its words are compared."""
+        if self.version == 1:
+            return text.casefold()
+        return without_diacritics(folded(text)) if self.fold_diacritics else folded(text)
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in order, repeated ones too."""
@@ -116,9 +159,14 @@ class Analyzer:
         elif text.isascii():  # 1.2 times as fast
             words = _ASCII_WORD.findall(text.lower())
         else:
-            text = folded(text)
+            text = self.folded(text)
             _, rare, pattern = _patterns()
             words = (pattern if rare.search(text) else _WORD).findall(text)  # which takes 0.4 of the time
+            if self.cjk_bigrams and _unspaced()[0].search(text):
+                return [term for word in words for term in self._mixed(word)]
+        return self._terms_of(words)
+
+    def _terms_of(self, words: list[str]) -> list[str]:
         if self.stop_words:
             words = [word for word in words if word not in self.stop_words]
         if self.stem:
@@ -126,6 +174,17 @@ class Analyzer:
         if self.unit == "words":
             return words
         return [gram for word in words for gram in self._grams(f"_{word}_")]
+
+    def _mixed(self, word: str) -> Iterator[str]:
+        """The terms of a word that may hold unspaced letters: of these single ones and pairs, as they are."""
+        letter, single, runs = _unspaced()
+        for run in runs.findall(word):
+            if not letter.match(run):
+                yield from self._terms_of([run])
+                continue
+            singles = single.findall(run)
+            for first, second in itertools.zip_longest(singles, singles[1:], fillvalue=""):
+                yield from (term for term in (first, second and first + second) if term and term not in self.stop_words)
 
     def _grams(self, word: str) -> list[str]:
         return [word[i : i + self.ngram] for i in range(max(1, len(word) - self.ngram + 1))]

@@ -15,7 +15,7 @@ using namespace pychunk;
 std::shared_ptr<const WordCharacters> characters() {
   static const auto made = std::make_shared<const WordCharacters>(
       std::vector<uint32_t>{'0', '9', 'A', 'Z', '_', '_', 'a', 'z', 0xC0, 0x2FF, 0x370, 0x1FFF, 0x3000, 0xFFFF},
-      std::vector<uint32_t>{0x300, 0x36F, 0x900, 0x903, 0x93A, 0x94F});
+      std::vector<uint32_t>{0x300, 0x36F, 0x900, 0x903, 0x93A, 0x94F}, std::vector<uint32_t>{0x3040, 0x9FFF});
   return made;
 }
 
@@ -34,8 +34,9 @@ std::shared_ptr<const Folding> folding() {
     const auto& rows = tables["decompositions"];
     for (size_t i = 0; i < rows.size(); i += 2 + rows[i + 1])
       if (rows[i + 1] == 2) compositions.insert(compositions.end(), {rows[i + 2], rows[i + 3], rows[i]});
+    const std::vector<uint32_t> plain{0xE6, 2, 'a', 'e', 0xE9, 1, 'e', 0xF8, 1, 'o'};
     const std::vector<uint32_t> ignored{0xAD, 0xAD, 0x200B, 0x200F, 0x345, 0x345};
-    return std::make_shared<const Folding>(FoldingTables{cases, rows, classes, compositions, ignored});
+    return std::make_shared<const Folding>(FoldingTables{cases, rows, classes, compositions, ignored, plain});
   }();
   return made;
 }
