@@ -227,6 +227,33 @@ def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
     assert json.loads(run("search", tmp_path / "it.idx", "Rhine", "-k", "1", "--json"))["hits"][0]["id"] == "rivers"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--terms none --stemmer english", "--stemmer changes nothing with --terms none"),
+        ("--terms none --ngram 3", "--ngram changes nothing with --terms none"),
+        ("--terms words --ngram 3", "--ngram changes nothing with --terms words"),
+        ("--ngram 3", "--ngram changes nothing where BM25 counts words"),
+        ("--terms letters", "--terms must be one of words, ngrams, none; got 'letters'"),
+        ("--stemmer klingon", "stemmer must be one of arabic, "),
+    ],
+)
+def test_what_means_nothing_is_named_before_anything_is_done(options: str, said: str, tmp_path: Path) -> None:
+    pytest.importorskip("Stemmer")
+    output = refused("index", tmp_path / "absent.txt", "-o", tmp_path / "new.idx", *options.split())
+    assert said in output
+    assert not (tmp_path / "new.idx").exists()
+    with pytest.raises(ValueError, match="stemmer='english' changes nothing with terms=None: leave out one of them"):
+        pychunk.Index.create(tmp_path / "new.idx", terms=None, stemmer="english")
+
+
+def test_a_wrong_value_is_named_for_an_index_that_is_there_too(tmp_path: Path, documents: Path) -> None:
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    for options, said in (("--terms letters", "words, ngrams, none"), ("--stemmer klingon", "arabic, ")):
+        output = refused("index", documents, "-o", tmp_path / "it.idx", *options.split())
+        assert f"must be one of {said}" in output
+
+
 def test_a_first_run_that_fails_leaves_no_index(tmp_path: Path, documents: Path) -> None:
     index = tmp_path / "it.idx"
     refused("index", documents, "--column", "txt", "-o", index)

@@ -20,6 +20,7 @@ from ..retrieval import ingest
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
 from ..retrieval.index import Index
+from ..retrieval.terms import Analyzer
 from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
@@ -30,6 +31,8 @@ from .outputs import check_folder
 
 #: How this command counts, where the user does not say.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
+#: What an index is made with, apart from how its terms are made.
+_OF_VECTORS = ("encoder", "vectors", "kind", "dtype", "terms")
 
 EPILOG = """Examples:
 
@@ -198,7 +201,22 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
             remove(path)
 
 
+def _check_terms(given: dict[str, Any]) -> None:
+    """That options of BM25's terms are such, before anything is opened, and that none is said without effect."""
+    if given.get("terms") not in (None, "words", "ngrams", "none"):
+        raise ValueError(f"--terms must be one of words, ngrams, none; got {given['terms']!r}")
+    if "stemmer" in given:
+        Analyzer(stemmer=given["stemmer"])
+    terms = given.get("terms")
+    idle = [name for name in given if terms == "none" and name not in _OF_VECTORS]
+    idle += [name for name in given if terms == "words" and name == "ngram"]
+    if idle:
+        option = f"--{idle[0].replace('_', '-')}"
+        raise ValueError(f"{option} changes nothing with --terms {terms}: leave out one of them")
+
+
 def _opened(path: Path, given: dict[str, Any]) -> Index:
+    _check_terms(given)
     if (path / "manifest.json").is_file():
         made = Index.open(path)
         facts = made.info
@@ -224,6 +242,8 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
                 + "; leave out the option, or remove the folder to build it anew"
             )
         return made
+    if "ngram" in given and "terms" not in given:
+        raise ValueError("--ngram changes nothing where BM25 counts words: add --terms ngrams, or leave it out")
     if given.get("terms") == "none":
         given["terms"] = None
     return Index.create(path, **given)

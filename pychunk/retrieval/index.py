@@ -129,6 +129,10 @@ class Index:
         ):
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        idle = {"stemmer": stemmer, "stop_words": stop_words}
+        for name, value in idle.items() if terms is None else ():
+            if value:
+                raise ValueError(f"{name}={value!r} changes nothing with terms=None: leave out one of them")
         if encoder is None and dim is None:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
         placement = Placement.of(runtime, device)
