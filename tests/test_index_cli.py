@@ -247,6 +247,25 @@ def test_what_means_nothing_is_named_before_anything_is_done(options: str, said:
         pychunk.Index.create(tmp_path / "new.idx", terms=None, stemmer="english")
 
 
+def test_options_for_other_kinds_of_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Cats purr.")
+    for options in ("--ids id", "--column text"):
+        said = f"{options.split()[0]} changes nothing for text: leave it out, or pass --source-kind jsonl, csv, tsv, "
+        assert said in refused("index", tmp_path / "a.txt", "-o", tmp_path / "it.idx", *options.split())
+        assert said.replace("source-", "") in refused("segment", tmp_path / "a.txt", *options.split())
+    for options in ("--redirects", "--namespace 4"):
+        assert "changes nothing for text" in refused("segment", tmp_path / "a.txt", *options.split())
+    (tmp_path / "b.csv").write_text("id,text\nb,Dogs bark.\n")
+    assert "Dogs bark." in run("segment", tmp_path, "--ids", "id", "--column", "text")
+
+
+def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> None:
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    for option in ("--terms words", "--prune", "--keep title", "--size 5", "--ids id", "--limit 3"):
+        said = f"--verify adds nothing, and {option.split()[0]} changes nothing beside it: leave out one of them"
+        assert said in refused("index", "--verify", tmp_path / "it.idx", *option.split())
+
+
 def test_a_wrong_value_is_named_for_an_index_that_is_there_too(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     for options, said in (("--terms letters", "words, ngrams, none"), ("--stemmer klingon", "arabic, ")):

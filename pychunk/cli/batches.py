@@ -85,7 +85,7 @@ def segmented(
     kinds of files, as one file of chunks needs them. ``choose``: which documents of a batch are cut; the others are
     passed over, and counted all the same.
     """
-    sources = [reading.source(path, kind, made.method.wants, dead_letters) for path in inputs]
+    sources = reading.sources(inputs, kind, made.method.wants, dead_letters)
     tell_ignored([path for source, _ in sources for path in source.ignored])
     found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose)
     kinds = {kind: said for source, said in sources for kind in source.kinds}
@@ -178,7 +178,7 @@ def documents(
 ) -> Iterator[tuple[TextBatch, list[dict[str, Any]]]]:
     """Batches of documents, and for each Segmenter the keywords of a call that name columns of theirs."""
     wants = frozenset[str]().union(*(each.method.wants for each in made))
-    sources = [reading.source(path, kind, wants, dead_letters) for path in inputs]
+    sources = reading.sources(inputs, kind, wants, dead_letters)
     tell_ignored([path for source, _ in sources for path in source.ignored])
     left = reading.limit
     for source, said in sources:

@@ -41,6 +41,18 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def given_in(group: Any) -> list[str]:
+    """The options of a group, as they are written, whose values are not what they are where nobody says them."""
+    usual, found = type(group)(), []
+    for each in fields(group):
+        value = getattr(group, each.name)
+        if each.metadata.get("options") is not None:
+            found += value
+        elif value != getattr(usual, each.name):
+            found.append(each.name)
+    return [f"--{name.replace('_', '-')}" for name in found]
+
+
 def _options(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     group = parameter.annotation
     defaults = group() if parameter.default is inspect.Parameter.empty else parameter.default

@@ -25,7 +25,7 @@ from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
 from .errors import readable_errors
-from .groups import with_groups
+from .groups import given_in, with_groups
 from .options import Cutting, OnError, Reading
 from .outputs import check_folder
 
@@ -96,9 +96,6 @@ def index(
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
-    if verify:
-        _verify(inputs, output)
-        return
     wanted = {
         "encoder": encoder,
         "vectors": vectors,
@@ -111,6 +108,10 @@ def index(
         "cjk_bigrams": cjk_bigrams,
     }
     given = {name: value for name, value in wanted.items() if value is not None}
+    if verify:
+        others = [f"--{name.replace('_', '-')}" for name in given] + ["--prune"] * prune
+        _verify(inputs, output, [*others, *given_in(cutting), *given_in(reading)])
+        return
     with (
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
         _writing(output, given, inputs) as made,
@@ -150,11 +151,13 @@ def index(
         )
 
 
-def _verify(paths: list[str], output: Path | None) -> None:
-    """Says of each index that it is whole, or which file of it is damaged."""
+def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
+    """Says of each index that it is whole, or which file of it is damaged; ``others``: options that say how to add."""
     with readable_errors("interrupted"):
         if output is not None:
             raise ValueError(f"--verify adds nothing to {output}: name the indexes to check alone, without -o")
+        if others:
+            raise ValueError(f"--verify adds nothing, and {others[0]} changes nothing beside it: leave out one of them")
         damaged = []
         for path in paths:
             try:

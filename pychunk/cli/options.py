@@ -175,7 +175,29 @@ class Reading:
     ] = None
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
 
-    def source(
+    def sources(
+        self, paths: list[str], kind: str, wants: frozenset[str], dead_letters: DeadLetters
+    ) -> list[tuple[Source, dict[str, Any]]]:
+        """The inputs, and of each the keywords of a call that name columns of its documents.
+
+        Raises:
+            ValueError: an option is of a kind of files that no input is of.
+        """
+        found = [self._source(path, kind, wants, dead_letters) for path in paths]
+        kinds = {each: None for source, _ in found for each in source.kinds}
+        tables = [name for name, kind in KINDS.items() if kind.is_table]
+        said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
+        said |= {"--redirects": self.redirects or None, "--namespace": self.namespace}
+        for option, value in said.items():
+            of = tables if option in ("--column", "--ids") else ["mediawiki"]
+            if value is not None and kinds.keys().isdisjoint(of):
+                raise ValueError(
+                    f"{option} changes nothing for {', '.join(kinds)}: leave it out, or pass kind= {', '.join(of)} if "
+                    "the input is such"
+                )
+        return found
+
+    def _source(
         self, path: str, kind: str, wants: frozenset[str], dead_letters: DeadLetters
     ) -> tuple[Source, dict[str, Any]]:
         """An input, and the keywords of a call that name columns of its documents, those that methods want first."""

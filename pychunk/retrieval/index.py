@@ -129,7 +129,7 @@ class Index:
         ):
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
-        idle = {"stemmer": stemmer, "stop_words": stop_words}
+        idle: dict[str, Any] = {"stemmer": stemmer, "stop_words": stop_words}
         for name, value in idle.items() if terms is None else ():
             if value:
                 raise ValueError(f"{name}={value!r} changes nothing with terms=None: leave out one of them")
