@@ -2,7 +2,8 @@
 
 A question is an article's title and a heading, whose line is not in the text; the answer is the section under it. All
 ways search the same chunks of method `structure` and hand over the same number of words: hits in their order, no chunk
-twice, the last hit with as much of its passages as fits. Recall: share of the section's characters that is handed over.
+twice, each hit with as much of its passages as fits; subtrees and sections as `search(words=)` chooses among them.
+Recall: share of the section's characters that is handed over.
 Merged: a section is handed over whole where at least half of its chunks are among the hits (auto-merging).
 
 Weighted precision at 3 and 5 is of the chunks that a reader gets first, each as relevant as its share in the section
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
     parser.add_argument("--questions", type=int, default=3000, metavar="N", help="drawn with a seed (default: 3000)")
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of those set apart; 0: all (default)")
+    parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/sections.json")
 
 
@@ -67,7 +69,7 @@ def handed_over(hits: Sequence[Hit], words: int) -> list[tuple[int, int, int]]:
         kept = within(new, hit.chunk, left)
         spent = sum(len(each.text.split()) for each in kept)
         if spent > left:
-            break
+            continue
         left -= spent
         known |= {(hit.document, each.chunk) for each in kept}
         found += [(hit.document, each.start, each.end) for each in kept]
@@ -95,8 +97,10 @@ def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.nda
         sections = _sections(index, lists["plain"])
         lists[MERGED] = [merge(hits, whole) for hits, whole in zip(lists["plain"], sections, strict=True)]
         for name, own in lists.items():
-            for question, hits in zip(asked, own, strict=True):
-                found[name][RECALL].append(recall(question, handed_over(hits, WORDS)))
+            by_tree = isinstance(WAYS.get(name), str)
+            chosen = index.search(texts, k=HITS, expand=WAYS[name], words=WORDS) if by_tree else own
+            for question, hits, few in zip(asked, own, chosen, strict=True):
+                found[name][RECALL].append(recall(question, handed_over(few, WORDS)))
                 for k, value in zip(FIRST, precisions(question, hits), strict=True):
                     found[name][f"weighted precision at {k}"].append(value)
     return {name: {each: np.array(values) for each, values in own.items()} for name, own in found.items()}
@@ -142,7 +146,7 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
 def main(options: argparse.Namespace) -> None:
     """Prints the table with paired differences; saves it."""
     table = pq.read_table(Path(options.data) / "wiki" / "articles.parquet", columns=["id", "title", "text"])
-    rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == "test" and row["text"]]
+    rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == options.split and row["text"]]
     rows = rows[: options.articles or None]
     data = section_questions([row["title"] for row in rows], [row["text"] for row in rows], options.questions)
     print(f"{len(data.questions):,} questions about {len(rows):,} articles, {WORDS:,} words handed over")

@@ -1,13 +1,15 @@
 """Hits with their subtree or section: against the trees of the chunks, and budgets of words."""
 
+import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import invoke
 
 import pychunk
-from pychunk.retrieval.context import within
+from pychunk.retrieval.context import SPREAD, ranked, up_to, within
 from pychunk.retrieval.hits import Passage
 
 pytest.importorskip("faiss")
@@ -83,9 +85,64 @@ def test_of_subtrees_inside_one_another_the_outermost_stays_with_the_best_score(
     found = index.search("cats eat fish and mice, salmon", k=9, mode="sparse", expand="subtree")[0]
     shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
     assert len(shown) == len(set(shown))
-    assert found[0].score == plain[0].score
+    assert max(hit.score for hit in found) == plain[0].score
     assert {(hit.document, hit.chunk) for hit in plain} <= set(shown)
-    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    for hit in found:
+        chunks = [passage.chunk for passage in hit.around]
+        assert hit.score == max(each.score for each in plain if each.document == hit.document and each.chunk in chunks)
+
+
+def hits_with(scores: list[float]) -> list[pychunk.Hit]:
+    return [
+        pychunk.Hit(id=None, document=0, chunk=i, chunk_id="", row=i, start=0, end=0, text="", score=score, scores={})
+        for i, score in enumerate(scores)
+    ]
+
+
+def outermost_by_search(regions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of each region the one around it that nothing is around: the obvious way."""
+    return [min((a, -b) for a, b in regions if a <= first and last <= b) for first, last in regions]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_what_several_hits_point_to_is_ranked_by_all_of_them(seed: int) -> None:
+    drawn = random.Random(seed)
+    scores = sorted((drawn.choice([0.1, 0.2, 0.5, 0.9]) for _ in range(drawn.randint(1, 12))), reverse=True)
+    # Regions of a tree: of halves of halves.
+    regions = []
+    for _ in scores:
+        first, last = 0, 64
+        for _ in range(drawn.randint(0, 6)):
+            first, last = ((first + last) // 2, last) if drawn.random() < 0.5 else (first, (first + last) // 2)
+        regions.append((first, last))
+    hits = hits_with(scores)
+    found = ranked(hits, regions)
+    around = outermost_by_search(regions)
+    assert sorted((each.rows[0], -each.rows[1]) for each in found) == sorted(set(around))
+    unit = SPREAD * (scores[0] - scores[-1])
+    for each in found:
+        own = [i for i, rows in enumerate(around) if rows == (each.rows[0], -each.rows[1])]
+        assert each.hit is hits[own[0]]
+        expected = sum(math.exp((scores[i] - scores[0]) / unit) if unit else 1.0 for i in own)
+        assert each.evidence == pytest.approx(expected)
+    order = [(-each.evidence, each.hit.row) for each in found]
+    assert order == sorted(order)
+
+
+def test_three_good_hits_are_before_the_best_alone() -> None:
+    hits = hits_with([1.0, 0.95, 0.95, 0.95, 0.2])
+    found = ranked(hits, [(0, 1), (4, 8), (5, 6), (7, 8), (9, 10)])
+    assert [each.rows for each in found] == [(4, 8), (0, 1), (9, 10)]
+    assert found[0].hit.score == 0.95
+
+
+def test_words_go_to_what_promises_most_for_its_length_and_past_what_does_not_fit() -> None:
+    hits = hits_with([1.0, 0.9, 0.1])
+    hits = [replace(hit, around=(Passage(hit.chunk, 0, 0, "word " * n),)) for hit, n in zip(hits, (50, 20, 30))]
+    assert [hit.chunk for hit in up_to(hits, 60)] == [0]
+    assert [hit.chunk for hit in up_to(hits, 80)] == [0, 1]
+    assert [hit.chunk for hit in up_to(hits, 80, [1, 0, 2])] == [0, 1]  # given room second, handed over first
+    assert [hit.chunk for hit in up_to(hits, 60, [1, 0, 2])] == [1, 2]
 
 
 def test_a_section_is_all_of_it() -> None:

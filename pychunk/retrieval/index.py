@@ -493,9 +493,11 @@ class Index:
             expand: what to return around each hit: so many chunks of the same document on either side; ``"subtree"``:
                 all that hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole
                 section that it is part of. Of subtrees of the ``k`` hits that hold one another the outermost is
-                returned, with the best score among them, so that there may be fewer than ``k``.
+                returned, with the best score among them, so that there may be fewer than ``k``; they are ranked by all
+                hits inside them (:mod:`pychunk.retrieval.context`).
             words: at most so many words handed over for each query: hits in their order, each with as much around it
-                as still fits; one that is itself too long for what is left is passed over.
+                as still fits; one that is itself too long for what is left is passed over. With a tree those come
+                first that promise most for their length.
             parents: with a tree, also the chunks above each hit, up to the document's first.
             by_document: find ``k`` documents, of each the best chunk alone; ``rerank`` orders the best ``depth`` of
                 them anew, by that chunk.
@@ -550,11 +552,11 @@ class Index:
         if min_score is not None:
             lists = [[hit for hit in hits if hit.score >= min_score] for hits in lists]
         if isinstance(expand, str):
-            lists = [context.with_context(searcher, hits, expand, parents=parents) for hits in lists]
+            lists = [context.with_context(searcher, hits, expand, parents=parents, words=words) for hits in lists]
         elif expand:
             lists = [[replace(hit, around=searcher.around(hit.row, expand)) for hit in hits] for hits in lists]
-        if words is not None:
-            lists = [list(context.up_to(hits, words)) for hits in lists]
+        if words is not None and not by_tree:
+            lists = [context.up_to(hits, words) for hits in lists]
         if by_document:
             return Hits(Hits(DocumentHits(hit.id, hit.document, hit.score, (hit,)) for hit in hits) for hits in lists)
         return Hits(Hits(hits) for hits in lists)
