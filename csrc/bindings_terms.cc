@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "best_rows.h"
 #include "bindings.h"
 #include "bm25.h"
 #include "dispatch.h"
@@ -103,41 +104,58 @@ class PostingsMaker {
   bool used_ = false;
 };
 
-// body(values) with whole numbers of an array as unsigned ones of their width; negative ones come out as large ones.
-template <typename Body>
-auto with_unsigned(const py::array& array, Body body) {
+// Whole numbers of an array as unsigned ones of their width; negative ones come out as large ones.
+Numbers numbers(const py::array& array) {
   const char kind = array.dtype().kind();
   PYCHUNK_CHECK((kind == 'u' || kind == 'i') && array.itemsize() <= 4 && array.ndim() == 1 &&
                     (array.flags() & py::array::c_style) != 0,
                 "postings must be flat arrays of whole numbers of up to 32 bits");
-  const auto size = static_cast<size_t>(array.size());
-  switch (array.itemsize()) {
-    case 1:
-      return body(std::span(static_cast<const uint8_t*>(array.data()), size));
-    case 2:
-      return body(std::span(static_cast<const uint16_t*>(array.data()), size));
-    default:
-      return body(std::span(static_cast<const uint32_t*>(array.data()), size));
-  }
+  return {array.data(), array.size(), static_cast<int>(array.itemsize())};
 }
 
-void add_bm25_of(const py::array& rows, const py::array& counts, float weight, const Array<float>& base,
-                 Array<float>& out) {
-  const std::span<float> scores(out.mutable_data(), static_cast<size_t>(out.size()));
-  with_unsigned(rows, [&](const auto own_rows) {
-    with_unsigned(counts, [&](const auto own_counts) {
-      const Unlocked unlocked;
-      add_bm25(own_rows, own_counts, weight, view(base), scores);
-    });
+using Part = std::tuple<py::array, py::array, Array<int64_t>, Array<int64_t>, int64_t>;
+
+Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>& offsets, const Array<int64_t>& terms,
+                            const Array<float>& weights, const Array<float>& bounds, const Array<float>& base,
+                            const Optional<bool>& alive, int threads) {
+  std::vector<PartPostings> parts;
+  int64_t first = 0;
+  for (const auto& [rows, counts, begins, ends, size] : given) {
+    parts.push_back({numbers(rows), numbers(counts), view(begins), view(ends), first, size});
+    first += size;
+  }
+  check_offsets(view(offsets), terms.size(), "offsets");
+  PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values");
+  const WeightedTerms queries{{view(terms), view(offsets)}, view(weights), view(bounds)};
+  Array<float> out({static_cast<py::ssize_t>(queries.terms.size()), base.size()});
+  float* scores = out.mutable_data();
+  without_gil([&] {
+    bm25_scores(parts, queries, view(base), alive ? alive->data() : nullptr, scores, threads);
+    return true;
   });
+  return out;
+}
+
+py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<bool>& allowed, int threads) {
+  const auto scores = matrix(given, "scores");
+  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
+  PYCHUNK_CHECK(!allowed || allowed->size() == scores.cols, "allowed must hold ", scores.cols, " values");
+  const auto found =
+      without_gil([&] { return best_rows(scores, count, allowed ? allowed->data() : nullptr, threads); });
+  Values<float> best;
+  std::vector<int64_t> rows, ends{0};
+  for (const auto& own : found) {
+    for (const ScoredRow& each : own) best.push_back(each.score), rows.push_back(each.row);
+    ends.push_back(static_cast<int64_t>(rows.size()));
+  }
+  return py::make_tuple(array(std::move(best)), array(std::move(rows)), array(std::move(ends)));
 }
 
 int64_t count_alive_of(const py::array& rows, const Array<bool>& alive) {
   const std::span bytes(reinterpret_cast<const uint8_t*>(alive.data()), static_cast<size_t>(alive.size()));
-  return with_unsigned(rows, [&](const auto own) {
-    const Unlocked unlocked;
-    return count_alive(own, bytes);
-  });
+  const Numbers own = numbers(rows);
+  const Unlocked unlocked;
+  return count_alive(own, bytes);
 }
 
 // Sorted terms with the arrays that they lie in.
@@ -160,8 +178,13 @@ class SortedTerms {
 }  // namespace
 
 void bind_terms(py::module_& m) {
-  m.def("add_bm25", &add_bm25_of, py::arg("rows"), py::arg("counts"), py::arg("weight"), py::arg("base").noconvert(),
-        py::arg("out").noconvert(), "out[rows] += weight * counts / (counts + base[rows]), in float32.");
+  m.def("bm25_scores", &bm25_scores_of, py::arg("parts"), py::arg("offsets").noconvert(), py::arg("terms").noconvert(),
+        py::arg("weights").noconvert(), py::arg("bounds").noconvert(), py::arg("base").noconvert(),
+        py::arg("alive").noconvert() = py::none(), py::arg("threads") = 1,
+        "float32[q, n]: scores of all rows; see csrc/bm25.h. parts: (rows, counts, begins, ends, how many rows).");
+  m.def("best_rows", &best_rows_of, py::arg("scores").noconvert(), py::arg("count"),
+        py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
+        "(scores float32[m], rows int64[m], offsets int64[q + 1]) of the best rows above 0; see csrc/best_rows.h.");
   m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "alive[rows].sum()");
   py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
                                                               "Which characters words are made of.")

@@ -1,19 +1,42 @@
-// BM25 of a term's postings, for all rows of a part. 12 bytes of scores and base moved a posting, and what it takes
-// itself; additions are one a row, so that their order is that of the terms.
+// BM25 scores of all rows for the terms of queries, from the postings of an index's parts. For a posting its row and
+// count are read, and the row's base and score, 8 bytes each; additions are one a row and term, in the order of a
+// query's terms, so that scores are the same for any number of threads, parts and queries in a call.
 #pragma once
 #include <cstdint>
 #include <span>
 
+#include "view.h"
+
 namespace pychunk {
 
-// out[r] += weight * c / (c + base[r]) for each row r and its count c, in float32, as written. Number types: unsigned
-// of 8, 16 or 32 bits. Throws std::invalid_argument where a row is not below out.size(), which is base.size(), too.
-template <typename Row, typename Count>
-void add_bm25(std::span<const Row> rows, std::span<const Count> counts, float weight, std::span<const float> base,
-              std::span<float> out);
+// Whole numbers, unsigned, of 1, 2 or 4 bytes each.
+struct Numbers {
+  const void* data = nullptr;
+  int64_t size = 0;
+  int bytes = 1;
+};
+
+// The postings of a part: rows, counted from the part's first, and how often they hold the term. Term t has
+// [begins[t], ends[t]) of them.
+struct PartPostings {
+  Numbers rows, counts;
+  std::span<const int64_t> begins, ends;
+  int64_t first_row = 0, row_count = 0;
+};
+
+// Of each query its terms, by number, what each weighs, and what the sum is divided by; 0: nothing is known of it.
+struct WeightedTerms {
+  Ragged<int64_t> terms;
+  std::span<const float> weights, bounds;
+};
+
+// out[q, r] = sum of weight * c / (c + base[r]) over the query's terms that row r holds c times, divided by the query's
+// bound, in float32, as written; 0 of rows that are not alive (null: all are). out: [queries, base.size()].
+// Throws std::invalid_argument where a row or a border is out of range.
+void bm25_scores(std::span<const PartPostings> parts, const WeightedTerms& queries, std::span<const float> base,
+                 const bool* alive, float* out, int threads);
 
 // How many of the rows have a 1 in `alive`.
-template <typename Row>
-int64_t count_alive(std::span<const Row> rows, std::span<const uint8_t> alive);
+int64_t count_alive(const Numbers& rows, std::span<const uint8_t> alive);
 
 }  // namespace pychunk

@@ -330,11 +330,28 @@ class PostingsMaker:
         npt.NDArray[np.int32],
     ]: ...
 
-def add_bm25(
-    rows: npt.NDArray[np.integer[Any]],
-    counts: npt.NDArray[np.integer[Any]],
-    weight: float,
+def bm25_scores(
+    parts: list[
+        tuple[
+            npt.NDArray[np.integer[Any]],
+            npt.NDArray[np.integer[Any]],
+            npt.NDArray[np.int64],
+            npt.NDArray[np.int64],
+            int,
+        ]
+    ],
+    offsets: npt.NDArray[np.int64],
+    terms: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float32],
+    bounds: npt.NDArray[np.float32],
     base: npt.NDArray[np.float32],
-    out: npt.NDArray[np.float32],
-) -> None: ...
+    alive: npt.NDArray[np.bool_] | None = None,
+    threads: int = 1,
+) -> npt.NDArray[np.float32]: ...
+def best_rows(
+    scores: npt.NDArray[np.float32],
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    threads: int = 1,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 def count_alive(rows: npt.NDArray[np.integer[Any]], alive: npt.NDArray[np.bool_]) -> int: ...

@@ -52,10 +52,11 @@ __all__ = [
     "PostingsMaker",
     "SortedTerms",
     "WordCharacters",
-    "add_bm25",
     "adjacent_sums",
     "available_isas",
+    "best_rows",
     "block_words",
+    "bm25_scores",
     "bytes_of_characters",
     "class_probability",
     "count_alive",
@@ -110,7 +111,8 @@ WordCharacters = _core.WordCharacters
 Folding = _core.Folding
 PostingsMaker = _core.PostingsMaker
 SortedTerms = _core.SortedTerms
-add_bm25 = _core.add_bm25
+best_rows = _core.best_rows
+bm25_scores = _core.bm25_scores
 count_alive = _core.count_alive
 
 _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()

@@ -225,35 +225,115 @@ def test_words_that_are_forgotten_to_bound_memory_have_the_same_terms_again() ->
     assert found[0] == found[1 << 20]
 
 
+WIDTHS = st.sampled_from(["u1", "u2", "u4", "i4"])
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.data(), st.sampled_from(["u1", "u2", "u4", "i4"]), st.sampled_from(["u1", "u2", "u4", "i4"]))
-def test_what_a_term_adds_equals_the_reference(data: st.DataObject, row_type: str, count_type: str) -> None:
-    size = data.draw(st.integers(1, 200))
-    rows = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1)))), row_type)
-    high = min(2**31 - 1, np.iinfo(count_type).max)
-    counts = np.array([data.draw(st.integers(1, high)) for _ in rows], count_type)
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    base, out = rng.random((2, size), np.float32)
-    alive = rng.random(size) < 0.7
-    weight = data.draw(st.floats(0, 30))
-    expected = out.copy()
-    add_bm25(rows, counts, weight, base, expected)
-    _native.add_bm25(rows, counts, weight, base, out)
-    np.testing.assert_array_equal(out, expected)
-    assert _native.count_alive(rows, alive) == alive[rows].sum()
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.tuples(st.sampled_from([0, 1, 5, 200, 3000]), WIDTHS, WIDTHS), max_size=4),
+    st.integers(1, 6),
+    st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=5),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_scores_of_rows_equal_the_reference(
+    seed: int, sizes: list[Any], terms: int, queries: list[list[int]], some_removed: bool, threads: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    every = sum(size for size, *_ in sizes)
+    base = rng.random(every, np.float32)
+    alive = rng.random(every) < 0.7 if some_removed else None
+    queries = [[term % terms for term in query] for query in queries]
+    offsets = np.cumsum([0, *map(len, queries)])
+    weights = (rng.random(int(offsets[-1])) * 30).astype(np.float32)
+    bounds = rng.choice([0, 1, 7.3], len(queries)).astype(np.float32)
+    parts, held = [], []
+    for size, row_type, count_type in sizes:
+        size = min(size, 256) if row_type == "u1" else size
+        rows = [np.flatnonzero(rng.random(size) < rng.random()).astype(row_type) for _ in range(terms)]
+        high = min(2**31 - 1, np.iinfo(count_type).max)
+        counts = [rng.integers(1, high, len(each), endpoint=True).astype(count_type) for each in rows]
+        ends = np.cumsum([len(each) for each in rows])
+        parts.append((np.concatenate(rows), np.concatenate(counts), ends - [len(each) for each in rows], ends, size))
+        held.append((rows, counts))
+    every = sum(size for *_, size in parts)
+    base, alive = base[:every], None if alive is None else alive[:every]
+    expected = np.zeros((len(queries), every), np.float32)
+    for query, own in enumerate(queries):
+        first = 0
+        for (rows, counts), (*_, size) in zip(held, parts, strict=True):
+            place = slice(first, first + size)
+            for term, weight in zip(own, weights[offsets[query] :]):
+                add_bm25(rows[term], counts[term], weight, base[place], expected[query, place])
+            first += size
+        if alive is not None:
+            expected[query, ~alive] = 0
+        if bounds[query]:
+            expected[query] /= bounds[query]
+    numbers = np.array([term for query in queries for term in query], np.int64)
+    found = _native.bm25_scores(parts, offsets, numbers, weights, bounds, base, alive, threads)
+    np.testing.assert_array_equal(found, expected)
+    if alive is not None and parts and len(parts[0][0]):
+        assert _native.count_alive(parts[0][0], alive) == alive[parts[0][0]].sum()
 
 
-def test_rows_beyond_the_chunks_are_refused() -> None:
-    base, out = np.zeros((2, 5), np.float32)
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 4),
+    st.sampled_from([0, 1, 63, 64, 65, 5000]),
+    st.sampled_from([0, 1, 7, 70, 10**12]),
+    st.sampled_from([1, 3, 10**6]),
+    st.sampled_from([None, 0.0, 0.2, 0.9]),
+)
+def test_best_rows_are_those_of_a_sort(
+    seed: int, queries: int, size: int, count: int, different: int, share: float | None
+) -> None:
+    rng = np.random.default_rng(seed)
+    scores = (rng.integers(0, different, (queries, size), endpoint=True) / different).astype(np.float32)
+    allowed = None if share is None else rng.random(size) < share
+    found = _native.best_rows(scores, count, allowed, 2)
+    ends = found[2].tolist()
+    assert len(ends) == queries + 1
+    for own, begin, end in zip(scores, ends, ends[1:]):
+        rows = np.flatnonzero(own if allowed is None else own * allowed)
+        rows = rows[np.lexsort((rows, -own[rows]))][:count]
+        assert (found[0][begin:end].tolist(), found[1][begin:end].tolist()) == (own[rows].tolist(), rows.tolist())
+
+
+def scores_of(rows: Any, counts: Any, base: Any, **changed: Any) -> Any:
+    """Scores of one query of one term in one part; some arguments changed."""
+    own = {"begins": [0], "ends": [len(rows)], "size": len(base), "terms": [0], "weights": [1], **changed}
+    part = rows, counts, np.array(own["begins"], np.int64), np.array(own["ends"], np.int64), own["size"]
+    offsets, terms = np.array([0, len(own["terms"])]), np.array(own["terms"], np.int64)
+    weights, bounds = np.array(own["weights"], np.float32), np.ones(1, np.float32)
+    return _native.bm25_scores([part], offsets, terms, weights, bounds, base)
+
+
+def test_postings_that_cannot_be_are_refused() -> None:
+    base, one = np.zeros(5, np.float32), np.ones(1, np.int32)
     for rows, counts in (([1, 5], [1, 1]), ([-1], [1]), ([1], [1, 2])):
-        with pytest.raises(ValueError, match=r"rows below 5|counts, got 2"):
-            _native.add_bm25(np.array(rows, np.int32), np.array(counts, np.int32), 1.0, base, out)
+        with pytest.raises(ValueError, match=r"rows below 5|1 counts, got 2"):
+            scores_of(np.array(rows, np.int32), np.array(counts, np.int32), base)
+    for changed, message in (
+        ({"begins": [-1]}, "within 1, got those from -1"),
+        ({"ends": [2]}, "within 1, got those from 0 to 2"),
+        ({"begins": [1], "ends": [0]}, "from 1 to 0"),
+        ({"ends": []}, "as many ends"),
+        ({"size": 4}, "parts must have 5 rows, got 4"),
+        ({"size": -1}, "follow one another"),
+        ({"terms": [1]}, "terms must be below 1, got 1"),
+        ({"terms": [-1]}, "got -1"),
+        ({"weights": []}, "must have a weight"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scores_of(one, one, base, **changed)
     with pytest.raises(ValueError, match="rows below 5"):
         _native.count_alive(np.array([5], np.uint16), np.ones(5, np.bool_))
     for wrong in (np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros((1, 1), np.int32), np.zeros(4, "u1")[::2]):
         with pytest.raises(ValueError, match="flat arrays of whole numbers"):
-            _native.add_bm25(wrong, np.ones(wrong.size, np.int32), 1.0, base, out)
-    assert not out.any()
+            scores_of(wrong, np.ones(wrong.size, np.int32), base)
 
 
 @pytest.mark.parametrize(

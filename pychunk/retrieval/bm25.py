@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
-from .postings import Postings, Whole
+from .postings import Postings
 
 F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
 
 
 class BM25:
@@ -39,27 +40,46 @@ class BM25:
         self._places = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
         self._whole = self.rows == len(alive)
 
-    def scores(self, terms: Sequence[str]) -> F32:
-        """float32[n] from 0 to 1; a term that comes twice in the query counts twice."""
-        out = np.zeros(len(self.alive), np.float32)
-        bound = 0.0
-        wanted = Counter(terms)
-        by_part = [part.find(list(wanted)) for part in self.parts]
-        for times, *own in zip(wanted.values(), *by_part, strict=True):
-            found = [(place, *postings) for place, postings in zip(self._places, own, strict=True)]
-            frequency = sum(self._count(place, rows) for place, rows, _ in found)
-            if frequency == 0:
-                continue
-            weight = times * float(np.log1p((self.rows - frequency + 0.5) / (frequency + 0.5)))
-            bound += weight
-            for place, rows, counts in found:
-                _native.add_bm25(rows, counts, weight, self._base[place], out[place])
-        if not self._whole:
-            out[~self.alive] = 0
-        if bound:
-            out /= np.float32(bound)
-        return out
+    def scores(self, queries: Sequence[Sequence[str]], threads: int | None = None) -> F32:
+        """float32[q, n] from 0 to 1 for the terms of each query; one that comes twice in a query counts twice."""
+        counted = [Counter(terms) for terms in queries]
+        every = list(dict.fromkeys(itertools.chain.from_iterable(counted)))
+        borders = [part.borders(every) for part in self.parts]
+        idf = {}  # of each term that is known, its number and what it weighs
+        for number, (term, frequency) in enumerate(zip(every, self._frequencies(borders, len(every)), strict=True)):
+            if frequency:
+                idf[term] = number, float(np.log1p((self.rows - frequency + 0.5) / (frequency + 0.5)))
+        numbers: list[int] = []
+        weights: list[float] = []
+        ends, bounds = [0], list[float]()
+        for own in counted:
+            bound = 0.0
+            for term, times in own.items():
+                if term in idf:
+                    number, weight = idf[term]
+                    numbers.append(number)
+                    weights.append(times * weight)
+                    bound += times * weight  # not by sum(), which rounds otherwise from Python 3.12 on
+            bounds.append(bound)
+            ends.append(len(numbers))
+        return _native.bm25_scores(
+            [(part.rows, part.counts, *own, len(part.lengths)) for part, own in zip(self.parts, borders, strict=True)],
+            np.array(ends, np.int64),
+            np.array(numbers, np.int64),
+            np.array(weights, np.float32),
+            np.array(bounds, np.float32),
+            self._base,
+            None if self._whole else self.alive,
+            _native.default_threads() if threads is None else threads,
+        )
 
-    def _count(self, place: slice, rows: Whole) -> int:
-        """How many of a part's rows are not removed."""
-        return len(rows) if self._whole else _native.count_alive(rows, self.alive[place])
+    def _frequencies(self, borders: Sequence[tuple[I64, I64]], terms: int) -> list[int]:
+        """How many rows that are not removed hold each of so many terms."""
+        found = [0] * terms
+        for part, place, (begins, ends) in zip(self.parts, self._places, borders, strict=True):
+            for term, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+                if self._whole:
+                    found[term] += end - begin
+                elif end > begin:
+                    found[term] += _native.count_alive(part.rows[begin:end], self.alive[place])
+        return found

@@ -46,10 +46,18 @@ class Postings:
     def _sorted(self) -> _native.SortedTerms:
         return _native.SortedTerms(*_arrow.flat_text(self.terms))
 
+    def borders(self, terms: Sequence[str]) -> tuple[I64, I64]:
+        """(first, end) of the postings of each term, int64[n]; 0 and 0 where nothing holds it."""
+        places = self._sorted.find([term.encode("utf-8", "surrogatepass") for term in terms])
+        known = places >= 0
+        at = places[known]
+        begins, ends = np.zeros((2, len(places)), np.int64)
+        begins[known], ends[known] = self.offsets[at], self.offsets[at + 1]
+        return begins, ends
+
     def find(self, terms: Sequence[str]) -> list[tuple[Whole, Whole]]:
         """(rows, counts) of each term; empty where nothing holds it."""
-        places = self._sorted.find([term.encode("utf-8", "surrogatepass") for term in terms]).tolist()
-        bounds = [(self.offsets[at], self.offsets[at + 1]) if at >= 0 else (0, 0) for at in places]
+        bounds = zip(*(each.tolist() for each in self.borders(terms)), strict=True)
         return [(self.rows[begin:end], self.counts[begin:end]) for begin, end in bounds]
 
     @classmethod

@@ -189,16 +189,20 @@ class Searcher:
             [batch.source(number) for batch, _ in dense.values()] for number in range(len(queries))
         ]
         sources: list[list[fusion.Source]] = [list(own) for own in by_vector]
+        fetched: list[Batch | Sparse] = [batch for batch, _ in dense.values()]
         if ranking.mode != "dense":
             assert self.bm25 is not None
             assert self.layout.analyzer is not None
             names.append("sparse")
             weights.append(ranking.weight if dense else 1.0)
-            for query, each in zip(queries, sources, strict=True):
-                each.append(Sparse(self.bm25.scores(self.layout.analyzer.terms(query)), allowed))
+            scores = self.bm25.scores([self.layout.analyzer.terms(query) for query in queries], threads)
+            sparse = Sparse(scores, allowed, threads)
+            fetched.append(sparse)
+            for number, each in enumerate(sources):
+                each.append(sparse.source(number))
 
         def ahead(numbers: list[int], depth: int) -> None:
-            for batch, _ in dense.values():
+            for batch in fetched:
                 batch.fetch(numbers, depth)
 
         if ranking.fusion == "rrf" and len(names) > 1:

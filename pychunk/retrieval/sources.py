@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .. import _native
 from .fusion import F32, I64, Source
 from .scan import Scan
 from .vectors import VectorIndex
@@ -199,21 +200,44 @@ class ChunkVector:
 
 
 class Sparse:
-    """A chunk scores by BM25; those without a term of the query are no candidates."""
+    """Chunks by BM25, exact: those without a term of the query are no candidates.
 
+    Args:
+        scores: of each query those of all chunks, float32[q, chunks].
+        allowed: bool[chunks] that may be found; None: all.
+    """
+
+    def __init__(self, scores: F32, allowed: Mask | None, threads: int | None) -> None:
+        self.scores, self.allowed, self.threads = scores, allowed, threads
+        self.found: dict[int, tuple[int, F32, I64]] = {}
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Says that these queries are going to ask for the ``count`` best."""
+        own = self.scores if len(numbers) == len(self.scores) else self.scores[list(numbers)]
+        threads = _native.default_threads() if self.threads is None else self.threads
+        scores, chunks, ends = _native.best_rows(own, min(count, 2**62) + 1, self.allowed, threads)  # one: whether more
+        for number, begin, end in zip(numbers, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            self.found[number] = count, scores[begin:end], chunks[begin:end]
+
+    def source(self, number: int) -> SparseChunks:
+        """The source of one query."""
+        return SparseChunks(self, number)
+
+
+@dataclass
+class SparseChunks:
+    """One query of a :class:`Sparse`."""
+
+    batch: Sparse
+    number: int
     exact = True
 
-    def __init__(self, scores: F32, allowed: Mask | None) -> None:
-        self.scores = scores if allowed is None else np.where(allowed, scores, np.float32(0))
-
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        rows = np.flatnonzero(self.scores)
-        ended = len(rows) <= count
-        if not ended:  # with all that tie with the last one
-            border = np.partition(self.scores[rows], len(rows) - count)[len(rows) - count]
-            rows = rows[self.scores[rows] >= border]
-        best = np.lexsort((rows, -self.scores[rows]))
-        return self.scores[rows[best]], rows[best], ended
+        if self.batch.found.get(self.number, (0,))[0] < count:
+            self.batch.fetch([self.number], count)
+        asked, scores, chunks = self.batch.found[self.number]
+        return scores[:asked], chunks[:asked], len(chunks) <= asked
 
     def score(self, chunks: I64) -> F32:
-        return self.scores[chunks]
+        found: F32 = self.batch.scores[self.number][chunks]
+        return found

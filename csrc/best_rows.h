@@ -1,0 +1,21 @@
+// The best rows by scores that are there already. 4 bytes read a row: one pass, which stops nowhere but at rows that
+// are among the best so far.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "view.h"
+
+namespace pychunk {
+
+struct ScoredRow {
+  float score;
+  int64_t row;
+};
+
+// Of each query the `count` best rows among those that score above 0, best first, of equals the first; scores
+// [queries, rows]. allowed: one value a row, nullptr for all.
+std::vector<std::vector<ScoredRow>> best_rows(const Matrix<const float>& scores, int64_t count, const bool* allowed,
+                                              int threads);
+
+}  // namespace pychunk
