@@ -49,12 +49,12 @@ class PostingsMaker {
       : counter_(std::move(characters), std::move(folding), {ngram, stem.has_value(), std::move(stop_words), memory}),
         stem_(std::move(stem)) {}
 
-  py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+  py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads) {
     const InUse in_use(used_);
     const Texts rows = texts(text, offsets);
     without_gil([&] {
       check_utf8(text, view(offsets));
-      counter_.read(rows);
+      counter_.read(rows, threads);
       return true;
     });
     const std::vector<std::string_view> words = counter_.unknown();
@@ -68,17 +68,17 @@ class PostingsMaker {
     }
     TermRows found = without_gil([&] {
       counter_.learn(stems);
-      return counter_.rows();
+      return counter_.rows(threads);
     });
     return py::make_tuple(array(std::move(found.terms)), array(std::move(found.counts)), array(std::move(found.sizes)),
                           array(std::move(found.lengths)));
   }
 
-  py::tuple finish(const std::vector<Rows32>& batches) {
+  py::tuple finish(const std::vector<Rows32>& batches, int threads) {
     const InUse in_use(used_);
     std::vector<CountedRows> views;
     for (const auto& [terms, counts, sizes] : batches) views.push_back({view(terms), view(counts), view(sizes)});
-    InvertedFile found = without_gil([&] { return invert(counter_.terms(), views); });
+    InvertedFile found = without_gil([&] { return invert(counter_.terms(), views, threads); });
     return py::make_tuple(array(std::move(found.terms)), array(std::move(found.term_offsets)),
                           array(std::move(found.offsets)), array(std::move(found.rows)),
                           array(std::move(found.counts)));
@@ -212,15 +212,17 @@ void bind_terms(py::module_& m) {
            py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"),
            py::arg("memory") = TermOptions().memory)
       .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+           py::arg("threads") = 1,
            R"((terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
 
-Terms are numbers that stay the same from call to call. stem(words) is called once with all words that are new.
+Terms are numbers that stay the same from call to call; a new term's depends on the threads, each of which takes memory
+for the words that it met. stem(words) is called once with all words that are new.
 ValueError for what is no UTF-8.)")
-      .def("finish", &PostingsMaker::finish, py::arg("batches"),
+      .def("finish", &PostingsMaker::finish, py::arg("batches"), py::arg("threads") = 1,
            R"(The inverted file of batches of (terms, counts, sizes) from count().
 
 (bytes of the terms int8[], their offsets int64[t + 1], offsets int64[t + 1], rows int32[p], counts int32[p]); terms are
-in the order of their code points.)");
+in the order of their code points. The same for any number of threads.)");
 }
 
 }  // namespace pychunk

@@ -23,6 +23,7 @@ struct InvertedFile {
 };
 
 // Rows are numbered on from one batch to the next. 8 bytes of memory a posting for what is made, beside what is given.
-InvertedFile invert(const StringTable& terms, std::span<const CountedRows> batches);
+// The same for any number of threads, each of which takes 8 bytes a term.
+InvertedFile invert(const StringTable& terms, std::span<const CountedRows> batches, int threads = 1);
 
 }  // namespace pychunk

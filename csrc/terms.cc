@@ -2,14 +2,45 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "check.h"
-#include "dispatch.h"
 #include "interrupt.h"
+#include "parallel.h"
 #include "utf8_text.h"
 
 namespace pychunk {
+namespace {
+
+// Borders of at most `shares` runs of rows, of about as many bytes, or terms, each; row i begins at begins[i].
+std::vector<int64_t> even_shares(std::span<const int64_t> begins, int shares) {
+  const auto rows = static_cast<int64_t>(begins.size()) - 1;
+  if (rows < 1) return {0, 0};
+  std::vector<int64_t> borders{0};
+  for (int64_t i = 1; i < shares; ++i) {
+    const int64_t wanted = begins.front() + (begins.back() - begins.front()) / shares * i;
+    const int64_t border = std::lower_bound(begins.begin(), begins.end() - 1, wanted) - begins.begin();
+    if (border > borders.back()) borders.push_back(border);
+  }
+  if (rows > borders.back()) borders.push_back(rows);
+  return borders;
+}
+
+TermRows joined(std::vector<TermRows> shares) {
+  if (shares.size() == 1) return std::move(shares[0]);
+  TermRows all;
+  for (const TermRows& share : shares) {
+    all.terms.insert(all.terms.end(), share.terms.begin(), share.terms.end());
+    all.counts.insert(all.counts.end(), share.counts.begin(), share.counts.end());
+    all.sizes.insert(all.sizes.end(), share.sizes.begin(), share.sizes.end());
+    all.lengths.insert(all.lengths.end(), share.lengths.begin(), share.lengths.end());
+  }
+  return all;
+}
+
+}  // namespace
+
 TermCounter::TermCounter(std::shared_ptr<const WordCharacters> characters, std::shared_ptr<const Folding> folding,
                          TermOptions options)
     : characters_(std::move(characters)),
@@ -21,104 +52,38 @@ TermCounter::TermCounter(std::shared_ptr<const WordCharacters> characters, std::
   for (const std::string& word : options_.stop_words) stop_words_.number(word);
 }
 
-void TermCounter::count(std::string_view word) {
-  const auto number = static_cast<size_t>(words_.number(word));
-  if (number >= times_.size()) times_.resize(std::max(number + 1, 2 * times_.size()));
-  if (times_[number]++ == 0) met_.push_back(static_cast<int32_t>(number));
-  ++length_;
-}
-
-void TermCounter::end_row() {
-  PYCHUNK_CHECK(length_ <= std::numeric_limits<int32_t>::max(), "a text must have fewer than 2^31 terms, got ",
-                length_);
-  for (const int32_t number : met_) {
-    read_.terms.push_back(number);
-    read_.counts.push_back(std::exchange(times_[static_cast<size_t>(number)], 0));
-  }
-  read_.sizes.push_back(static_cast<int32_t>(met_.size()));
-  read_.lengths.push_back(static_cast<int32_t>(length_));
-  met_.clear();
-  length_ = 0;
-}
-
-void TermCounter::read_ascii(std::string_view text) {
-  const uint8_t* const lower = characters_->ascii();
-  scratch_.resize(text.size());
-  char* const out = scratch_.data();
-  size_t begin = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const uint8_t c = lower[static_cast<uint8_t>(text[i])];
-    out[i] = static_cast<char>(c);
-    if (c != 0) continue;
-    if (begin < i) count({out + begin, i - begin});
-    begin = i + 1;
-  }
-  if (begin < text.size()) count({out + begin, text.size() - begin});
-}
-
-void TermCounter::read_folded(std::string_view text) {
-  const WordCharacters& characters = *characters_;
-  const uint8_t* const ascii = characters.ascii();
-  const auto size = static_cast<int64_t>(text.size());
-  int64_t begin = -1;                // of the word that goes on
-  int64_t paired = -1, before = -1;  // of the paired character that goes on, and of the one before it
-  const auto end_word = [&](int64_t end) {
-    if (begin >= 0) count(slice(text, begin, end));
-    if (paired >= 0) count(slice(text, paired, end));
-    if (before >= 0) count(slice(text, before, end));
-    begin = paired = before = -1;
-  };
-  for (int64_t i = 0; i < size;) {
-    Belongs belongs;
-    const int64_t at = i;
-    if (const auto byte = static_cast<uint8_t>(text[static_cast<size_t>(i)]); byte < 0x80) {
-      belongs = ascii[byte] != 0 ? Belongs::kAnywhere : Belongs::kNot;
-      ++i;
-    } else {
-      const auto [c, length] = decode_utf8(text, i);
-      belongs = characters[c];
-      i += length;
-    }
-    if (belongs == Belongs::kAnywhere) {
-      if (begin >= 0) continue;
-      end_word(at);
-      begin = at;
-    } else if (belongs == Belongs::kNot) {
-      end_word(at);
-    } else if (belongs == Belongs::kPaired) {
-      const int64_t last = paired;
-      end_word(at);
-      before = last;
-      paired = at;
-    }
-  }
-  end_word(size);
-}
-
 bool TermCounter::is_paired(std::string_view word) const {
   return (*characters_)[decode_utf8(word, 0).code_point] == Belongs::kPaired;
 }
 
-void TermCounter::read(const Texts& texts) {
+void TermCounter::read(const Texts& texts, int threads) {
   read_ = {};
-  times_.assign(static_cast<size_t>(words_.size()), 0);  // an exception may have left some
-  met_.clear();
-  length_ = 0;
-  for (int64_t row = 0; row < texts.size(); ++row) {
-    checkpoint_each(row, 64);
-    const std::string_view text = texts[row];
-    if (count_characters(text) == static_cast<int64_t>(text.size())) {
-      read_ascii(text);
-    } else if (folding_ == nullptr) {
-      read_folded(text);
-    } else {
-      folded_.clear();
-      folding_->fold(text, folded_);
-      read_folded({folded_.data(), folded_.size()});
-    }
-    end_row();
+  const std::vector<int64_t> shares = even_shares(texts.offsets, threads);
+  const auto count = static_cast<int64_t>(shares.size()) - 1;
+  while (static_cast<int64_t>(helpers_.size()) + 1 < count) helpers_.push_back(std::make_unique<Helper>());
+  std::vector<TermRows> found(static_cast<size_t>(count));
+  parallel_for(count, threads, [&](int64_t i) {
+    const auto begin = static_cast<size_t>(shares[static_cast<size_t>(i)]);
+    const auto end = static_cast<size_t>(shares[static_cast<size_t>(i) + 1]);
+    const Texts share{texts.data, texts.offsets.subspan(begin, end - begin + 1)};
+    WordCounter& counter = i == 0 ? first_ : helpers_[static_cast<size_t>(i) - 1]->counter;
+    StringTable& words = i == 0 ? words_ : helpers_[static_cast<size_t>(i) - 1]->words;
+    found[static_cast<size_t>(i)] = counter.read(share, *characters_, folding_.get(), words);
+  });
+  for (int64_t i = 1; i < count; ++i) take_words(*helpers_[static_cast<size_t>(i) - 1]);
+  parallel_for(count - 1, threads, [&](int64_t i) {
+    Helper& helper = *helpers_[static_cast<size_t>(i)];
+    for (int32_t& word : found[static_cast<size_t>(i) + 1].terms) word = helper.numbers[static_cast<size_t>(word)];
+    if (helper.words.memory() > options_.memory) helper.words.clear(), helper.numbers = {};
+  });
+  read_ = joined(std::move(found));
+}
+
+void TermCounter::take_words(Helper& helper) {
+  for (auto word = static_cast<int32_t>(helper.numbers.size()); word < helper.words.size(); ++word) {
+    checkpoint_each(word, 4096);
+    helper.numbers.push_back(words_.number(helper.words[word]));
   }
-  forget_if_huge(scratch_, folded_);
 }
 
 std::vector<std::string_view> TermCounter::unknown() const {
@@ -146,27 +111,48 @@ void TermCounter::learn(std::span<const std::string_view> stems) {
 void TermCounter::add_terms(std::string_view word, std::string_view stem) {
   if (is_paired(word)) return term_ids_.push_back(terms_.number(word));
   if (options_.ngram == 0) return term_ids_.push_back(terms_.number(stem));
-  scratch_.assign(1, '_').append(stem).append(1, '_');
+  padded_.assign(1, '_').append(stem).append(1, '_');
   starts_.clear();
-  for (size_t i = 0; i < scratch_.size(); ++i)
-    if (!continues_character(static_cast<uint8_t>(scratch_[i]))) starts_.push_back(i);
+  for (size_t i = 0; i < padded_.size(); ++i)
+    if (!continues_character(static_cast<uint8_t>(padded_[i]))) starts_.push_back(i);
   const size_t characters = starts_.size(), ngram = static_cast<size_t>(options_.ngram);
-  starts_.push_back(scratch_.size());
+  starts_.push_back(padded_.size());
   const size_t wide = std::min(ngram, characters);
   for (size_t i = 0; i + wide <= characters; ++i)
-    term_ids_.push_back(terms_.number(std::string_view(scratch_).substr(starts_[i], starts_[i + wide] - starts_[i])));
+    term_ids_.push_back(terms_.number(std::string_view(padded_).substr(starts_[i], starts_[i + wide] - starts_[i])));
 }
 
-TermRows TermCounter::rows() {
+TermRows TermCounter::rows(int threads) {
   if (direct_) return std::exchange(read_, {});
   PYCHUNK_CHECK(static_cast<size_t>(words_.size()) + 1 == term_offsets_.size(), "learn() must come before rows()");
-  TermRows words = std::exchange(read_, {}), found;
+  const TermRows words = std::exchange(read_, {});
+  std::vector<int64_t> begins(words.sizes.size() + 1);
+  std::partial_sum(words.sizes.begin(), words.sizes.end(), begins.begin() + 1);
+  const std::vector<int64_t> shares = even_shares(begins, threads);
+  std::vector<TermRows> found(shares.size() - 1);
+  parallel_for(static_cast<int64_t>(found.size()), threads, [&](int64_t i) {
+    found[static_cast<size_t>(i)] =
+        terms_of(words, begins, shares[static_cast<size_t>(i)], shares[static_cast<size_t>(i) + 1]);
+  });
+  if (words_.memory() + term_ids_.size() * sizeof(int32_t) > options_.memory) {
+    words_.clear();
+    for (const auto& helper : helpers_) helper->words.clear(), helper->numbers = {};
+    term_ids_ = {};
+    term_offsets_ = {0};
+  }
+  return joined(std::move(found));
+}
+
+TermRows TermCounter::terms_of(const TermRows& words, std::span<const int64_t> begins, int64_t first,
+                               int64_t last) const {
+  TermRows found;
   std::vector<int32_t> times(static_cast<size_t>(terms_.size())), met;
-  size_t at = 0;
-  for (size_t row = 0; row < words.sizes.size(); ++row) {
-    checkpoint_each(static_cast<int64_t>(row), 64);
+  for (int64_t row = first; row < last; ++row) {
+    checkpoint_each(row, 64);
     int64_t length = 0;
-    for (const size_t end = at + static_cast<size_t>(words.sizes[row]); at < end; ++at) {
+    const auto begin = static_cast<size_t>(begins[static_cast<size_t>(row)]);
+    const auto end = static_cast<size_t>(begins[static_cast<size_t>(row) + 1]);
+    for (size_t at = begin; at < end; ++at) {
       const auto word = static_cast<size_t>(words.terms[at]);
       const int64_t begin_terms = term_offsets_[word], end_terms = term_offsets_[word + 1];
       length += words.counts[at] * (end_terms - begin_terms);
@@ -186,11 +172,6 @@ TermRows TermCounter::rows() {
     found.sizes.push_back(static_cast<int32_t>(met.size()));
     found.lengths.push_back(static_cast<int32_t>(length));
     met.clear();
-  }
-  if (words_.memory() + term_ids_.size() * sizeof(int32_t) > options_.memory) {
-    words_.clear();
-    term_ids_ = {};
-    term_offsets_ = {0};
   }
   return found;
 }

@@ -13,6 +13,7 @@
 #include "string_table.h"
 #include "view.h"
 #include "word_characters.h"
+#include "word_counter.h"
 
 namespace pychunk {
 
@@ -24,13 +25,8 @@ struct TermOptions {
   size_t memory = size_t{64} << 20;
 };
 
-// Row i holds the next sizes[i] of terms, each once, counts[i] times; lengths[i] is the sum of its counts.
-struct TermRows {
-  Values<int32_t> terms, counts;
-  std::vector<int32_t> sizes, lengths;
-};
-
-// Numbers stay the same from one batch to the next. An exception leaves terms that no row may hold, and nothing else.
+// Numbers stay the same from one batch to the next; which number a term gets depends on the threads, what invert()
+// makes of them does not. An exception leaves terms that no row may hold, and nothing else.
 //
 // Each distinct word becomes terms once: words are counted in each row first, and their terms by these counts. For
 // n-grams that is a fifth of the look-ups.
@@ -41,24 +37,24 @@ class TermCounter {
               TermOptions options);
 
   // The words of each text, valid UTF-8.
-  void read(const Texts& texts);
+  void read(const Texts& texts, int threads = 1);
   // Words of which it is not known yet what terms they are; valid until the next call.
   std::vector<std::string_view> unknown() const;
   // What they are stemmed to, in order; themselves without stems.
   void learn(std::span<const std::string_view> stems);
   // The rows last read; all words must be known.
-  TermRows rows();
+  TermRows rows(int threads = 1);
 
   const StringTable& terms() const { return direct_ ? words_ : terms_; }
 
  private:
-  void read_ascii(std::string_view text);
-  void read_folded(std::string_view text);
-  void count(std::string_view word);
+  struct Helper;
+  void take_words(Helper& helper);
   // Of a word, which is not empty: whether it is of paired characters, which are a term as they are.
   bool is_paired(std::string_view word) const;
-  void end_row();
   void add_terms(std::string_view word, std::string_view stem);
+  // Rows [first, last) of the words, row i from begins[i] on, in terms.
+  TermRows terms_of(const TermRows& words, std::span<const int64_t> begins, int64_t first, int64_t last) const;
 
   const std::shared_ptr<const WordCharacters> characters_;
   const std::shared_ptr<const Folding> folding_;
@@ -68,12 +64,17 @@ class TermCounter {
   // Word w is terms term_ids_[term_offsets_[w]] to term_ids_[term_offsets_[w + 1]], unless words are terms.
   Values<int32_t> term_ids_;
   Values<int64_t> term_offsets_;
+  // What reads the first share of the texts, with the numbers of words_; and what reads the others, each with words and
+  // numbers of its own, and what these are in words_.
+  struct Helper {
+    StringTable words;
+    WordCounter counter;
+    Values<int32_t> numbers;
+  };
+  WordCounter first_;
+  std::vector<std::unique_ptr<Helper>> helpers_;
   TermRows read_;  // the rows last read, in words
-  // Of the row being read: how often each word came, and which came, in the order of first appearance.
-  std::vector<int32_t> times_, met_;
-  int64_t length_ = 0;
-  std::string scratch_;
-  Values<char> folded_;
+  std::string padded_;
   std::vector<size_t> starts_;
 };
 

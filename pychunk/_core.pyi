@@ -318,10 +318,12 @@ class PostingsMaker:
         memory: int = ...,
     ) -> None: ...
     def count(
-        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int = 1
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
     def finish(
-        self, batches: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+        self,
+        batches: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]],
+        threads: int = 1,
     ) -> tuple[
         npt.NDArray[np.int8],
         npt.NDArray[np.int64],

@@ -66,8 +66,8 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-def built(analyzer: Analyzer, batches: list[list[str]]) -> Postings:
-    builder = PostingsBuilder(analyzer)
+def built(analyzer: Analyzer, batches: list[list[str]], threads: int | None = None) -> Postings:
+    builder = PostingsBuilder(analyzer, threads=threads)
     for texts in batches:
         builder.add(builder.count(pa.chunked_array([texts], pa.large_string())))
     return builder.finish()
@@ -83,14 +83,18 @@ def assert_equal(postings: Postings, rows: list[list[str]]) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(texts=TEXTS, options=OPTIONS, cuts=st.lists(st.integers(0, 6), max_size=3))
-def test_postings_are_those_of_the_analyzers_terms(texts: list[str], options: dict[str, Any], cuts: list[int]) -> None:
+@given(
+    texts=TEXTS, options=OPTIONS, cuts=st.lists(st.integers(0, 6), max_size=3), threads=st.sampled_from([1, 2, 3, 8])
+)
+def test_postings_are_those_of_the_analyzers_terms(
+    texts: list[str], options: dict[str, Any], cuts: list[int], threads: int
+) -> None:
     if "stemmer" in options:
         pytest.importorskip("Stemmer")
     analyzer = Analyzer(**options)
     borders = [0, *sorted(cuts), len(texts)]
     batches = [texts[begin:end] for begin, end in zip(borders, borders[1:])]
-    assert_equal(built(analyzer, batches), [analyzer.terms(text) for text in texts])
+    assert_equal(built(analyzer, batches, threads), [analyzer.terms(text) for text in texts])
 
 
 @pytest.mark.parametrize(("version", "step"), [(3, 1), (2, 5), (1, 7)])
@@ -217,12 +221,14 @@ def test_words_that_are_forgotten_to_bound_memory_have_the_same_terms_again() ->
     text = np.frombuffer(b"some words come again some words", np.uint8)
     offsets = np.array([0, 16, len(text)], np.int64)
     found = {}
-    for memory in (1 << 20, 0):
-        maker = _native.PostingsMaker(characters.word_characters(2), None, 3, stem, [], memory)
-        found[memory] = [np.concatenate(maker.count(text, offsets)).tolist() for _ in range(2)]
-        assert found[memory][0] == found[memory][1]
-    assert asked == [4, 0, 4, 4]
-    assert found[0] == found[1 << 20]
+    for threads in (1, 2):
+        asked.clear()
+        for memory in (1 << 20, 0):
+            maker = _native.PostingsMaker(characters.word_characters(2), None, 3, stem, [], memory)
+            found[memory] = [np.concatenate(maker.count(text, offsets, threads)).tolist() for _ in range(2)]
+            assert found[memory][0] == found[memory][1]
+        assert asked == [4, 0, 4, 4]
+        assert found[0] == found[1 << 20]
 
 
 WIDTHS = st.sampled_from(["u1", "u2", "u4", "i4"])

@@ -97,6 +97,16 @@ def save_array(path: Path, array: npt.NDArray[Any]) -> None:
         file.write(np.ascontiguousarray(array).data)
 
 
+#: Threads that count at once; each keeps the words that it met, some 10 MB of a part's.
+_MOST_THREADS = 8
+#: Bytes of text below which another thread is not worth its waking.
+_SHARE = 1 << 18
+
+
+def _most_threads() -> int:
+    return min(_MOST_THREADS, _native.default_threads())
+
+
 #: What :meth:`PostingsBuilder.count` finds: numbers of terms and their counts, row after row; how many of these each
 #: row has; and its length.
 Counted = tuple[I32, I32, I32, I32]
@@ -105,7 +115,8 @@ Counted = tuple[I32, I32, I32, I32]
 class PostingsBuilder:
     """Counts the terms of rows in order, in the native core; 8 bytes a term and row until :meth:`finish`.
 
-    The terms are those of :meth:`Analyzer.terms`, the postings those of ``pychunk._reference.postings``.
+    The terms are those of :meth:`Analyzer.terms`, the postings those of ``pychunk._reference.postings``, for any number
+    of threads; ``None``: as many as pay.
 
     Example:
         >>> builder = PostingsBuilder(Analyzer())
@@ -115,7 +126,8 @@ class PostingsBuilder:
         (['be', 'not', 'or', 'to'], [2, 1, 1, 2], [6])
     """
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, *, threads: int | None = None) -> None:
+        self._threads = threads
         self._folded = analyzer.folded
         self._folding = characters.folding(diacritics=analyzer.fold_diacritics) if analyzer.version > 1 else None
         self._maker = _native.PostingsMaker(
@@ -136,7 +148,9 @@ class PostingsBuilder:
         array = texts.cast(pa.large_string()).combine_chunks()
         if self._folding is None:
             array = pa.array(map(self._folded, array.to_pylist()), pa.large_string())
-        return self._maker.count(*_arrow.flat_text(array))
+        text, offsets = _arrow.flat_text(array)
+        paying = 1 + int(offsets[-1] - offsets[0]) // _SHARE
+        return self._maker.count(text, offsets, self._threads or min(paying, _most_threads()))
 
     def add(self, counted: Counted) -> None:
         """Take rows in that were counted."""
@@ -145,6 +159,6 @@ class PostingsBuilder:
     def finish(self) -> Postings:
         """The postings of all rows."""
         batches = [batch[:3] for batch in self._batches]
-        terms, term_offsets, offsets, rows, counts = self._maker.finish(batches)
+        terms, term_offsets, offsets, rows, counts = self._maker.finish(batches, self._threads or _most_threads())
         lengths = np.concatenate([np.empty(0, np.int32), *(batch[3] for batch in self._batches)])
         return Postings(_arrow.strings(terms, term_offsets), offsets, rows, counts, lengths)

@@ -42,10 +42,10 @@ std::shared_ptr<const Folding> folding() {
 }
 
 struct Counted {
-  explicit Counted(const TermOptions& options, bool folds)
-      : counter(characters(), folds ? folding() : nullptr, options) {}
+  Counted(const TermOptions& options, bool folds, int count)
+      : counter(characters(), folds ? folding() : nullptr, options), threads(count) {}
   void add(const Texts& texts) {
-    counter.read(texts);
+    counter.read(texts, threads);
     std::vector<std::string> stems;
     for (const std::string_view word : counter.unknown()) {  // the first two characters
       size_t end = 0;
@@ -53,14 +53,15 @@ struct Counted {
       stems.emplace_back(word.substr(0, end));
     }
     counter.learn(std::vector<std::string_view>(stems.begin(), stems.end()));
-    batches.push_back(counter.rows());
+    batches.push_back(counter.rows(threads));
   }
   InvertedFile inverted() const {
     std::vector<CountedRows> views;
     for (const TermRows& each : batches) views.push_back({each.terms, each.counts, each.sizes});
-    return invert(counter.terms(), views);
+    return invert(counter.terms(), views, threads);
   }
   TermCounter counter;
+  const int threads;
   std::vector<TermRows> batches;
 };
 
@@ -78,14 +79,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool folds = input.option(4) != 0;
   const fuzz::Documents rows = fuzz::documents(fuzz::valid(input.bytes()));
 
-  Counted whole(options, folds), single(options, folds);
+  const int threads = 1 + static_cast<int>(input.option(3));
+  Counted whole(options, folds, 1), single(options, folds, threads), shared(options, folds, threads);
   whole.add(rows.texts());
   for (int64_t i = 0; i < rows.size(); ++i)
     single.add({rows.text.data(), std::span(rows.offsets).subspan(static_cast<size_t>(i), 2)});
-  const InvertedFile found = whole.inverted(), other = single.inverted();
+  shared.add(rows.texts());
+  const InvertedFile found = whole.inverted(), other = single.inverted(), third = shared.inverted();
   REQUIRE(same(found.terms, other.terms) && same(found.term_offsets, other.term_offsets), "terms depend on batches");
   REQUIRE(same(found.offsets, other.offsets) && same(found.rows, other.rows) && same(found.counts, other.counts),
           "postings depend on batches");
+  REQUIRE(same(found.terms, third.terms) && same(found.term_offsets, third.term_offsets), "terms depend on threads");
+  REQUIRE(same(found.offsets, third.offsets) && same(found.rows, third.rows) && same(found.counts, third.counts),
+          "postings depend on threads");
 
   const TermRows& counted = whole.batches[0];
   REQUIRE(static_cast<int64_t>(counted.lengths.size()) == rows.size(), counted.lengths.size(), " rows");

@@ -1,0 +1,110 @@
+#include "word_counter.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "check.h"
+#include "interrupt.h"
+#include "utf8_text.h"
+
+namespace pychunk {
+
+void WordCounter::count(std::string_view word, StringTable& words) {
+  const auto number = static_cast<size_t>(words.number(word));
+  if (number >= times_.size()) times_.resize(std::max(number + 1, 2 * times_.size()));
+  if (times_[number]++ == 0) met_.push_back(static_cast<int32_t>(number));
+  ++length_;
+}
+
+void WordCounter::end_row(TermRows& out) {
+  PYCHUNK_CHECK(length_ <= std::numeric_limits<int32_t>::max(), "a text must have fewer than 2^31 terms, got ",
+                length_);
+  for (const int32_t number : met_) {
+    out.terms.push_back(number);
+    out.counts.push_back(std::exchange(times_[static_cast<size_t>(number)], 0));
+  }
+  out.sizes.push_back(static_cast<int32_t>(met_.size()));
+  out.lengths.push_back(static_cast<int32_t>(length_));
+  met_.clear();
+  length_ = 0;
+}
+
+void WordCounter::read_ascii(std::string_view text, const WordCharacters& characters, StringTable& words) {
+  const uint8_t* const lower = characters.ascii();
+  lower_.resize(text.size());
+  char* const out = lower_.data();
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const uint8_t c = lower[static_cast<uint8_t>(text[i])];
+    out[i] = static_cast<char>(c);
+    if (c != 0) continue;
+    if (begin < i) count({out + begin, i - begin}, words);
+    begin = i + 1;
+  }
+  if (begin < text.size()) count({out + begin, text.size() - begin}, words);
+}
+
+void WordCounter::read_folded(std::string_view text, const WordCharacters& characters, StringTable& words) {
+  const uint8_t* const ascii = characters.ascii();
+  const auto size = static_cast<int64_t>(text.size());
+  int64_t begin = -1;                // of the word that goes on
+  int64_t paired = -1, before = -1;  // of the paired character that goes on, and of the one before it
+  const auto end_word = [&](int64_t end) {
+    if (begin >= 0) count(slice(text, begin, end), words);
+    if (paired >= 0) count(slice(text, paired, end), words);
+    if (before >= 0) count(slice(text, before, end), words);
+    begin = paired = before = -1;
+  };
+  for (int64_t i = 0; i < size;) {
+    Belongs belongs;
+    const int64_t at = i;
+    if (const auto byte = static_cast<uint8_t>(text[static_cast<size_t>(i)]); byte < 0x80) {
+      belongs = ascii[byte] != 0 ? Belongs::kAnywhere : Belongs::kNot;
+      ++i;
+    } else {
+      const auto [c, length] = decode_utf8(text, i);
+      belongs = characters[c];
+      i += length;
+    }
+    if (belongs == Belongs::kAnywhere) {
+      if (begin >= 0) continue;
+      end_word(at);
+      begin = at;
+    } else if (belongs == Belongs::kNot) {
+      end_word(at);
+    } else if (belongs == Belongs::kPaired) {
+      const int64_t last = paired;
+      end_word(at);
+      before = last;
+      paired = at;
+    }
+  }
+  end_word(size);
+}
+
+TermRows WordCounter::read(const Texts& texts, const WordCharacters& characters, const Folding* folding,
+                           StringTable& words) {
+  TermRows found;
+  times_.assign(static_cast<size_t>(words.size()), 0);  // an exception may have left some
+  met_.clear();
+  length_ = 0;
+  for (int64_t row = 0; row < texts.size(); ++row) {
+    checkpoint_each(row, 64);
+    const std::string_view text = texts[row];
+    if (count_characters(text) == static_cast<int64_t>(text.size())) {
+      read_ascii(text, characters, words);
+    } else if (folding == nullptr) {
+      read_folded(text, characters, words);
+    } else {
+      folded_.clear();
+      folding->fold(text, folded_);
+      read_folded({folded_.data(), folded_.size()}, characters, words);
+    }
+    end_row(found);
+  }
+  forget_if_huge(lower_, folded_);
+  return found;
+}
+
+}  // namespace pychunk
