@@ -17,6 +17,7 @@ import pyarrow as pa
 from . import _native
 from ._arrow import flat_text
 from .chunks import ChunkBatch, chunk_table
+from .data.columns import ID_TYPE, UUIDS
 from .data.cuts import Cuts
 from .data.plan import Plan
 from .data.ragged import Ragged
@@ -237,7 +238,7 @@ class Segmenter:
             texts, values = left_out(texts, values)
         given = Given.of(self.method, texts, lambda: self._split(texts), values)
         own = given.has_vectors
-        facts = self._metadata(own)
+        facts = {**self._metadata(own), **({ID_TYPE: UUIDS} if texts.uuids else {})}
         busy: list[float] = []
         tables: list[pa.Table] = []
         summaries: list[pa.Table] = []

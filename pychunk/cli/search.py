@@ -87,7 +87,8 @@ def search(
         console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
         for query, hits in zip(queries, found, strict=True):
             if as_json:
-                typer.echo(json.dumps({"query": query, "hits": [asdict(hit) for hit in hits]}, ensure_ascii=False))
+                answer = {"query": query, "hits": [asdict(hit) for hit in hits]}
+                typer.echo(json.dumps(answer, ensure_ascii=False, default=str))  # UUIDs, dates
                 continue
             if len(queries) > 1:
                 console.print(Text(query, style="bold"))

@@ -8,6 +8,8 @@ from typing import Any
 #: Why a chunk ends (CutReason in csrc/columns.h, in this order).
 CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading", "removed")
 KINDS = ("irrelevant", "relevant")
+#: In a chunk table's metadata: what the ids were whose text the column holds.
+ID_TYPE, UUIDS = b"pychunk.ids", b"uuid"
 
 
 @dataclass(frozen=True)

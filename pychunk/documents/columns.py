@@ -88,6 +88,18 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
     return array
 
 
+def are_uuids(values: Any, table: Columns | None) -> bool:
+    """Whether ids that :func:`ids_of` takes are UUIDs, of Python or of Arrow."""
+    if isinstance(values, str):
+        values = None if table is None else table.column(values)
+    kind = getattr(values, "type", None)
+    if isinstance(kind, pa.DataType):
+        return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid"
+    if not isinstance(values, Iterable) or str(getattr(values, "dtype", "object")).lower() != "object":
+        return False
+    return isinstance(next((value for value in values if not is_missing(value)), None), uuid.UUID)
+
+
 def texts_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.LargeStringArray:
     """Titles or summaries as :func:`column_of`."""
     array = array_of(values, rows, table, name)
@@ -177,7 +189,7 @@ def _as_array(values: Any, name: str) -> pa.Array:
 
 def _kind(value: Any) -> str:
     """What a Python object is to Arrow, which promotes whole numbers to floats beside a float: 1 would become 1.0."""
-    if isinstance(value, (str, uuid.UUID)):
+    if isinstance(value, str):
         return "str"
     for kind, label in ((bool, "bool"), (numbers.Integral, "int"), (numbers.Real, "float")):
         if isinstance(value, kind):

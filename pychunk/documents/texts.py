@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .. import _native
 from .._arrow import flat_text
-from .columns import Columns, ids_of, is_missing, of_polars, only_column, package_of, plain, speaks_arrow
+from .columns import Columns, are_uuids, ids_of, is_missing, of_polars, only_column, package_of, plain, speaks_arrow
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,13 +29,15 @@ class TextBatch:
     """Documents as Arrow, one row each.
 
     ``texts`` holds contiguous large_string arrays without nulls (a row in ``errors`` is the empty string);
-    ``ids`` is the caller's id column or None; ``source`` is the table the texts came from, for further columns.
+    ``ids`` is the caller's id column or None; ``source`` is the table the texts came from, for further columns;
+    ``uuids``: the ids were UUIDs, of which ``ids`` has the text.
     """
 
     texts: list[pa.LargeStringArray]
     ids: pa.Array | None
     errors: list[RowError]
     source: Columns | None
+    uuids: bool = False
 
     def __len__(self) -> int:
         return sum(len(text) for text in self.texts)
@@ -99,7 +101,8 @@ class TextBatch:
             more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
-        return TextBatch(texts, ids_of(ids, row, table), errors, table)
+        ids = list(ids) if isinstance(ids, Iterator) else ids
+        return TextBatch(texts, ids_of(ids, row, table), errors, table, are_uuids(ids, table))
 
 
 class PandasColumns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def _node(hit: Hit) -> TextNode:
     """With ``expand``, what stands around a hit is part of its node's text and span."""
     around = hit.around
     start, end = (around[0].start, around[-1].end) if around else (hit.start, hit.end)
-    facts = {"ref_id": hit.id, "page": hit.page, "path": hit.path}
+    name = str(hit.id) if isinstance(hit.id, uuid.UUID) else hit.id  # metadata of nodes is JSON
+    facts = {"ref_id": name, "page": hit.page, "path": hit.path}
     metadata = {name: value for name, value in {**hit.metadata, **facts}.items() if value is not None}
     return TextNode(id_=hit.chunk_id, text=text_of(hit), start_char_idx=start, end_char_idx=end, metadata=metadata)

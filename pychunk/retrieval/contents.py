@@ -77,6 +77,7 @@ class Contents:
             if own["rows"] > self._counts()[name]:
                 raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
         self.generation = manifest["generation"]
+        self.uuids = manifest.get("ids") == "uuid"
         self._abandon()
         self._new_keys: set[str] = set()
         self._searcher: Searcher | None = None
@@ -94,7 +95,13 @@ class Contents:
         return int(self.removed[self.store.manifest["chunks"] :].sum())
 
     def add(
-        self, rows: Rows, keys: pa.Array, late: npt.NDArray[np.bool_], documents: Digests | None = None
+        self,
+        rows: Rows,
+        keys: pa.Array,
+        late: npt.NDArray[np.bool_],
+        documents: Digests | None = None,
+        *,
+        uuids: bool = False,
     ) -> pa.Array:
         """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already.
 
@@ -102,12 +109,17 @@ class Contents:
 
         Args:
             documents: those that the rows are of, and others of which there is no row any more.
+            uuids: the ids are the text of UUIDs; so are those of an index that began with such rows.
 
         Returns:
             The keys, each once, of what was removed.
         """
         self._check_usable()
         schema = ingest.joined(self._schema, rows.table.schema)
+        if len(self.removed) or not rows.table.num_rows:
+            uuids = self.uuids
+        if uuids and rows.table.num_rows:
+            ingest.check_uuids(rows.table)
         try:
             own = keys.unique() if documents is None else pa.concat_arrays([keys, documents.ids]).unique()
             if not self._new_keys.isdisjoint(own.to_pylist()):
@@ -123,6 +135,7 @@ class Contents:
             self._new_keys.update(keys.to_pylist())
             self.removed = np.concatenate([removed, late])
             self._schema, self._searcher, self.dirty = schema, None, True
+            self.uuids = uuids
             if documents is not None:
                 self.register.note(documents.values)
             elif len(self.register):
@@ -191,6 +204,7 @@ class Contents:
             name = f"removed-{generation:06d}.npy"
             save_array(folder / name, np.flatnonzero(self.removed))
             manifest["files"][name] = checksum(folder / name)
+        manifest["ids"] = "uuid" if self.uuids else None
         manifest.update(
             generation=generation,
             pychunk=_native.version,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -286,7 +287,7 @@ class Index:
             raise ValueError("documents of this index have no ids: segment with ids=")
         alive = pa.array(self._contents.searcher().alive)
         found: list[Any] = table["id"].filter(alive).unique().to_pylist()
-        return found
+        return list(map(uuid.UUID, found)) if self._contents.uuids else found
 
     def __contains__(self, id: object) -> bool:
         """Whether chunks of a document are here; looks through all, so ask :meth:`ids` for many."""
@@ -383,7 +384,7 @@ class Index:
         unique = keys.unique() if documents is None else documents.ids
         if documents is not None:
             ingest.check_documents(table, documents.ids)
-        replaced = len(self._contents.add(rows, keys, late, documents))
+        replaced = len(self._contents.add(rows, keys, late, documents, uuids=ingest.of_uuids(table)))
         return Added(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
@@ -547,6 +548,8 @@ class Index:
             )
             for ranked, names, sentences in found
         ]
+        if self._contents.uuids:
+            lists = [[replace(hit, id=uuid.UUID(hit.id)) for hit in hits] for hits in lists]
         if rerank:
             lists = self._reranked(texts, lists, rerank, k, threads)
         if min_score is not None:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
 from .part import Layout, Rows
 
 REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
 _VECTORS = ("vector", "sentences")
+_HEX = "[0-9a-f]"
 
 
 def as_table(chunks: Any) -> pa.Table:
@@ -96,6 +98,24 @@ def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
         return pa.unify_schemas([known, new], promote_options="permissive")
     except pa.ArrowTypeError as error:
         raise ValueError(f"the chunks do not go with those in the index ({error}): cast the column first") from error
+
+
+def of_uuids(table: pa.Table) -> bool:
+    """Whether a chunk table's ids are the text of UUIDs, by what ``segment`` said of them."""
+    return "id" in table.column_names and (table.schema.metadata or {}).get(ID_TYPE) == UUIDS
+
+
+def check_uuids(table: pa.Table) -> None:
+    """ValueError unless all ids of a chunk table are UUIDs as ``str`` writes them; names the first that is not."""
+    if "id" not in table.column_names:
+        raise ValueError("the index's ids are UUIDs, and the chunks have none: segment with ids=")
+    good = np.asarray(pc.match_substring_regex(keys(table), f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$"), np.bool_)
+    if not good.all():
+        row = int(good.argmin())
+        raise ValueError(
+            f"the index's ids are UUIDs, and row {row} of the chunks (document {table['document'][row]}) has the id "
+            f"{table['id'][row].as_py()!r}: pass UUIDs, or put these chunks into an index of their own"
+        )
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -126,6 +127,7 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
     Raises:
         ValueError: they cannot be.
     """
+    given = [str(each) if isinstance(each, uuid.UUID) else each for each in given]
     try:
         if said and pa.types.is_floating(kind):
             return pa.array([float(each) for each in given], kind)
