@@ -74,7 +74,7 @@ class Origin:
         """The same chunks with sentence vectors, under other ids of the documents."""
         assert self.texts is not None
         made = self._kind(**{**self._options, "vectors": "sentence"})
-        return made(replace(self.texts, ids=ids), **self._said)
+        return made(replace(self.texts, ids=ids, uuids=False), **self._said)
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:

@@ -110,3 +110,12 @@ def test_uuids_by_way_of_files_and_the_command_line(tmp_path: Path) -> None:
     assert Index.open(tmp_path / "x").ids() == NAMES
     run("index", tmp_path / "texts.parquet", "--ids", "key", "-o", tmp_path / "y", "--prune")
     assert set(map(str, Index.open(tmp_path / "y").ids())) == set(map(str, NAMES))
+
+
+def test_a_page_shows_the_hits_of_documents_of_uuids(tmp_path: Path) -> None:
+    chunks = chunks_of(TEXTS, ids=NAMES)
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks)
+        hits = index.search("cats", k=1)[0]
+    for queries in (["cats"], {"cats": hits}):
+        assert "Cats purr." in chunks.view(queries=queries, k=1).html
