@@ -129,13 +129,51 @@ def test_two_documents_of_one_id_are_both_named_whatever_the_batch(tmp_path: Pat
     twice.write_text("".join(json.dumps(row) + "\n" for row in rows))
     call = ["index", twice, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx"]
     assert "documents 0 and 2 have the same id 'a': give each" in refused(*call)
+    again = tmp_path / "again.jsonl"
+    again.write_text(json.dumps({"id": "rivers", "text": "Other."}))
+    output = refused("index", documents, again, "--column", "text", "-o", tmp_path / "it.idx")
+    assert "documents 1 and 2 have the same id 'rivers'" in output
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    output = refused("index", note, documents, note, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
-    assert f"documents 0 and 3 have the same id '{note}'" in output
     assert not (tmp_path / "it.idx").exists()
     run("index", note, "-o", tmp_path / "it.idx")  # one run may replace what another added
     run("index", note, documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
+
+
+def test_a_file_that_is_named_twice_is_said_to_be(
+    tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes").mkdir()
+    Path("notes/a.md").write_text("A note.")
+    said = "is named twice on the command line, by"
+    for first, second in (("notes/a.md", "notes/a.md"), ("notes", "notes/a.md"), ("notes", tmp_path / "notes")):
+        output = refused("index", first, documents, second, "--column", "text", "-o", "it.idx")
+        assert f"a.md {said} {first} and by {second}: name it once" in output
+    run("segment", documents, "--column", "text", "-o", "chunks.parquet")
+    output = refused("index", "chunks.parquet", "./chunks.parquet", "-o", "it.idx")
+    assert f"chunks.parquet {said} chunks.parquet and by ./chunks.parquet: name it once" in output
+    assert not Path("it.idx").exists()
+
+
+def test_a_file_has_one_id_with_or_without_a_dot_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.md", "b.md", ".hidden/c.md"):
+        (tmp_path / "notes" / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / "notes" / name).write_text(f"A note called {name}.")
+    for inputs in (["notes"], ["./notes"], ["notes/"], ["notes//a.md", "notes/./b.md"], ["./notes/a.md"]):
+        run("index", *inputs, "-o", "it.idx")
+        with pychunk.Index.open("it.idx") as index:
+            assert index.ids() == ["notes/a.md", "notes/b.md"]
+    monkeypatch.chdir("notes")
+    for inputs in (["."], ["./"], ["a.md", "b.md"], ["./a.md"]):
+        run("index", *inputs, "-o", "../other.idx")
+        with pychunk.Index.open("../other.idx") as index:
+            assert index.ids() == ["a.md", "b.md"]
+    monkeypatch.chdir(tmp_path)
+    shown = " ".join(invoke(["index", str(tmp_path / "notes"), "-o", "it.idx"]).stderr.split())
+    assert f"{tmp_path}/notes/a.md is in the index as notes/a.md, too, and 1 document more: if that is" in shown
+    assert "is in the index as" not in invoke(["index", str(tmp_path / "notes"), "-o", "it.idx"]).stderr
 
 
 def test_an_index_is_not_written_among_documents(tmp_path: Path) -> None:

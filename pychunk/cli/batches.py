@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..given.columns import DOCUMENT_COLUMNS
 from ..ingest.empty import empty_tables, fitted, nothing
 from ..io import DeadLetter, Source
 from ..io.documents import DeadLetters, documents_of
+from ..io.files import scheme_of
 from ..segmenter import Segmenter
 from .options import Reading
 
@@ -83,9 +85,11 @@ def segmented(
 
     The inputs are listed now, and read as the batches are asked for. ``alike``: every batch has the columns of all
     kinds of files, as one file of chunks needs them. ``choose``: which documents of a batch are cut; the others are
-    passed over, and counted all the same.
+    passed over, and counted all the same; no file may be there twice then.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters)
+    if choose is not None:
+        check_once([source for source, _ in sources])
     tell_ignored([path for source, _ in sources for path in source.ignored])
     found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose)
     kinds = {kind: said for source, said in sources for kind in source.kinds}
@@ -194,6 +198,23 @@ def documents(
                 left -= table.num_rows
                 if left == 0:
                     return
+
+
+def check_once(sources: Iterable[Source]) -> None:
+    """That no file is an input twice, whatever it is called: its documents would have ids that are there already.
+
+    Raises:
+        ValueError: one is; it is named with the two inputs.
+    """
+    seen: dict[str, str] = {}
+    for source in sources:
+        for file in source.files:
+            own = file.path if file.path == "-" or scheme_of(file.path) else os.path.abspath(file.path)
+            if own in seen:
+                raise ValueError(
+                    f"{file.path} is named twice on the command line, by {seen[own]} and by {source.path}: name it once"
+                )
+            seen[own] = source.path
 
 
 def tell_ignored(ignored: list[str]) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.console import Console
+from rich.text import Text
 
+from ..io.files import scheme_of
 from ..retrieval import digests
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
 from ..retrieval.index import Index
 from ..retrieval.register import Register
 from ..segmenter import Segmenter
+from .batches import counted
 
 #: Columns that only readers of structured documents make, and what cuts reads.
 _OF_PARSERS = ("blocks", "removed", "page_starts")
@@ -38,6 +43,7 @@ class Changes:
         self._waiting: list[Digests] = []
         self._numbers: list[npt.NDArray[np.int64]] = []
         self.count = self.kept = 0
+        self._looked = False
 
     def cut_by(self, made: Segmenter) -> None:
         """What cuts the documents: with another option, model or version all of them are new."""
@@ -61,10 +67,35 @@ class Changes:
         found = digests.of(table, names, how)
         self.see(found.ids)
         changed = np.flatnonzero(self._index.changed(found))
+        if len(changed) and not self._looked and not self._prune:  # which drops them
+            self._looked = True
+            self._tell_otherwise(found.ids.take(pa.array(changed)), table["file"].take(pa.array(changed)))
         self._waiting.append(found.choose(changed))
         self._numbers.append(changed + self.count - len(found))
         self.kept += len(found) - len(changed)
         return changed
+
+    def _tell_otherwise(self, ids: pa.Array, paths: pa.ChunkedArray) -> None:
+        """Says which new documents the index has by another spelling of their files' paths."""
+        local = [path for path in paths.unique().to_pylist() if path != "-" and not scheme_of(path)]
+        other = {path: os.path.relpath(path) if os.path.isabs(path) else os.path.abspath(path) for path in local}
+        names = {
+            f"{other[path]}{name[len(path) :]}": name
+            for name, path in zip(ids.to_pylist(), paths.to_pylist(), strict=True)
+            if path in other and (name == path or name.startswith(f"{path}#"))
+        }
+        if not names or "id" not in self._index.table.column_names:
+            return
+        alive = set(self._index.ids())
+        found = [(name, spelled) for spelled, name in names.items() if spelled in alive and name not in alive]
+        if found:
+            name, spelled = found[0]
+            more = f", and {counted(len(found) - 1, 'document')} more" if len(found) > 1 else ""
+            text = (
+                f"{name} is in the index as {spelled}, too{more}: if that is the same file, name it so, or drop the "
+                "other by --prune"
+            )
+            Console(stderr=True, soft_wrap=True).print(Text(text, style="yellow"))
 
     def cut(self, left_out: list[int]) -> Digests:
         """The documents of these rows since the last call, without some that were left out, by number."""

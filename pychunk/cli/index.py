@@ -22,7 +22,7 @@ from ..retrieval.digests import Digests
 from ..retrieval.index import Index
 from ..retrieval.terms import Analyzer
 from ..segmenter import Segmenter
-from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, check_once, counted, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
 from .errors import readable_errors
 from .groups import given_in, with_groups
@@ -89,10 +89,10 @@ def index(
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
-    The id of a text file is its name as given. Given again, a document whose text and kept columns are unchanged is
-    left alone; with other options of cutting, or by another version of pychunk, all that is given is cut again.
-    Methods fixed and recursive count in words here, 110 of them, unless told otherwise. Columns that are kept can be
-    filtered by.
+    The id of a text file is its path as given, without ./ before it. Given again, a document whose text and kept
+    columns are unchanged is left alone; with other options of cutting, or by another version of pychunk, all that is
+    given is cut again. Methods fixed and recursive count in words here, 110 of them, unless told otherwise. Columns
+    that are kept can be filtered by.
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
@@ -278,6 +278,7 @@ def _batches(
     if chunk_files and len(chunk_files) < len(inputs):
         raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs documents: add them one after the other")
     if chunk_files:
+        check_once(map(open_source, inputs))
         for path in inputs:
             for table in _whole_documents(path):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:

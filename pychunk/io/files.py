@@ -23,7 +23,7 @@ class SourceFile(NamedTuple):
 
 
 def find(path: str) -> list[SourceFile]:
-    """A file, or the files below a folder by path, without hidden ones.
+    """A file, or the files below a folder by path as ``plain`` spells it, without hidden ones.
 
     Raises:
         FileNotFoundError: there is none.
@@ -31,7 +31,7 @@ def find(path: str) -> list[SourceFile]:
     """
     scheme = scheme_of(path)
     if not scheme:
-        found = _local(path)
+        found = _local(plain(path))
     elif scheme in _ARROW_SCHEMES:
         found = _arrow(path)
     else:
@@ -70,6 +70,21 @@ def scheme_of(path: str) -> str:
     return scheme.lower() if separator and scheme.replace("+", "").isalnum() else ""
 
 
+def plain(path: str) -> str:
+    """A path in one spelling, by which documents are known: without ``.`` and doubled slashes; of a URL, as it is.
+
+    A relative one stays relative and an absolute one absolute, so that ids do not depend on the working directory where
+    the path does not, and ``..`` stays, which means another folder behind a link.
+
+    >>> plain("./notes//a.md"), plain("notes/./a.md"), plain("/srv/notes/"), plain("s3://notes//a.md"), plain("./-")
+    ('notes/a.md', 'notes/a.md', '/srv/notes', 's3://notes//a.md', './-')
+    """
+    if scheme_of(path):
+        return path
+    found = str(Path(path))
+    return path if found == "-" else found  # which would be standard input
+
+
 def base_name(path: str) -> str:
     """The last part of a path or URL, without a query."""
     name = path.rstrip("/").rpartition("/")[2]
@@ -95,7 +110,7 @@ def _local(path: str) -> list[SourceFile]:
         names = [path]
     else:
         names = [os.path.join(folder, name) for folder, _, files in os.walk(root) for name in files]
-        names = [name for name in names if not _hidden(name, path) and os.path.isfile(name)]
+        names = [plain(name) for name in names if not _hidden(name, path) and os.path.isfile(name)]
     return [SourceFile(name, (facts := os.stat(name)).st_size, facts.st_mtime) for name in names]
 
 

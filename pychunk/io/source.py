@@ -290,7 +290,7 @@ def open_source(
             compressed: .gz, .bz2, .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
-            are written. The id of a text, Markdown, HTML or PDF file is its path as given.
+            are written. The id of a text, Markdown, HTML or PDF file is its path as given, without ``./``.
         keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
             the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
             ...) are there anyhow.
@@ -383,7 +383,7 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
     if path == "-":
         return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
     found = files.find(path)
-    if len(found) == 1 and found[0].path == path:
+    if len(found) == 1 and found[0].path == files.plain(path):
         return found, [kind if kind != "auto" else _recognised(path)], []
     kinds = {file.path: kind_of(file.path, kind) or _json_kind(file.path) for file in found}
     for name in _again(kinds):
