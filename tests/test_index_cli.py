@@ -297,6 +297,40 @@ def test_options_for_other_kinds_of_files_are_named(tmp_path: Path) -> None:
     assert "Dogs bark." in run("segment", tmp_path, "--ids", "id", "--column", "text")
 
 
+def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
+    def index(*inputs: str, keep: str = "") -> str:
+        done = invoke(
+            ["index", *(str(tmp_path / each) for each in inputs), "-o", str(tmp_path / "it.idx"), *keep.split()]
+        )
+        assert done.exit_code == 0, done.output
+        return " ".join(done.stderr.split())
+
+    def metadata() -> dict[str, Any]:
+        with pychunk.Index.open(tmp_path / "it.idx") as made:
+            return {Path(hit.id).name: hit.metadata for hit in made.search("animals", k=9, mode="dense")[0]}
+
+    (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats purr.,1984,en\n")
+    (tmp_path / "b.csv").write_text("id,text,lang\nb,Dogs bark.,en\n")
+    (tmp_path / "c.txt").write_text("Owls hunt.")
+    (tmp_path / "d.jsonl").write_text('{"id": "d", "text": "Fish swim.", "year": "2001"}\n')
+    assert "kept, as in" not in index("a.csv", keep="--keep year --keep lang")
+    again = index("a.csv")
+    assert "kept, as in the index: year, lang (--keep names others)" in again
+    assert "0 documents added, 1 kept, 0 replaced" in again
+    (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats hiss.,1985,en\n")
+    said = index("a.csv", "b.csv", "c.txt", "d.jsonl")
+    assert f"{tmp_path / 'b.csv'} has no column year, as the index has: null for its documents" in said
+    assert "c.txt has no column" not in said
+    assert metadata() == {
+        "a": {"year": "1985", "lang": "en"},
+        "b": {"year": None, "lang": "en"},
+        "c.txt": {"year": None, "lang": None},
+        "d": {"year": "2001", "lang": None},
+    }
+    assert "kept, as in" not in index("a.csv", keep="--keep lang")
+    assert metadata()["a"] == {"year": None, "lang": "en"}
+
+
 def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     for option in ("--terms words", "--prune", "--keep title", "--size 5", "--ids id", "--limit 3"):

@@ -19,7 +19,7 @@ from ..chunks import ChunkBatch
 from ..documents import TextBatch
 from ..given.columns import DOCUMENT_COLUMNS
 from ..ingest.empty import empty_tables, fitted, nothing
-from ..io import DeadLetter, Source
+from ..io import KINDS, DeadLetter, Source
 from ..io.documents import DeadLetters, documents_of
 from ..io.files import scheme_of
 from ..segmenter import Segmenter
@@ -80,16 +80,20 @@ def segmented(
     *,
     alike: bool = False,
     choose: Choose | None = None,
+    kept: Sequence[str] = (),
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
     The inputs are listed now, and read as the batches are asked for. ``alike``: every batch has the columns of all
     kinds of files, as one file of chunks needs them. ``choose``: which documents of a batch are cut; the others are
-    passed over, and counted all the same; no file may be there twice then.
+    passed over, and counted all the same; no file may be there twice then. ``kept``: columns that are kept where
+    nothing else is said, of inputs that have them.
     """
-    sources = reading.sources(inputs, kind, made.method.wants, dead_letters)
+    sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept)
     if choose is not None:
         check_once([source for source, _ in sources])
+    if kept and reading.keep is None:
+        _tell_kept(sources, kept)
     tell_ignored([path for source, _ in sources for path in source.ignored])
     found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose)
     kinds = {kind: said for source, said in sources for kind in source.kinds}
@@ -215,6 +219,19 @@ def check_once(sources: Iterable[Source]) -> None:
                     f"{file.path} is named twice on the command line, by {seen[own]} and by {source.path}: name it once"
                 )
             seen[own] = source.path
+
+
+def _tell_kept(sources: Sequence[tuple[Source, dict[str, Any]]], kept: Sequence[str]) -> None:
+    """Says on standard error which columns are kept unasked, and which tables have none of that name."""
+    console = Console(stderr=True, soft_wrap=True)
+    again = [name for name in kept if any(name in said["keep"] for _, said in sources)]
+    if again:
+        console.print(Text(f"kept, as in the index: {', '.join(again)} (--keep names others)"))
+    for source, said in sources:
+        lacking = [name for name in kept if name not in said["keep"]]
+        if lacking and any(KINDS[kind].is_table for kind in source.kinds):
+            text = f"{source.path} has no column {', '.join(lacking)}, as the index has: null for its documents"
+            console.print(Text(text, style="yellow"))
 
 
 def tell_ignored(ignored: list[str]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.text import Text
 
+from ..data.columns import COLUMNS
 from ..io.files import scheme_of
 from ..retrieval import digests
 from ..retrieval.added import Added
@@ -45,6 +46,12 @@ class Changes:
         self.count = self.kept = 0
         self._looked = False
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the index that are none of pychunk's own: what was kept of documents."""
+        own = {column.name for column in COLUMNS}
+        return [name for name in self._index.table.column_names if name not in own]
+
     def cut_by(self, made: Segmenter) -> None:
         """What cuts the documents: with another option, model or version all of them are new."""
         options = {name: value for name, value in made.options.items() if name not in _FREE}
@@ -63,7 +70,7 @@ class Changes:
         if "blocks" in table.column_names:
             marks = table.schema.metadata or {}
             names += [name for name in _OF_PARSERS if name in table.column_names]
-        how = [*self._made_by, columns, list(said.get("keep", ())), sorted(map(str, marks.items()))]
+        how = [*self._made_by, columns, sorted(said.get("keep", ())), sorted(map(str, marks.items()))]
         found = digests.of(table, names, how)
         self.see(found.ids)
         changed = np.flatnonzero(self._index.changed(found))

@@ -90,9 +90,9 @@ def index(
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
     The id of a text file is its path as given, without ./ before it. Given again, a document whose text and kept
-    columns are unchanged is left alone; with other options of cutting, or by another version of pychunk, all that is
-    given is cut again. Methods fixed and recursive count in words here, 110 of them, unless told otherwise. Columns
-    that are kept can be filtered by.
+    columns are unchanged is left alone; without --keep the columns are kept that the index has. With other options of
+    cutting, or by another version of pychunk, all that is given is cut again. Methods fixed and recursive count in
+    words here, 110 of them, unless told otherwise. Columns that are kept can be filtered by.
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
@@ -289,7 +289,7 @@ def _batches(
     options = cutting.options(reading.said, usual=_USUAL)
     made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads, on_error=on_error)
     changes.cut_by(made)
-    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, choose=changes.rows):
+    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, choose=changes.rows, kept=changes.columns):
         tell.count += len(out.errors)
         yield out.table, changes.cut([error.row for error in out.errors]), bytes_
 

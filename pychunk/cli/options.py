@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
@@ -176,14 +176,16 @@ class Reading:
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
 
     def sources(
-        self, paths: list[str], kind: str, wants: frozenset[str], dead_letters: DeadLetters
+        self, paths: list[str], kind: str, wants: frozenset[str], dead_letters: DeadLetters, kept: Sequence[str] = ()
     ) -> list[tuple[Source, dict[str, Any]]]:
         """The inputs, and of each the keywords of a call that name columns of its documents.
+
+        ``kept``: columns that are kept of inputs that have them, unless others were named.
 
         Raises:
             ValueError: an option is of a kind of files that no input is of.
         """
-        found = [self._source(path, kind, wants, dead_letters) for path in paths]
+        found = [self._source(path, kind, wants, dead_letters, kept) for path in paths]
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
         said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
@@ -198,23 +200,29 @@ class Reading:
         return found
 
     def _source(
-        self, path: str, kind: str, wants: frozenset[str], dead_letters: DeadLetters
+        self, path: str, kind: str, wants: frozenset[str], dead_letters: DeadLetters, kept: Sequence[str]
     ) -> tuple[Source, dict[str, Any]]:
         """An input, and the keywords of a call that name columns of its documents, those that methods want first."""
-        found = self._opened(path, kind, self.said, dead_letters)
+        keep = self.keep or []
+        found = self._opened(path, kind, self.said, dead_letters, keep)
+        if kept and self.keep is None:
+            keep = _there(found, kept)
+            found = self._opened(path, kind, self.said, dead_letters, keep)
         said: dict[str, Any] = dict(self.said)
         if wants - said.keys() and path != "-":
             said = wanted_columns(wants, found.column_names(), said)
-            found = self._opened(path, kind, said, dead_letters)
-        return found, {**said, "keep": self.keep or ()}
+            found = self._opened(path, kind, said, dead_letters, keep)
+        return found, {**said, "keep": keep or ()}
 
-    def _opened(self, path: str, kind: str, said: Mapping[str, str], dead_letters: DeadLetters) -> Source:
+    def _opened(
+        self, path: str, kind: str, said: Mapping[str, str], dead_letters: DeadLetters, keep: Sequence[str]
+    ) -> Source:
         return open_source(
             path,
             kind=kind,
             column=self.column,
             ids=self.ids,
-            keep=self.keep or (),
+            keep=keep,
             needed=list(said.values()),
             encoding=self.encoding,
             redirects=self.redirects,
@@ -236,6 +244,14 @@ class Reading:
             return tuple(int(each) for each in self.namespace)
         except ValueError:
             raise ValueError(f"--namespace must be a number or all; got {', '.join(self.namespace)}") from None
+
+
+def _there(source: Source, names: Sequence[str]) -> list[str]:
+    """Those columns that documents of a source have, as far as its first rows say; of JSON Lines each row may."""
+    if "jsonl" in source.kinds or (source.path == "-" and KINDS[source.kind].is_table):
+        return list(names)
+    known = {"file"}.union(*source.columns_by_kind().values())
+    return [name for name in names if name in known]
 
 
 def _tokens(key: str, value: str) -> int | str | None:

@@ -69,15 +69,20 @@ class Source:
 
     def column_names(self) -> list[str]:
         """The columns that every file has, of tables as their first rows do; none where one cannot be read."""
-        found: list[list[str]] = []
+        found = list(self.columns_by_kind().values())
+        return [name for name in (found[0] if found else []) if all(name in names for names in found)]
+
+    def columns_by_kind(self) -> dict[str, list[str]]:
+        """Of each kind of its files the columns, of tables those of the first file's first rows."""
+        found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
             if KINDS[kind].is_table:
                 first = self.kinds.index(kind)
                 parts = replace(self, files=[self.files[first]], kinds=[kind])._parts(lambda _: None)
-                found.append(next((part.table.column_names for part in parts), []))
+                found[kind] = next((part.table.column_names for part in parts), [])
             else:
-                found.append([name for name, _ in KINDS[kind].columns])
-        return [name for name in (found[0] if found else []) if all(name in names for names in found)]
+                found[kind] = [name for name, _ in KINDS[kind].columns]
+        return found
 
     def tables(self) -> Iterator[pa.Table]:
         """Tables of bounded size with every column, in types of their own: what chunks are read with."""
