@@ -98,6 +98,12 @@ def test_a_number_and_its_text_are_one_id_for_search_and_remove(given: Any, tmp_
         index.add(chunks_of(PETS))
         with pytest.raises(ValueError, match="those of this index have none: segment with ids="):
             index.search("dogs", ids=given)
+        with pytest.raises(ValueError, match="have none: remove their chunks by chunk_ids=, or build the index again"):
+            index.remove(given)
+        assert index.remove([]) == 0
+        index.add(chunks_of(["Owls hunt."], ids=["owl"]))
+        assert index.ids() == ["owl"]
+        assert index.remove(given) == 0
 
 
 def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:

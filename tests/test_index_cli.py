@@ -551,3 +551,14 @@ def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None
     pq.write_table(pq.read_table(chunks).drop_columns(["id"]), chunks)
     output = refused("index", chunks, "-o", tmp_path / "none.idx", "--prune")
     assert "--prune tells documents by their ids, and these chunks have none: segment with --ids" in output
+    run("index", chunks, "-o", tmp_path / "mixed.idx")
+    (tmp_path / "note.md").write_text("A note.")
+    for name in ("note.md", "other.md"):
+        (tmp_path / "note.md").rename(tmp_path / name)
+        done = invoke(["index", str(tmp_path / name), "-o", str(tmp_path / "mixed.idx"), "--prune"])
+        (tmp_path / name).rename(tmp_path / "note.md")
+        said = " ".join(done.stderr.split())
+        assert (
+            "2 chunks of documents without ids stay: --prune tells documents by their ids. In Python index.rem" in said
+        )
+        assert f"1 document added, 0 kept, 0 replaced, {int(name == 'other.md')} removed" in said

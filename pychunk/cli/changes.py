@@ -113,8 +113,14 @@ class Changes:
         return Digests(ids, values).choose(~np.isin(numbers, left_out))
 
     def see(self, ids: pa.Array | None) -> None:
-        """The next documents of the run; None where they have no ids."""
+        """The next documents of the run; None where they have no ids.
+
+        Raises:
+            ValueError: an id that came before; documents without ids, where what is not seen is to be dropped.
+        """
         if ids is None:
+            if self._prune:
+                raise ValueError("--prune tells documents by their ids, and these chunks have none: segment with --ids")
             self._ids = None
             return
         own = digests.of(pa.table({"id": ids}), [], None).values
@@ -140,13 +146,17 @@ class Changes:
         )
 
     def prune(self) -> Added:
-        """Removes the documents that the run, which was made for this, did not see.
-
-        Raises:
-            ValueError: documents without ids, of which nothing can be told.
-        """
-        if self._ids is None:
-            raise ValueError("--prune tells documents by their ids, and these chunks have none: segment with --ids")
+        """Removes the documents that the run, which was made for this, did not see; says where some have no ids."""
+        assert self._ids is not None
+        table = self._index.table
+        if nameless := self._index.count("id is null") if "id" in table.column_names else len(self._index):
+            said = (
+                f"{counted(nameless, 'chunk')} of documents without ids stay: --prune tells documents by their ids. In "
+                "Python index.remove(chunk_ids=...) removes them; or build the index again from documents with ids"
+            )
+            Console(stderr=True, soft_wrap=True).print(Text(said, style="yellow"))
+        if "id" not in table.column_names:
+            return Added()
         known = pa.array(map(str, self._index.ids()), pa.large_string())
         gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([known[:0], *self._ids]))))
         self._index.remove(gone)

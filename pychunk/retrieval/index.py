@@ -286,7 +286,7 @@ class Index:
         if "id" not in table.column_names:
             raise ValueError("documents of this index have no ids: segment with ids=")
         alive = pa.array(self._contents.searcher().alive)
-        found: list[Any] = table["id"].filter(alive).unique().to_pylist()
+        found: list[Any] = table["id"].filter(alive).unique().drop_null().to_pylist()
         return list(map(uuid.UUID, found)) if self._contents.uuids else found
 
     def __contains__(self, id: object) -> bool:
@@ -388,11 +388,20 @@ class Index:
         return Added(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
-        """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none."""
+        """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none.
+
+        Raises:
+            ValueError: ids, of an index none of whose documents has one.
+        """
         if (ids is None) == (chunk_ids is None):
             raise ValueError("remove() takes ids or chunk_ids")
         wanted = checks.ids("ids", ids) if ids is not None else checks.ids("chunk_ids", chunk_ids)
         self._contents.begin_writing()
+        if ids is not None and len(wanted) and self.table.num_columns and "id" not in self.table.column_names:
+            raise ValueError(
+                "ids names documents, and those of this index have none: remove their chunks by chunk_ids=, or build "
+                "the index again from chunks that were segmented with ids="
+            )
         before = len(self)
         self._contents.remove(wanted, "chunk_id" if ids is None else "id")
         return before - len(self)
