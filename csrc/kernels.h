@@ -75,6 +75,14 @@ struct Kernels {
                         float limit, uint32_t* found);
   size_t (*shorts_above)(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
                          const float* units, const float* margins, const float* limits, uint32_t* found);
+  // The same of sixteen queries, by the first `head` numbers of each row, what the others could add at most (rests of
+  // rows, by norms_of_shorts, times tails of queries), then of what is left by all of them; see scan_simd.h.
+  void (*norms_of_shorts)(const int16_t* rows, size_t n, size_t begin, size_t dim, float* out);
+  size_t (*panel_above)(const int16_t* rows, const float* scales, const float* rests, size_t n, size_t dim, size_t head,
+                        const int16_t* panel, const float* units, const float* margins, const float* tails,
+                        const float* limits, uint32_t* found);
+  size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
+                        const float* units, const float* margins, const float* limits, uint32_t* found, size_t count);
   // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.
   void (*dot_panel)(const float* rows, size_t n, size_t dim, const float* panel, float* out);
   // best[q] = the highest of itself and of scores[i * 16 + q], i < n; where[q] = first + i of the one it came from, the

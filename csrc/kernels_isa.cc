@@ -44,6 +44,9 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .widen_to_shorts = widen_to_shorts,
       .bytes_above = bytes_above,
       .shorts_above = shorts_above,
+      .norms_of_shorts = norms_of_shorts,
+      .panel_above = panel_above,
+      .still_above = still_above,
       .dot_panel = dot_panel,
       .keep_best = keep_best,
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,6 +24,12 @@ constexpr int64_t kWorthAPanel = 6;
 constexpr int64_t kScanBlock = 4096, kPanelBlock = 16384;
 // Rows of bytes of more numbers are scored without bounds, which whole numbers of 31 bits would say too coarsely.
 constexpr int64_t kMostWhole = 8192;
+// Sixteen queries together take as long as five of those that are left after them, four at a time.
+constexpr int64_t kWorthBounds = 5;
+// Bounds by the first half of a row's numbers are of use where they leave less than an eighth to be looked at again: of
+// vectors whose numbers are principal components 2 % at the end of a scan, when limits are high. One block in so many
+// is tried, and says it of those after it.
+constexpr int64_t kMostLeft = 8, kBlocksATrial = 64;
 // Runs of rows for each thread, so that one that is held up leaves work to the others.
 constexpr int64_t kRunsAThread = 4, kLeastRun = 8192;
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
@@ -55,6 +62,10 @@ struct BestHits {
 struct WholeQueries {
   std::vector<int16_t> numbers;
   std::vector<float> units, margins;
+  // Of sixteen queries each: numbers as panel_above takes them, and lengths of queries without their first `head`.
+  std::vector<int16_t> panels;
+  std::vector<float> tails;
+  int64_t head = 0;
 
   void add(const float* query, int64_t dim) {
     const double most = std::min(32767.0, std::floor(2147483647.0 / (128.0 * static_cast<double>(dim))));
@@ -75,11 +86,23 @@ struct WholeQueries {
     units.push_back(unit);
     margins.push_back(static_cast<float>(128.0 * (left + rounding * (sum + left)) * (1.0 + 1e-6)));
   }
-  // Up to a multiple of four, with queries that nothing is above the limit of.
-  void fill_up(int64_t dim) {
-    while (units.size() % 4 != 0) {
-      numbers.resize(numbers.size() + static_cast<size_t>(dim));
-      units.push_back(0.0f), margins.push_back(0.0f);
+  // Up to a multiple of sixteen for panels, then of four, with queries that nothing is above the limit of.
+  void fill_up(const float* queries, int64_t dim) {
+    const auto count = static_cast<int64_t>(units.size());
+    const int64_t whole = (count / kScanPanel + (count % kScanPanel >= kWorthBounds)) * kScanPanel;
+    const auto filled = static_cast<size_t>(std::max(whole, (count + 3) / 4 * 4));
+    numbers.resize(filled * static_cast<size_t>(dim));
+    units.resize(filled), margins.resize(filled);
+    head = dim / 64 * 32;
+    panels.resize(static_cast<size_t>(whole * dim)), tails.resize(static_cast<size_t>(whole));
+    for (int64_t q = 0; q < whole; ++q) {
+      int16_t* panel = panels.data() + q / kScanPanel * kScanPanel * dim + 2 * (q % kScanPanel);
+      for (int64_t c = 0; c < dim; ++c)
+        panel[c / 2 * 2 * kScanPanel + c % 2] = numbers[static_cast<size_t>(q * dim + c)];
+      double squares = 0.0;
+      for (int64_t c = head; q < count && c < dim; ++c)
+        squares += static_cast<double>(queries[q * dim + c]) * static_cast<double>(queries[q * dim + c]);
+      tails[static_cast<size_t>(q)] = static_cast<float>(std::sqrt(squares) * (1.0 + 1e-5));
     }
   }
 };
@@ -110,7 +133,7 @@ struct ScanQueries {
         for (int64_t c = 0; c < queries.cols; ++c) to[c * kScanPanel] = from[c];
       }
     }
-    if (whole) bounds.fill_up(stride);
+    if (whole) bounds.fill_up(single.data(), stride);
   }
 };
 
@@ -136,6 +159,7 @@ class ScanPass {
     if (queries.whole) {
       if (queries.count > 1) shorts_.resize(static_cast<size_t>(room_ * stride));
       above_.resize(static_cast<size_t>(room_));
+      rests_.assign(static_cast<size_t>(room_), 0.0f);
       pending_.assign(queries.bounds.units.size(), {kNothing, -1, -1});
       limits_.assign(queries.bounds.units.size(), std::numeric_limits<float>::infinity());
     }
@@ -210,7 +234,20 @@ class ScanPass {
       }
       at += extent.n;
     }
-    for (size_t q = 0; count > 1 && q < count; q += 4) {
+    if (count == 1) return;
+    const bool trial = tried_++ % kBlocksATrial == 0;
+    if (trial) head_ = bounds.head > 0 ? bounds.head : scan_.stride_, left_ = 0;
+    const size_t panels = bounds.tails.size();
+    for (size_t q = 0; q < panels; q += kScanPanel) {
+      const size_t some = above_of_panel(q);
+      const uint32_t asked = q + kScanPanel <= count ? 0xFFFF : (1u << (count - q)) - 1;
+      size_t piece = 0;
+      for (size_t k = 0; k < some && above_[k] >> 16 < filled_; ++k)
+        for (uint32_t own = above_[k] & asked; own != 0; own &= own - 1)
+          score(above_[k] >> 16, piece, q + static_cast<size_t>(std::countr_zero(own)), found);
+    }
+    if (trial && left_ * kMostLeft > filled_ * static_cast<int64_t>(panels)) head_ = scan_.stride_;
+    for (size_t q = panels; q < count; q += 4) {
       const size_t some = run_.shorts_above(shorts_.data(), scales_.data(), static_cast<size_t>(filled_), stride,
                                             bounds.numbers.data() + q * stride, bounds.units.data() + q,
                                             bounds.margins.data() + q, limits_.data() + q, above_.data());
@@ -219,6 +256,23 @@ class ScanPass {
         for (size_t own = 0; own < 4 && q + own < count; ++own)
           if ((above_[k] >> own & 1) != 0) score(above_[k] >> 4, piece, q + own, found);
     }
+  }
+
+  // Rows of the block that could be above the limit of one of sixteen queries from q on; those behind the last are of
+  // an earlier block.
+  size_t above_of_panel(size_t q) {
+    const WholeQueries& bounds = queries_.bounds;
+    const auto stride = static_cast<size_t>(scan_.stride_), head = static_cast<size_t>(head_);
+    const auto n = static_cast<size_t>((filled_ + 7) / 8 * 8);
+    const float *units = bounds.units.data() + q, *margins = bounds.margins.data() + q, *limits = limits_.data() + q;
+    if (q == 0) run_.norms_of_shorts(shorts_.data(), n, head, stride, rests_.data());
+    const size_t some = run_.panel_above(shorts_.data(), scales_.data(), rests_.data(), n, stride, head,
+                                         bounds.panels.data() + q * stride, units, margins, bounds.tails.data() + q,
+                                         limits, above_.data());
+    if (head == stride) return some;
+    for (size_t k = 0; k < some; ++k) left_ += std::popcount(above_[k] & 0xFFFF);
+    return run_.still_above(shorts_.data(), scales_.data(), stride, bounds.numbers.data() + q * stride, units, margins,
+                            limits, above_.data(), some);
   }
 
   // Scores a row of the block for a query; `piece` is not after the row's, and is moved to it.
@@ -319,7 +373,8 @@ class ScanPass {
   SharedLimits& shared_;
   const Kernels& run_;
   int64_t room_, filled_ = 0, blocks_ = 0;
-  std::vector<float> block_, scales_, scores_, best_;
+  int64_t head_ = 0, tried_ = 0, left_ = 0;  // numbers of rows that bounds are by; see kMostLeft
+  std::vector<float> block_, scales_, rests_, scores_, best_;
   std::vector<int32_t> where_;
   std::vector<int16_t> shorts_;
   std::vector<float> limits_;

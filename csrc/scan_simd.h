@@ -177,6 +177,7 @@ inline int32_t total(Places sums) {
 // out[i] = bytes[i]; n is a multiple of 32.
 void widen_to_shorts(const int8_t* bytes, size_t n, int16_t* out) {
   for (size_t i = 0; i < n; i += kShorts) {
+    if (i % kLine == 0) __builtin_prefetch(bytes + i + kAheadBytes);
     const Shorts value = load_shorts(bytes + i);
     memcpy(out + i, &value, sizeof(value));
   }
@@ -233,6 +234,105 @@ size_t shorts_above(const int16_t* rows, const float* scales, size_t n, size_t d
     if (bits != 0) found[count++] = static_cast<uint32_t>(i) << 4 | bits;
   }
   return count;
+}
+
+// Which lanes hold, one bit each.
+inline uint32_t lanes_that_hold(Places holds) {
+#if defined(__AVX512BW__)
+  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(holds));
+#elif defined(__AVX2__)
+  return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(holds)));
+#elif defined(__x86_64__)
+  return static_cast<uint32_t>(_mm_movemask_ps(reinterpret_cast<__m128>(holds)));
+#else
+  uint32_t bits = 0;
+  for (size_t k = 0; k < kLanes; ++k) bits |= static_cast<uint32_t>(holds[k] & 1) << k;
+  return bits;
+#endif
+}
+
+// out[i] = |rows[i]| over the numbers [begin, dim), rounded up; both are multiples of 32.
+void norms_of_shorts(const int16_t* rows, size_t n, size_t begin, size_t dim, float* out) {
+  for (size_t i = 0; i < n; ++i) {
+    Places squares = {};
+    for (size_t c = begin; c < dim; c += kShorts) {
+      const Shorts numbers = load_shorts(rows + i * dim + c);
+      squares += multiply_pairs(numbers, numbers);
+    }
+    out[i] = __builtin_sqrtf(static_cast<float>(total(squares))) * 1.00001f;
+  }
+}
+
+// Sixteen queries, panel[c * 16 + 2 * q + j] = number c + j of query q, c even: products over the first `head` numbers
+// of a row need no sum across a register. The others add at most |row there| * |query there|, of rests and tails.
+// found[k] = i * 65536 + a bit for each query whose bound is above the limit, or is no number; n is a multiple of 8.
+size_t panel_above(const int16_t* rows, const float* scales, const float* rests, size_t n, size_t dim, size_t head,
+                   const int16_t* panel, const float* units, const float* margins, const float* tails,
+                   const float* limits, uint32_t* found) {
+  constexpr size_t kRegisters = kPanelWidth / kLanes < 2 ? 1 : 2, kGroups = kPanelWidth / (kRegisters * kLanes);
+  size_t count = 0;
+  for (size_t first = 0; first < n; first += kRowsTogether) {
+    uint32_t bits[kRowsTogether] = {};
+    for (size_t g = 0; g < kGroups; ++g) {
+      const size_t at = g * kRegisters * kLanes;
+      Places sums[kRowsTogether][kRegisters] = {};
+      for (size_t c = 0; c < head; c += 2) {
+        Shorts numbers[kRegisters];
+#pragma GCC unroll 2
+        for (size_t k = 0; k < kRegisters; ++k)
+          numbers[k] = load_shorts(panel + c * kPanelWidth + 2 * (at + k * kLanes));
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRowsTogether; ++r) {
+          int32_t pair;
+          memcpy(&pair, rows + (first + r) * dim + c, sizeof(pair));
+          const Shorts both = reinterpret_cast<Shorts>(Places{} + pair);
+#pragma GCC unroll 2
+          for (size_t k = 0; k < kRegisters; ++k) sums[r][k] += multiply_pairs(both, numbers[k]);
+        }
+      }
+#pragma GCC unroll 2
+      for (size_t k = 0; k < kRegisters; ++k) {
+        const size_t q = at + k * kLanes;
+        F32 unit, margin, tail, limit;
+        memcpy(&unit, units + q, sizeof(unit));
+        memcpy(&margin, margins + q, sizeof(margin));
+        memcpy(&tail, tails + q, sizeof(tail));
+        memcpy(&limit, limits + q, sizeof(limit));
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRowsTogether; ++r) {
+          const float scale = scales[first + r], size = __builtin_fabsf(scale);
+          const F32 products = unit * __builtin_convertvector(sums[r][k], F32);
+          const F32 bounds = scale * products + size * (margin + rests[first + r] * tail) + kLost;
+          bits[r] |= lanes_that_hold(~(bounds <= limit)) << q;
+        }
+      }
+    }
+    for (size_t r = 0; r < kRowsTogether; ++r)
+      if (bits[r] != 0) found[count++] = static_cast<uint32_t>(first + r) << 16 | bits[r];
+  }
+  return count;
+}
+
+// Of what panel_above found, what is left where the products are those of whole rows; queries [16, dim].
+size_t still_above(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries, const float* units,
+                   const float* margins, const float* limits, uint32_t* found, size_t count) {
+  size_t left = 0;
+  for (size_t k = 0; k < count; ++k) {
+    const uint32_t i = found[k] >> 16;
+    const int16_t* row = rows + i * dim;
+    uint32_t bits = 0;
+    for (uint32_t own = found[k] & 0xFFFF; own != 0; own &= own - 1) {
+      const auto q = static_cast<uint32_t>(__builtin_ctz(own));
+      Places sums = {};
+      for (size_t c = 0; c < dim; c += kShorts)
+        sums += multiply_pairs(load_shorts(row + c), load_shorts(queries + q * dim + c));
+      const float product = units[q] * static_cast<float>(total(sums));
+      const float bound = scales[i] * product + __builtin_fabsf(scales[i]) * margins[q] + kLost;
+      if (!(bound <= limits[q])) bits |= 1u << q;
+    }
+    if (bits != 0) found[left++] = i << 16 | bits;
+  }
+  return left;
 }
 
 // kRows rows by kRegisters registers of queries. The tree's leaves come in the order in which its left halves do, the

@@ -101,7 +101,7 @@ def test_many_rows_on_any_number_of_threads(dtype: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([32, 256, 1024]), st.sampled_from([1, 2, 5]), st.booleans())
+@given(st.integers(0, 2**32), st.sampled_from([32, 256, 1024]), st.sampled_from([1, 2, 5, 21]), st.booleans())
 def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked: int, spiky: bool) -> None:
     rng = np.random.default_rng(seed)
     queries = rng.normal(size=(asked, dim)).astype(F32)
@@ -116,6 +116,40 @@ def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked:
         wanted = expected(rows, offsets, queries, count)
         assert found(scan, queries, count) == wanted
         assert [found(scan, query[None], count)[0] for query in queries] == wanted
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([32, 64, 96, 256]),
+    st.sampled_from([5, 16, 33]),
+    st.sampled_from([0.1, 1.0, 10.0]),
+    st.sampled_from([1, 20]),
+)
+def test_numbers_that_matter_may_be_the_first_or_the_last(
+    seed: int, dim: int, asked: int, last: float, count: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = np.linspace(1, last, dim)  # of which bounds look at the first half
+    sizes[dim // 2 :] *= min(last, 1)
+    rows = eight_bit.packed((rng.normal(size=(9000, dim)) * sizes).astype(F32))
+    queries = (rng.normal(size=(asked, dim)) * sizes).astype(F32)
+    queries[: asked // 2] = eight_bit.unpacked(rows[rng.integers(0, len(rows), asked // 2)])  # one row much better
+    offsets = np.unique(np.concatenate([[0], rng.integers(0, 9001, 3000), [9000]]))
+    assert found(Scan([rows], dim, offsets), queries, count, threads=2) == expected(rows, offsets, queries, count)
+
+
+def test_a_scale_that_is_not_finite_hides_no_row() -> None:
+    rng = np.random.default_rng(0)
+    rows = eight_bit.packed(rng.normal(size=(200, 64)).astype(F32))
+    rows[5, -4:] = np.array([np.inf], F32).view(np.int8)
+    rows[7, -4:] = np.array([np.nan], F32).view(np.int8)
+    queries = rng.normal(size=(8, 64)).astype(F32)
+    scores = Scan([rows], 64).top(queries, 1)[0][:, 0]
+    products = np.stack([reference.products(rows, query) for query in queries])
+    assert scores.tolist() == np.nanmax(products, axis=1).tolist()
+    assert np.isinf(scores).any()
+    assert np.isfinite(scores).any()
 
 
 def test_every_float16_is_widened_exactly() -> None:
@@ -138,6 +172,7 @@ def test_instruction_sets_scan_to_the_same_bits() -> None:
         "rng, digest = np.random.default_rng(0), hashlib.sha256()\n"
         "for dim in (32, 100, 256):\n"
         "    rows = rng.normal(size=(3000, dim)) * rng.choice([1e-6, 1], size=(3000, 1))\n"
+        "    rows[:, dim // 2 :] /= 9\n"
         "    offsets = np.unique(np.concatenate([[0], rng.integers(0, 3001, 700), [3000]]))\n"
         "    queries = rng.normal(size=(45, dim)).astype(np.float32)\n"
         "    for dtype in ('float16', 'float32', 'int8'):\n"
