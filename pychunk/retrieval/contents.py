@@ -18,6 +18,7 @@ from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
 from . import digests, ingest
 from .digests import Digests
+from .finishing import Files, Finishing, finished
 from .part import Layout, Part, PartWriter, Rows, slices
 from .postings import save_array
 from .register import Register
@@ -53,6 +54,8 @@ class Contents:
     def __init__(self, store: Store, accuracy: int, placement: Placement) -> None:
         self.store, self.accuracy, self.placement = store, accuracy, placement
         self._writer: PartWriter | None = None
+        self._finishing: Finishing | None = None  # the part before it
+        self._files: dict[str, Files] = {}  # of parts that no manifest names yet
         self.load()
 
     def load(self) -> None:
@@ -115,6 +118,7 @@ class Contents:
             The keys, each once, of what was removed.
         """
         self._check_usable()
+        self._settle()
         schema = ingest.joined(self._schema, rows.table.schema)
         if len(self.removed) or not rows.table.num_rows:
             uuids = self.uuids
@@ -268,11 +272,17 @@ class Contents:
     def _next_name(self) -> str:
         used = [int(name.split("-")[1]) for name in self._names]
         used += [int(part["name"].split("-")[1]) for part in self.store.manifest["parts"]]
+        used += [int(each.folder.name.split("-")[1]) for each in self._writers()]
         return f"part-{max(used, default=0) + 1:06d}"
 
     def _rows(self) -> int:
         """Chunks that were written, removed or not."""
-        return sum(map(len, self._parts)) + (self._writer.chunks if self._writer else 0)
+        return sum(map(len, self._parts)) + sum(writer.chunks for writer in self._writers())
+
+    def _writers(self) -> list[PartWriter]:
+        """Of the parts that cannot be searched yet."""
+        before = [self._finishing.writer] if self._finishing is not None else []
+        return before + ([self._writer] if self._writer is not None else [])
 
     def _load_removed(self, manifest: dict[str, Any]) -> npt.NDArray[np.bool_]:
         """Which rows are removed, as the manifest's file says."""
@@ -324,32 +334,57 @@ class Contents:
 
     def close(self) -> None:
         """Close what is open for writing; what was not saved is left over for the next writer to clear away."""
-        if self._writer is not None:
-            self._writer.release()
+        if self._finishing is not None:
+            self._finishing.wait()
+        for writer in self._writers():
+            writer.release()
 
     def _abandon(self) -> None:
         """Rows that were not made a part are gone."""
-        if self._writer is not None:
-            self._writer.abandon()
-        self._writer = None
+        if self._finishing is not None:
+            self._finishing.wait()
+        for writer in self._writers():
+            writer.abandon()
+        self._writer = self._finishing = None
 
     def _finish_part(self) -> None:
-        """What was added so far becomes a part that can be searched; after an error it still waits for that."""
-        if self._writer is None:
-            return
+        """What was added so far becomes parts that can be searched; after an error it still waits for that."""
+        self._settle()
+        if self._writer is not None:
+            self._take_part(self._writer, finished)
+
+    def _finish_beside(self) -> None:
+        """The open part is finished while what comes next is made; errors come with the next call."""
+        self._settle()
+        assert self._writer is not None
+        with uninterrupted():
+            self._finishing, self._writer = Finishing(self._writer), None
+            self._new_keys.clear()
+
+    def _settle(self) -> None:
+        """A part that is being finished can be searched; after an error it still waits for that."""
+        if self._finishing is not None:
+            result = self._finishing.result
+            self._take_part(self._finishing.writer, lambda _: result())
+
+    def _take_part(self, writer: PartWriter, finish: Callable[[PartWriter], Files]) -> None:
         try:
-            self._writer.finish()
+            files = finish(writer)
         except BaseException as error:
-            if self._writer.damaged:
+            if writer.damaged:
                 self._lost = error
             raise
-        part = Part.load(self._writer.folder, self.layout, self._writer.chunks)
+        part = Part.load(writer.folder, self.layout, writer.chunks)
         with uninterrupted():
-            self._writer.release()
-            self._names.append(self._writer.folder.name)
+            writer.release()
+            self._names.append(writer.folder.name)
             self._parts.append(part)
-            self._writer = None
-            self._new_keys.clear()
+            self._files[writer.folder.name] = files
+            if writer is self._writer:
+                self._writer = None
+                self._new_keys.clear()
+            else:
+                self._finishing = None
 
     def _marked(self, wanted: pa.Array, column: str | None) -> npt.NDArray[np.bool_]:
         """``removed``, and besides the rows of parts whose ``column``, or key, is one of ``wanted``."""
@@ -373,8 +408,7 @@ class Contents:
         return pa.concat_arrays(found).unique()
 
     def _part_facts(self, name: str) -> dict[str, Any]:
-        files = {file: checksum(self.store.folder / name / file) for file in self.layout.files()}
-        return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": files}
+        return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": self._files[name]}
 
     def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Files of approximate indexes, written anew where there are new rows: (checksums, what they hold)."""
@@ -438,7 +472,7 @@ class Contents:
             self._writer = PartWriter(folder, self.layout)
         self._writer.append(rows)
         if self._writer.chunks >= PART_CHUNKS:
-            self._finish_part()
+            self._finish_beside()
 
 
 def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:

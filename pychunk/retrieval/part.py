@@ -160,18 +160,15 @@ class PartWriter:
                 self._table.close()
                 self._sealed = True
         self._drain()
-        try:
-            for name in self._files:
-                flush(self.folder / name)
-        except NotOnDiskError:
-            self.damaged = True
-            raise
-        if self.layout.sentences:
-            with new_file(self.folder / OFFSETS) as file:
-                file.write(np.concatenate(self._offsets).tobytes())
-        if self._postings:
-            self._inverted = self._inverted or self._postings.finish()
-            self._inverted.save(self.folder)
+        with ThreadPoolExecutor(1) as beside:
+            flushing = beside.submit(self._flush)
+            if self.layout.sentences:
+                with new_file(self.folder / OFFSETS) as file:
+                    file.write(np.concatenate(self._offsets).tobytes())
+            if self._postings:
+                self._inverted = self._inverted or self._postings.finish()
+                self._inverted.save(self.folder)
+            flushing.result()
         flush(self.folder)
 
     def release(self) -> None:
@@ -200,11 +197,23 @@ class PartWriter:
             assert rows.spans is not None
             assert rows.sentences is not None
             self._offsets.append(rows.offsets[1:] + self._offsets[-1][-1])
-            self._files[SPANS].write(np.ascontiguousarray(rows.spans, np.int64).tobytes())
-            self._files[SENTENCES].write(rows.sentences.tobytes())
+            self._files[SPANS].write(np.ascontiguousarray(rows.spans, np.int64))
+            self._files[SENTENCES].write(self._own(rows.sentences))
         if self.layout.pooled:
             assert rows.pooled is not None
-            self._files[POOLED].write(rows.pooled.tobytes())
+            self._files[POOLED].write(self._own(rows.pooled))
+
+    def _own(self, vectors: Vectors) -> Vectors:
+        """What nobody can change while it waits for the disk: float32 may be the caller's array as it is."""
+        return vectors.copy() if self.layout.dtype == "float32" else vectors
+
+    def _flush(self) -> None:
+        try:
+            for name in self._files:
+                flush(self.folder / name)
+        except NotOnDiskError:
+            self.damaged = True
+            raise
 
     def _drain(self) -> None:
         for file in self._files.values():
