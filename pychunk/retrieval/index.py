@@ -545,18 +545,7 @@ class Index:
             return Hits([Hits[Hit]() for _ in texts])
         best = searcher.rank_documents if by_document else searcher.rank
         found = best(texts, vectors, max(k, depth) if rerank else k, ranking, allowed, threads)
-        lists = [
-            searcher.hits(
-                ranked.chunks,
-                ranked.scores.tolist(),
-                [
-                    {name: float(part[i]) for name, part in zip(names, ranked.parts, strict=True)}
-                    for i in range(len(ranked.chunks))
-                ],
-                sentences,
-            )
-            for ranked, names, sentences in found
-        ]
+        lists = searcher.hits(found)
         if self._contents.uuids:
             lists = [[replace(hit, id=uuid.UUID(hit.id)) for hit in hits] for hits in lists]
         if rerank:

@@ -225,33 +225,42 @@ class Searcher:
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
         return Nearest(index, vectors, mask, self.chunk_of, depth)
 
-    def span(self, sentence: int) -> tuple[int, int]:
-        """Of a sentence by its row, in characters of its document."""
-        part = int(np.searchsorted(self._span_first, sentence, side="right")) - 1
-        start, end = self.spans[part][sentence - self._span_first[part]]
-        return int(start), int(end)
+    def _spans_of(self, sentences: I64) -> list[tuple[int, int] | None]:
+        """Of sentences by their rows, in characters of their documents; None of -1."""
+        found = np.zeros((len(sentences), 2), np.int64)
+        part = np.searchsorted(self._span_first, sentences, side="right") - 1
+        for each in np.unique(part[sentences >= 0]).tolist():
+            own = part == each
+            found[own] = self.spans[each][sentences[own] - self._span_first[each]]
+        pairs = zip(found.tolist(), sentences.tolist(), strict=True)
+        return [(start, end) if row >= 0 else None for (start, end), row in pairs]
 
-    def hits(self, rows: I64, scores: Sequence[float], parts: Sequence[dict[str, float]], sentences: Any) -> list[Hit]:
-        """Hits of rows, with what the chunk table says of them."""
-        if self.table is None or len(rows) == 0:
-            return []
-        hits = []
-        for i, row in enumerate(rows):
-            values = self._row(int(row))
-            own = {name: values.pop(name) for name in _SHOWN if name in values}
-            sentence = None if sentences is None or sentences[i] < 0 else self.span(int(sentences[i]))
-            hits.append(
-                Hit(
-                    row=int(row),
-                    id=own.pop("id", None),
-                    score=float(scores[i]),
-                    scores=parts[i],
-                    sentence=sentence,
-                    metadata=values,
-                    **own,
+    def hits(self, found: Sequence[tuple[Ranked, list[str], I64 | None]]) -> list[list[Hit]]:
+        """Of each query its hits, with what the chunk table says of them, from what :meth:`rank` found."""
+        values = iter(self._values(np.concatenate([np.empty(0, np.int64), *(ranked.chunks for ranked, *_ in found)])))
+        lists = []
+        for ranked, names, sentences in found:
+            count = len(ranked.chunks)
+            spans = [None] * count if sentences is None else self._spans_of(sentences)
+            parts = [part.tolist() for part in ranked.parts]
+            each = zip(ranked.chunks.tolist(), ranked.scores.tolist(), spans, *parts, strict=True)
+            hits = []
+            for row, score, span, *scores in each:
+                own = next(values)
+                shown = {name: own.pop(name) for name in _SHOWN if name in own}
+                hits.append(
+                    Hit(
+                        row=row,
+                        id=shown.pop("id", None),
+                        score=score,
+                        scores=dict(zip(names, scores, strict=True)),
+                        sentence=span,
+                        metadata=own,
+                        **shown,
+                    )
                 )
-            )
-        return hits
+            lists.append(hits)
+        return lists
 
     @cached_property
     def _batches(self) -> tuple[list[pa.RecordBatch], I64]:
@@ -261,12 +270,29 @@ class Searcher:
         batches = self.table.select(names).to_batches()
         return batches, np.cumsum([0, *(batch.num_rows for batch in batches)])[:-1]
 
-    def _row(self, row: int) -> dict[str, Any]:
-        """What the chunk table says of a row; ``Table.take`` would copy the columns of strings first."""
-        batches, first = self._batches
-        batch = int(np.searchsorted(first, row, side="right")) - 1
-        values: dict[str, Any] = batches[batch].slice(row - int(first[batch]), 1).to_pylist()[0]
+    def _values(self, rows: I64) -> list[dict[str, Any]]:
+        """What the chunk table says of rows, each with values of its own.
+
+        ``Table.take`` would copy the columns of strings first. That of a batch takes 80 us, and 6 a row; a slice 35.
+        """
+        values: list[dict[str, Any]] = [{}] * len(rows)
+        if len(rows):
+            batches, first = self._batches
+            batch = np.searchsorted(first, rows, side="right") - 1
+            for each in np.unique(batch).tolist():
+                places = np.flatnonzero(batch == each)
+                own = rows[places] - first[each]
+                if len(own) > 2:
+                    taken = batches[each].take(pa.array(own)).to_pylist()
+                else:
+                    taken = [batches[each].slice(row, 1).to_pylist()[0] for row in own.tolist()]
+                for place, value in zip(places.tolist(), taken, strict=True):
+                    values[place] = value
         return values
+
+    def _row(self, row: int) -> dict[str, Any]:
+        """What the chunk table says of a row."""
+        return self._values(np.array([row], np.int64))[0]
 
     @cached_property
     def outline(self) -> Outline:
