@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_line import invoke
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,6 +149,31 @@ def test_streams_of_xz_follow_each_other_and_a_cut_one_is_told(tmp_path: Path) -
     ]
     path.write_bytes(packed[:60] + b"\xff" + packed[61:])
     assert read(path)[1][0].reason.startswith("cannot be read further: ")
+
+
+@pytest.mark.parametrize("name", ["id", "_id", "doc_id", "url", "URL"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_ids_are_no_texts(tmp_path: Path, name: str, ending: str) -> None:
+    file = tmp_path / f"in.{ending}"
+    table = pa.table({name: ["a", "b"]} | ({} if ending == "csv" else {"n": [1, 2]}))
+    if ending == "parquet":
+        pq.write_table(table, file)
+    elif ending == "csv":
+        file.write_text(f"{name}\na\nb\n")
+    else:
+        file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    said = f"the only string column is '{name}', which by its name holds no text: pass "
+    with pytest.raises(ValueError, match=f"in.{ending}: {said}column= and its name"):
+        list(open_source(file))
+    done = invoke(["segment", str(file)])
+    assert done.exit_code == 2
+    assert f"{said}--column and its name if it does" in done.output
+    [batch] = open_source(file, column=name)
+    assert batch.table["text"].to_pylist() == ["a", "b"]
+    with pytest.raises(ValueError, match=said + "column= and its name"):
+        pychunk.segment(table)
+    assert pychunk.segment(table, column=name).texts == ["a", "b"]
+    assert pychunk.segment(pa.table({name: [1], "text": ["Cats."]})).texts == ["Cats."]
 
 
 def test_missing_columns_are_errors(tmp_path: Path) -> None:

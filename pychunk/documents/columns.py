@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,6 +15,9 @@ from .._arrow import flat_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+#: Names of columns that say which document a row is.
+_OF_IDS = ("id", "_id", "doc_id", "url")
 
 
 class Columns(Protocol):
@@ -120,6 +123,27 @@ def only_column(table: Columns, column: str, name: str) -> Any:
     if names.count(column) > 1:
         raise ValueError(f"{name}={column!r}: {names.count(column)} columns have this name; rename all but one")
     return table.column(column)
+
+
+def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
+    """The column of the text where none is named: the only one of ``strings``, else ``text``.
+
+    A column of ids by its name is no text, however many others there are. ``listing``: what an error says there is.
+
+    Raises:
+        ValueError: neither is there.
+    """
+    of_ids = len(strings) == 1 and strings[0].lower() in _OF_IDS
+    if len(strings) == 1 and not of_ids:
+        return strings[0]
+    if "text" in names:
+        return "text"
+    if of_ids:
+        raise ValueError(
+            f"the only string column is {strings[0]!r}, which by its name holds no text: pass column= and its name if "
+            "it does, or the name of another"
+        )
+    raise ValueError(f"pass column= to say which column holds the text; the string columns are: {listing}")
 
 
 def speaks_arrow(values: Any) -> bool:

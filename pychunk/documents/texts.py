@@ -11,7 +11,18 @@ import pyarrow as pa
 
 from .. import _native
 from .._arrow import flat_text
-from .columns import Columns, are_uuids, ids_of, is_missing, of_polars, only_column, package_of, plain, speaks_arrow
+from .columns import (
+    Columns,
+    are_uuids,
+    ids_of,
+    is_missing,
+    of_polars,
+    only_column,
+    package_of,
+    plain,
+    speaks_arrow,
+    the_text,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -181,12 +192,7 @@ def _column(table: pa.Table | PandasColumns, column: str | None) -> Any:
     listing = ", ".join(names) or "none"
     if column is None:
         candidates = strings or bare  # a frame without rows often has no types either
-        if len(candidates) == 1:
-            column = candidates[0]
-        elif "text" in names or "text" in candidates:
-            column = "text"
-        else:
-            raise ValueError(f"column= must say which column holds the text; the string columns are: {listing}")
+        column = the_text(candidates, [*names, *candidates], listing)
     elif column not in table.column_names:
         raise ValueError(f"column {column!r} is not there; the string columns are: {listing}")
     values = only_column(table, column, "column")

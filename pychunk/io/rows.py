@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..documents.columns import the_text
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .tables import Part
 
@@ -69,14 +70,12 @@ def _strings(table: pa.Table, name: str) -> list[str | None]:
 
 
 def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
-    """The column of the text where none is named: the only one of ``strings``, else ``text``."""
-    if len(strings) == 1:
-        return strings[0]
-    if "text" in names:
-        return "text"
+    """The column of the text where none is named, as ``documents.columns.the_text`` has it."""
     more = f" and {len(strings) - _LISTED} more" if len(strings) > _LISTED else ""
-    listing = ", ".join(strings[:_LISTED]) or "none"
-    raise ValueError(f"{file}: column= must say which column holds the text; the string columns are: {listing}{more}")
+    try:
+        return the_text(strings, names, (", ".join(strings[:_LISTED]) or "none") + more)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def text_of(part: Part, file: str) -> str:
