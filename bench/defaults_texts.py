@@ -6,6 +6,7 @@ import hashlib
 import html
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -133,9 +134,10 @@ def wiki(data: Path, count: int, seed: int = 0) -> tuple[Corpus, Corpus]:
 
 
 def web(data: Path, count: int, seed: int = 0) -> Corpus:
-    """Web pages' text; a line is a heading where the page's HTML has the same words in h1 to h6.
+    """Web pages' text; a line is a heading where the page's HTML has the same words in h1 to h6, at least as often.
 
-    Headings are marked in :data:`SECTIONED` pages alone.
+    A word that is a heading once, and a line by itself in the middle of many sentences, as names in a typewriter's
+    letters are, is left aside. Headings are marked in :data:`SECTIONED` pages alone.
     """
     table = pq.read_table(data / "wcxb" / "dev.parquet", columns=["id", "page_type", "main_content", "html"])
     long = [row for row in range(len(table)) if len((table["main_content"][row].as_py() or "").split()) >= LEAST_WORDS]
@@ -144,10 +146,12 @@ def web(data: Path, count: int, seed: int = 0) -> Corpus:
         text = table["main_content"][row].as_py()
         source = table["html"][row].as_py().decode("utf-8", "replace")
         sectioned = table["page_type"][row].as_py() in SECTIONED
-        marked = {plain(content) for _, content in _HTML_HEADING.findall(source)} - {""} if sectioned else set()
+        marked = Counter(plain(content) for _, content in _HTML_HEADING.findall(source) if sectioned)
+        written = [(" ".join(text[a:b].split()), (a, b)) for a, b in lines(text)]
+        times = Counter(words for words, _ in written)
         ids.append(str(table["id"][row]))
         texts.append(text)
-        headings.append([(a, b) for a, b in lines(text) if " ".join(text[a:b].split()) in marked])
+        headings.append([span for words, span in written if words and times[words] <= marked[words]])
     return Corpus("web pages", Dataset("wcxb", "boundaries", ids, texts), headings)
 
 

@@ -68,6 +68,18 @@ bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// A digit that is none of a year's four.
+bool has_quantity(std::string_view text) {
+  const auto is_ascii_digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!is_ascii_digit(i)) continue;
+    const size_t begin = i;
+    while (is_ascii_digit(i)) ++i;
+    if (i - begin != 4) return true;
+  }
+  return false;
+}
+
 // Length of what numbers a line: "2", "2.1.", "#3:", "b)", with white space behind it; 0 if nothing does.
 int64_t number_length(std::string_view text) {
   const auto at = [&](size_t i) { return i < text.size() ? text[i] : '\0'; };
@@ -220,7 +232,8 @@ class TieFinder {
     Looks own;
     char32_t ending;
     bool numbered, item, names_value;
-    int32_t run;  // lines that look plain, up to this one
+    int32_t run;            // lines that look plain, up to this one
+    bool quantity = false;  // plain, with a number
     bool single() const { return last == first + 1; }
     bool looks_plain() const { return own.looks == HeadingLooks::kPlain; }
     bool stops() const { return is_stop(ending); }
@@ -242,6 +255,7 @@ class TieFinder {
       }
       if (line.single()) line.own = looks_of(begins);
       line.names_value = line.looks_plain() && begins.find(": ") != std::string_view::npos;
+      line.quantity = line.looks_plain() && has_quantity(begins.substr(static_cast<size_t>(number_length(begins))));
       // A line that stands closer to the one above it than to this one ends a block.
       const bool in_block = !lines_.empty() && line.before < Break::kPage && line.before <= lines_.back().before;
       if (line.looks_plain()) line.run = 1 + (in_block ? lines_.back().run : 0);
@@ -298,6 +312,9 @@ class TieFinder {
     // A longer one is text, unless far more text follows.
     if (own.ending == '.' && own.own.words > kSentenceWords &&
         !(complete && own.run == 1 && (next.run > 0 ? behind.ending != '.' : behind.bytes >= 2 * own.bytes)))
+      return false;
+    // Where headings stop, a line with a quantity right above one is what the section before says: "2 tablets."
+    if (own.ending == '.' && own.quantity && next.run > 0 && !blank && before != nullptr && before->is_complete())
       return false;
     if (own.own.looks == HeadingLooks::kLower)
       return apart && complete && prose && next.run == 0 && own.own.words <= kSentenceWords && own.ending != '.' &&

@@ -150,6 +150,18 @@ def test_a_closing_mark_stays_with_its_sentence(method: str, options: dict[str, 
     assert not any(chunk.text.startswith('" ') for chunk in chunks)
 
 
+def test_where_headings_stop_a_line_with_a_quantity_above_one_is_text() -> None:
+    behind = f"Overdose.\n{PROSE[0]} {PROSE[1]}"
+    text = f"{PROSE[2]}\nChildren of any age at all.\nNot for those who are under 2 years.\n{behind}"
+    chunks = list(pychunk.segment(text, "recursive", size=60, min_tokens=0))
+    check_tiling(text, chunks)
+    assert any(chunk.text.startswith("Children") for chunk in chunks)
+    assert any(chunk.text.startswith("Overdose") for chunk in chunks)
+    years = f"{PROSE[2]}\nThe war years.\nFrom 1914 to 1918.\nThe front.\n{PROSE[0]} {PROSE[1]}"
+    chunks = list(pychunk.segment(years, "recursive", size=60, min_tokens=0))
+    assert any(chunk.text.startswith("The war years.\nFrom 1914 to 1918.\nThe front.\n") for chunk in chunks)
+
+
 @pytest.mark.parametrize("method", [name for name in NAMED if name not in KEEPING_SHORT | {"given"}])
 def test_a_chunk_of_under_50_characters_joins_another_one(method: str) -> None:
     options: dict[str, Any] = {"encoder": "static"} if method == "nsp" else {}

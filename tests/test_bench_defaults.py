@@ -53,8 +53,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     page = {
         "id": ["1", "2"],
         "page_type": ["article", "product"],
-        "main_content": [f"On stars &amp; more\n\n{STARS * 8}\n\nCats\n\n{CATS * 3}".replace("&amp;", "&")] * 2,
-        "html": [b"<h1 class='a'>On <i>stars</i>\n &amp; more</h1><p>Cats</p><H3>Cats</H3>"] * 2,
+        "main_content": [
+            f"On stars &amp; more\n\n{STARS * 8}\n\nCats\n\n{CATS * 3}\nMice\nand\nMice".replace("&amp;", "&")
+        ]
+        * 2,
+        # Mice are a heading once, and twice a line of the text: which one is it?
+        "html": [b"<h1 class='a'>On <i>stars</i>\n &amp; more</h1><p>Cats</p><H3>Cats</H3><h2>Mice</h2>"] * 2,
     }
     pq.write_table(pa.table(page), tmp_path / "wcxb" / "dev.parquet")
     (tmp_path / "unlp2026" / "one.txt").write_text(LEAFLET + "===== Page 2 =====\n")

@@ -106,7 +106,11 @@ class _Line:
         self.single = self.last == self.first + 1
         self.stops = self.text[-1:] in _STOPS
         self.introduces = self.text[-1:] in set(INTRODUCING)
-        self.numbered = _NUMBER.match(self.text) is not None
+        number = _NUMBER.match(self.text)
+        self.numbered = number is not None
+        #: A number that is no year.
+        digits = re.findall("[0-9]+", self.text[number.end() if number else 0 :])
+        self.quantity = self.looks == "plain" and any(len(each) != 4 for each in digits)
         self.item = self.numbered or _has_bullet(self.text)
         #: Nothing that the next line goes on with: no line of a list, a title or a table.
         self.complete = self.size >= PROSE_BYTES or self.stops or self.item or not self.single
@@ -170,6 +174,9 @@ def _is_heading(own: _Line, before: _Line | None, behind: _Line | None, after: B
     # A longer one is text, unless far more text follows.
     much = behind.text[-1:] != "." if run else behind.size >= 2 * own.size
     if dotted and own.words > SENTENCE_WORDS and not (complete and own.run == 1 and much):
+        return False
+    # Where headings stop, a line with a quantity right above one is what the section before says.
+    if dotted and own.quantity and run and not blank and before is not None and before.complete:
         return False
     if own.looks == "lower":
         short = own.words <= SENTENCE_WORDS and not dotted and not own.introduces
