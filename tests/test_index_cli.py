@@ -331,6 +331,14 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
     assert metadata()["a"] == {"year": None, "lang": "en"}
 
 
+def test_a_warning_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"key": "a", "text": "Cats purr."}\n')
+    done = invoke(["index", str(tmp_path / "a.jsonl"), "--ids", "kye", "-o", str(tmp_path / "it.idx")])
+    said = "none of 1 rows has the key 'kye' (did you mean 'key'?); the keys are key, text"
+    assert f"warning: {tmp_path / 'a.jsonl'}, from line 1: {said}" in " ".join(done.stderr.split())
+    assert "UserWarning" not in done.stderr
+
+
 def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     for option in ("--terms words", "--prune", "--keep title", "--size 5", "--ids id", "--limit 3"):

@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -253,6 +255,48 @@ def test_which_column_holds_the_text_is_found(tmp_path: Path) -> None:
     many = "{" + ", ".join(f'"k{i}": "x"' for i in range(1000)) + "}"
     with pytest.raises(ValueError, match=r"k18, k19 and 980 more$"):
         read(write(tmp_path / "d.jsonl", [many]))
+
+
+@pytest.mark.parametrize("part", [1, 100, 1 << 20])
+@pytest.mark.parametrize("asked", ["column", "ids", "keep"])
+def test_a_key_that_no_row_has_is_warned_of_once_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int, asked: str
+) -> None:
+    monkeypatch.setattr(json_lines, "TABLE_BYTES", part)
+    rows = [{"key": str(i), "title": f"T{i}", "body": f"Text {i}."} for i in range(9)]
+    path = write(tmp_path / "a.jsonl", [json.dumps(row) for row in rows])
+    options: dict[str, Any] = {"column": "body", "ids": "key", "keep": ["title"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(path, **options)
+    wrong = {"column": "boddy", "ids": "keys", "keep": ["title", "tite"]}[asked]
+    meant = {"column": "body", "ids": "key", "keep": "title"}[asked]
+    with pytest.warns(UserWarning, match="has the key") as told:
+        found, letters = read(path, **{**options, asked: wrong})
+    assert len(told) == 1
+    name = wrong if isinstance(wrong, str) else wrong[-1]
+    count = r"\d" if part < 1000 else 9
+    said = f"none of {count} rows has the key '{name}' \\(did you mean '{meant}'\\?\\); the keys are key, title, body"
+    assert re.fullmatch(f"{path}, from line 1: {said}", str(told[0].message))
+    assert [letter.position for letter in letters] == ([f"line {i}" for i in range(1, 10)] if asked == "column" else [])
+    assert [row["id"] for row in found] == {
+        "column": [],
+        "ids": [f"{path}#{i}" for i in range(1, 10)],
+        "keep": list("012345678"),
+    }[asked]
+    if asked == "keep":
+        assert [(row["title"], row["tite"]) for row in found] == [(f"T{i}", None) for i in range(9)]
+
+
+def test_a_key_that_one_row_has_is_there(tmp_path: Path) -> None:
+    lines = ['{"text": "a"}', '{"text": "b", "year": null}']
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(write(tmp_path / "a.jsonl", lines), keep=["year"])
+        read(write(tmp_path / "none.jsonl", ["", "{"]), column="text", keep=["year"])
+    many = "{" + ", ".join(f'"k{i}": "x"' for i in range(100)) + "}"
+    with pytest.warns(UserWarning, match=r"none of 1 rows has the key 'zzz'; the keys are k0, .*, k9 and 90 more$"):
+        read(write(tmp_path / "b.jsonl", [many]), column="k1", ids="zzz")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -36,11 +38,19 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator[None]:
     """Ends the command with status 2 and the error's message, or 130 and ``interrupted`` after Ctrl-C.
 
+    Warnings are one line, too, without the place in the code that they come from.
+
     ``flags``: as for :func:`in_flags`.
     """
     console = Console(stderr=True, soft_wrap=True)
+
+    def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        console.print(Text(f"warning: {message}", style="yellow"))
+
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = shown
+            yield
     except KeyboardInterrupt:
         console.print(interrupted)
         raise typer.Exit(130) from None

@@ -12,7 +12,9 @@ with LF, CR LF or CR. Whatever else a line is, it is a dead letter and ends noth
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,8 @@ from .tables import IDENTITY, TABLE_BYTES, Part
 MAX_LINE_BYTES = 256 << 20
 _KIND = {name: number for number, name in enumerate(_native.JSON_KINDS)}
 _STRINGS = 1 << _KIND["string"] | 1 << _KIND["surrogate"]
+#: Keys that a warning lists.
+_LISTED = 10
 #: What Python calls a value that is no text.
 _PYTHON = {"integer": "int", "float": "float", "boolean": "bool", "array": "list", "object": "dict"}
 
@@ -48,14 +52,19 @@ def parts(
     ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them; those
     of ``written`` are strings, whatever their values are. Rows without text are dead letters.
 
+    A column that was named and that no row of a part has is warned of, once: nobody can say before the end of the file
+    that there is none, and where an error came would depend on where parts end.
+
     Raises:
         ValueError: several columns hold strings, and ``column`` names none.
     """
+    named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None]
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         if column is None and (keys := _keys(lines)):
             column = only_text([key for key, kinds in keys if kinds & _STRINGS], [key for key, _ in keys], name)
         text, id_ = column or "text", ids or "id"
         found = _Columns(lines, [text, id_, *keep])
+        named = [each for each in named if not found.warn(each, first, name)]
         found.refuse(text, id_)
         found.tell(first, name, dead_letters)
         if len(found.spans):
@@ -142,6 +151,22 @@ class _Columns:
         rows = pa.array(np.flatnonzero(fine))
         self.columns = {name: (values.take(rows), kinds[fine]) for name, (values, kinds) in self.columns.items()}
         self.spans = self.spans[fine]
+
+    def warn(self, column: str, first: int, name: str) -> bool:
+        """Warns of a column that no row has, if there are rows; whether it did."""
+        kinds = self.columns[column][1]
+        if not len(kinds) or (kinds != _KIND["missing"]).any():
+            return False
+        keys = [key for key, _ in _keys(self.lines)]
+        close = get_close_matches(column, keys, 1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
+        warnings.warn(
+            f"{name}, from line {first + 1}: none of {len(kinds):,} rows has the key {column!r}{meant}; the keys are "
+            f"{', '.join(keys[:_LISTED]) or 'none'}{more}",
+            stacklevel=3,
+        )
+        return True
 
     def tell(self, first: int, name: str, dead_letters: DeadLetters) -> None:
         for line, begin, end, reason in self.faults:
