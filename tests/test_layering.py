@@ -77,6 +77,7 @@ ALLOWED = {
         "",
         "benchmark",
         "chunks",
+        "data",
         "documents",
         "encoders",
         "engine",

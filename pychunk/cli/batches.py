@@ -23,6 +23,7 @@ from ..io import KINDS, DeadLetter, Source
 from ..io.documents import DeadLetters, documents_of
 from ..io.files import scheme_of
 from ..segmenter import Segmenter
+from .joined import joined
 from .options import Reading
 
 #: Of a batch's table and the keywords that name its columns, the rows to be cut.
@@ -81,13 +82,14 @@ def segmented(
     alike: bool = False,
     choose: Choose | None = None,
     kept: Sequence[str] = (),
+    merge: bool = False,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
     The inputs are listed now, and read as the batches are asked for. ``alike``: every batch has the columns of all
     kinds of files, as one file of chunks needs them. ``choose``: which documents of a batch are cut; the others are
     passed over, and counted all the same; no file may be there twice then. ``kept``: columns that are kept where
-    nothing else is said, of inputs that have them.
+    nothing else is said, of inputs that have them. ``merge``: rows of one id that follow each other are one document.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept)
     if choose is not None:
@@ -95,7 +97,7 @@ def segmented(
     if kept and reading.keep is None:
         _tell_kept(sources, kept)
     tell_ignored([path for source, _ in sources for path in source.ignored])
-    found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose)
+    found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose, merge)
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
         return found
@@ -110,13 +112,15 @@ def _segmented(
     limit: int | None,
     shares: Shares,
     choose: Choose | None,
+    merge: bool,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     known = all(source.path != "-" for source, _ in sources)
     total = sum(source.total_bytes for source, _ in sources) if known else 0
     first = before = 0
     for source, said in sources:
         held = _Held(made, said)
-        for batch in source.batches():
+        batches = source.batches()
+        for batch in joined(batches, _counting(said)) if merge else batches:
             table = batch.table if limit is None else batch.table.slice(0, limit - first)
             share = (before + batch.bytes_read) / total if total else 0.0
             if held.numbers and held.tables[0].schema != table.schema:
@@ -139,6 +143,12 @@ def _segmented(
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
         yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
+
+
+def _counting(said: dict[str, Any]) -> list[str]:
+    """The columns of a source that count characters of its texts, whatever users call them."""
+    names = [name for name, column in COLUMNS.items() if column.characters or name in ("blocks", "removed")]
+    return [*names, *(said[name] for name in names if name in said)]
 
 
 class _Held:

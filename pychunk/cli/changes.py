@@ -32,12 +32,13 @@ class Changes:
     """The documents of one run, batch by batch, beside those of an index.
 
     Attributes:
+        merge: whether rows of one id that follow each other come as one document.
         count: documents so far.
         kept: those of them that are in the index as they are.
     """
 
-    def __init__(self, index: Index, *, prune: bool = False) -> None:
-        self._index, self._prune = index, prune
+    def __init__(self, index: Index, *, prune: bool = False, merge: bool = False) -> None:
+        self._index, self._prune, self.merge = index, prune, merge
         self._made_by: list[Any] = []
         self._seen = Register(4)
         self._ids: list[pa.Array] | None = []
@@ -140,9 +141,15 @@ class Changes:
             self._ids.append(ids)
 
     def _refuse(self, name: Any, first: int, second: int) -> None:
+        if self.merge:
+            raise ValueError(
+                f"documents {first} and {second} have the same id {str(name)!r}, and others are between them: rows to "
+                "be merged must follow each other, so sort the input by its ids"
+            )
         raise ValueError(
             f"documents {first} and {second} have the same id {str(name)!r}: give each document an id of its own, or "
-            "add inputs that replace one another in calls of their own"
+            "add inputs that replace one another in calls of their own; where rows are parts of one document, pass "
+            "on_duplicate='merge'"
         )
 
     def prune(self) -> Added:

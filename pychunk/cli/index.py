@@ -80,6 +80,10 @@ def index(
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
     reading: Reading,
     on_error: OnError = "raise",
+    on_duplicate: Annotated[
+        str,
+        typer.Option(help="Of rows of one id: raise, or merge those that follow each other to one document."),
+    ] = "raise",
     prune: Annotated[
         bool, typer.Option("--prune", help="Drop the index's documents that are in none of the inputs.")
     ] = False,
@@ -93,6 +97,9 @@ def index(
     columns are unchanged is left alone; without --keep the columns are kept that the index has. With other options of
     cutting, or by another version of pychunk, all that is given is cut again. Methods fixed and recursive count in
     words here, 110 of them, unless told otherwise. Columns that are kept can be filtered by.
+
+    With --on-duplicate merge a table of paragraphs, sorted by --ids, is documents: their rows are cut as one text, with
+    a blank line between, and keep the first one's columns.
 
     The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
     """
@@ -116,6 +123,8 @@ def index(
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
         _writing(output, given, inputs) as made,
     ):
+        if on_duplicate not in ("raise", "merge"):
+            raise ValueError(f"--on-duplicate must be raise or merge; got {on_duplicate!r}")
         if prune and reading.limit is not None:
             raise ValueError(
                 "--prune drops what is in none of the inputs, of which --limit reads a part: leave out one"
@@ -123,7 +132,7 @@ def index(
         begun = time.monotonic()
         errors = Console(stderr=True)
         done, size_ = Added(), 0
-        changes, tell = Changes(made, prune=prune), Lost(on_error)
+        changes, tell = Changes(made, prune=prune, merge=on_duplicate == "merge"), Lost(on_error)
         shares = Shares()
         source = _batches(made.info, inputs, cutting, source_kind, reading, shares, on_error, changes, tell)
         bar = progress_bar("index", errors)
@@ -131,7 +140,7 @@ def index(
             task = bar.add_task("", total=1.0, rate="")
             shares.show = lambda share: bar.update(task, completed=share)
             for table, documents, bytes_ in source:
-                done, size_ = done + made.add(table, documents=documents), size_ + bytes_
+                done, size_ = done + made.add(table, documents=documents, on_duplicate=on_duplicate), size_ + bytes_
                 rate = f"{counted(done.added + done.replaced + changes.kept, 'document')}, {counted(done, 'chunk')}"
                 bar.update(task, completed=shares.done, rate=f"{rate}, {rate_of(size_, begun)}")
             if prune and not tell.count:
@@ -280,7 +289,7 @@ def _batches(
     if chunk_files:
         check_once(map(open_source, inputs))
         for path in inputs:
-            for table in _whole_documents(path):
+            for table in _whole_documents(path, merge=changes.merge):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
                     table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
                 changes.see(ingest.keys(table).unique() if "id" in table.column_names else None)
@@ -289,7 +298,8 @@ def _batches(
     options = cutting.options(reading.said, usual=_USUAL)
     made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads, on_error=on_error)
     changes.cut_by(made)
-    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, choose=changes.rows, kept=changes.columns):
+    choice: dict[str, Any] = {"choose": changes.rows, "kept": changes.columns, "merge": changes.merge}
+    for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, **choice):
         tell.count += len(out.errors)
         yield out.table, changes.cut([error.row for error in out.errors]), bytes_
 
@@ -298,12 +308,18 @@ def _holds_chunks(path: str) -> bool:
     return path != "-" and set(ingest.REQUIRED) <= set(open_source(path).column_names())
 
 
-def _whole_documents(path: str) -> Iterator[pa.Table]:
-    """Tables of a file of chunks, each document in one: adding part of one would replace the other part."""
+def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:
+    """Tables of a file of chunks, each document in one: adding part of one would replace the other part.
+
+    With ``merge`` rows of one id that follow each other are one document.
+    """
     held: pa.Table | None = None
     for table in open_source(path, dead_letters=refuse).tables():
         joined = table if held is None else pa.concat_tables([held, table], promote_options="permissive")
-        document = np.asarray(joined["document"].cast(pa.int64()))
+        if merge and "id" in joined.column_names:
+            document = np.asarray(ingest.keys(joined).dictionary_encode().indices)
+        else:
+            document = np.asarray(joined["document"].cast(pa.int64()))
         changes = np.flatnonzero(np.diff(document))
         border = int(changes[-1]) + 1 if len(changes) else 0
         if border:

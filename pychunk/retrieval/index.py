@@ -19,7 +19,7 @@ from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import by_name
-from . import checks, context, ingest, rerank
+from . import checks, context, ingest, merge, rerank
 from .added import Added
 from .contents import Contents, steady
 from .digests import Digests
@@ -354,6 +354,7 @@ class Index:
         *,
         metadata: Mapping[str, Sequence[Any]] | None = None,
         documents: Digests | None = None,
+        on_duplicate: str = "raise",
     ) -> Added:
         """Add chunks; those of a document id that is there already (without ids: the same chunks) are replaced.
 
@@ -365,6 +366,9 @@ class Index:
                 columns of the chunk table itself that are not pychunk's.
             documents: what the chunks were made of, for :meth:`changed`; a document of which there are no chunks, as
                 its text is blank, replaces what is there of its id all the same.
+            on_duplicate: documents of one id in this call are an error (``"raise"``), or, as rows of a table of
+                paragraphs, the parts of one document (``"merge"``), whose text is theirs with a blank line between:
+                see :func:`pychunk.retrieval.merge.merged`. A document that is there already is replaced either way.
 
         Returns:
             The number of chunks added, which also says how many documents are new, and how many were replaced.
@@ -377,6 +381,10 @@ class Index:
         table = ingest.as_table(chunks)
         if metadata is not None:
             table = _with_metadata(table, chunks, checks.columns(metadata))
+        if on_duplicate not in ("raise", "merge"):
+            raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r}")
+        if on_duplicate == "merge":
+            table = merge.merged(table)
         rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
         if table.num_rows == 0 and not documents:
             return Added()

@@ -166,7 +166,7 @@ def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
     raise ValueError(
         f"documents {document[a]} and {document[b]} (rows {a} and {b} of the chunks) have the same id "
         f"{table['id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a call of "
-        "its own"
+        "its own; where they are parts of one document, pass on_duplicate='merge'"
     )
 
 
