@@ -1,10 +1,14 @@
 """What BM25 counts: words however they are spelt, n-grams, stems."""
 
+import json
 import re
 import time
 import unicodedata
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +18,9 @@ pytest.importorskip("faiss")
 from index_reference import chunks_of
 
 from pychunk.retrieval import terms as terms_module
+from pychunk.retrieval.bm25 import BM25
 from pychunk.retrieval.index import Index
+from pychunk.retrieval.postings import PostingsBuilder
 from pychunk.retrieval.store import Store
 from pychunk.retrieval.terms import Analyzer, folded
 
@@ -150,6 +156,31 @@ def test_words_are_found_in_sentences_without_spaces(terms: str, text: str, quer
         index.add(chunks_of([*others, text]))
         found = [hit.text for hit in index.search(query, mode="sparse")[0]]
         assert found == [text] * (terms == "ngrams" and len(query) > 3)  # four letters in a row
+
+
+@pytest.mark.parametrize(
+    ("options", "least", "most"),
+    [
+        ({}, 0.93, 1.0),
+        ({"unit": "ngrams"}, 0.94, 1.0),
+        ({"cjk_bigrams": False}, 0.0, 0.1),
+        ({"unit": "ngrams", "cjk_bigrams": False}, 0.0, 0.78),
+    ],
+)
+def test_chinese_questions_find_their_paragraph(data: Path, options: dict[str, Any], least: float, most: float) -> None:
+    path = data / "xquad" / "xquad.zh.json"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    paragraphs = [each for article in json.loads(path.read_text())["data"] for each in article["paragraphs"]]
+    analyzer = Analyzer(**options)
+    builder = PostingsBuilder(analyzer)
+    builder.add(builder.count(pa.chunked_array([[each["context"] for each in paragraphs]])))
+    scored = BM25([builder.finish()], np.ones(len(paragraphs), np.bool_), k1=0.9, b=0.4)
+    asked = [(number, question["question"]) for number, each in enumerate(paragraphs) for question in each["qas"]]
+    scores = scored.scores([analyzer.terms(question) for _, question in asked])
+    found = np.mean([own.max() > 0 and own.argmax() == number for own, (number, _) in zip(scores, asked)])
+    assert len(asked) == 1190
+    assert least <= found <= most
 
 
 @pytest.mark.parametrize(

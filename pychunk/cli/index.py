@@ -117,6 +117,7 @@ def index(
     given = {name: value for name, value in wanted.items() if value is not None}
     if verify:
         others = [f"--{name.replace('_', '-')}" for name in given] + ["--prune"] * prune
+        others += ["--on-duplicate"] * (on_duplicate != "raise")
         _verify(inputs, output, [*others, *given_in(cutting), *given_in(reading)])
         return
     with (
