@@ -16,7 +16,7 @@ from command_line import invoke
 from index_reference import chunks_of
 
 import pychunk
-from pychunk.retrieval import ingest
+from pychunk.retrieval import digests, ingest
 from pychunk.retrieval.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
@@ -48,15 +48,17 @@ def test_uuids_come_back(given: Any, tmp_path: Path) -> None:
             assert index.ids() == NAMES
             assert [hits[0].id for hits in index.search(TEXTS, k=1)] == NAMES
             assert [hits[0].id for hits in index.search(TEXTS, k=1, by_document=True)] == NAMES
-            for name in (NAMES[1], str(NAMES[1])):
-                assert [hit.id for hit in index.search("cats", ids=[name])[0]] == NAMES[1:]
-                assert index.count({"id": name}) == index.count({"id": [name, NAMES[0]]}) - 1 == 1
-                assert name in index
-                assert index.get(name)["text"].to_pylist() == TEXTS[1:]
+            for each, text in zip(NAMES, TEXTS, strict=True):
+                for name in (each, str(each)):
+                    assert [hit.id for hit in index.search("cats", ids=[name])[0]] == [each]
+                    assert index.count({"id": name}) == index.count({"id": [name, uuid.UUID(int=9)]}) == 1
+                    assert name in index
+                    assert index.get(name)["text"].to_pylist() == [text]
+                assert index.count(ids=arrow([each])) == 1
             assert index.add(chunks_of(TEXTS[1:], ids=given(NAMES[1:]))).replaced == 1
     with Index.open(tmp_path / "x") as index:
-        assert index.remove(NAMES[1:]) == 1
-        assert index.ids() == NAMES[:1]
+        assert index.remove(NAMES[:1]) == 1
+        assert index.ids() == NAMES[1:]
 
 
 def test_an_index_of_uuids_takes_no_others_and_names_the_row(tmp_path: Path) -> None:
@@ -119,3 +121,23 @@ def test_a_page_shows_the_hits_of_documents_of_uuids(tmp_path: Path) -> None:
         hits = index.search("cats", k=1)[0]
     for queries in (["cats"], {"cats": hits}):
         assert "Cats purr." in chunks.view(queries=queries, k=1).html
+
+
+def test_digests_and_tables_of_uuids_of_arrow(tmp_path: Path) -> None:
+    table = pa.table({"id": arrow(NAMES), "text": TEXTS})
+    seg = pychunk.Segmenter("sentence", vectors="sentence")
+    documents = digests.of(table, ["text"], seg.options)
+    assert documents.ids.to_pylist() == list(map(str, NAMES))
+    with Index.create(tmp_path / "x") as index:
+        assert index.changed(documents).all()
+        index.add(seg(table, column="text", ids="id"), documents=documents)
+        assert not index.changed(documents).any()
+        chunks = seg(TEXTS, ids=list(map(str, NAMES))).table
+        foreign = chunks.set_column(chunks.column_names.index("id"), "id", arrow(NAMES))
+        assert index.add(foreign).replaced == 2
+    with Index.create(tmp_path / "y") as index:
+        index.add(foreign, on_duplicate="merge")
+        assert index.ids() == NAMES
+    some = pa.table({"id": pa.array([None, NAMES[0].bytes], pa.uuid()), "text": TEXTS})
+    with pytest.raises(ValueError, match="must have an id; 1 have none"):
+        digests.of(some, ["text"], None)

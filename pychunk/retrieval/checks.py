@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .digests import text_of_ids
+
 
 def whole(name: str, value: Any, least: int) -> None:
     """ValueError unless ``value`` is a whole number of at least ``least`` that fits 63 bits."""
@@ -57,7 +59,7 @@ def ids(name: str, values: Any) -> pa.Array:
         if value is None or value != value:  # None, NaN
             raise TypeError(f"{name} must not be null; row {row} is {value!r}")
     try:
-        return pa.array(found).cast(pa.large_string())
+        return text_of_ids(pa.array(found))
     except (pa.ArrowException, OverflowError):  # of several types, or of one that Arrow does not know
         return pa.array([str(value) for value in found], pa.large_string())
 

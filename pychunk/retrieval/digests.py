@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
     >>> (one.values[:, 1] == other.values[:, 0]).all()
     np.True_
     """
-    ids = _one(table["id"]).cast(pa.large_string())
+    ids = text_of_ids(_one(table["id"]))
     if ids.null_count:
         raise ValueError(f"documents must have an id; {ids.null_count} have none")
     names = sorted(set(columns))
@@ -73,6 +74,15 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
                 digest.update(piece)
         values[1:, row] = np.frombuffer(digest.digest(), "<u8")
     return Digests(ids, values)
+
+
+def text_of_ids(ids: pa.Array) -> pa.Array:
+    """large_string[n]: ids as they are stored and compared; Arrow's own cast gives the bytes of UUIDs as text."""
+    if isinstance(ids.type, pa.BaseExtensionType) and ids.type.extension_name == "arrow.uuid":
+        return pa.array(
+            [None if each is None else str(uuid.UUID(bytes=each)) for each in ids.storage.to_pylist()]
+        ).cast(pa.large_string())
+    return ids.cast(pa.large_string())
 
 
 def keys(ids: pa.Array) -> U64:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ..data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
+from . import digests
 from .part import Layout, Rows
 
 REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
@@ -29,10 +30,21 @@ def as_table(chunks: Any) -> pa.Table:
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
         raise ValueError(f"a chunk table has the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
+    table = _with_text_of_uuids(table)
     for name in {*REQUIRED, "id"}.intersection(table.column_names):
         if table[name].null_count:
             raise ValueError(f"the column {name!r} of a chunk table must not be null; {table[name].null_count} are")
     return table
+
+
+def _with_text_of_uuids(table: pa.Table) -> pa.Table:
+    """With the text of ids that are UUIDs of Arrow, and a word that they are."""
+    if "id" not in table.column_names or not isinstance(table.schema.field("id").type, pa.BaseExtensionType):
+        return table
+    ids = digests.text_of_ids(_one(table["id"]))
+    marks = {ID_TYPE: UUIDS} if table.schema.field("id").type.extension_name == "arrow.uuid" else {}
+    at = table.column_names.index("id")
+    return table.set_column(at, "id", ids).replace_schema_metadata({**(table.schema.metadata or {}), **marks})
 
 
 def _plain(table: pa.Table) -> pa.Table:
