@@ -23,4 +23,5 @@ ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++
   "$root/tests/test_segment.py" "$root/tests/test_text.py" "$root/tests/test_wordpiece.py" "$root/tests/test_recursive.py" \
   "$root/tests/test_batches.py" "$root/tests/test_cuda.py" "$root/tests/test_device.py" \
   "$root/tests/test_html_bytes.py" "$root/tests/test_html_walk.py" "$root/tests/test_noise_native.py" \
+  "$root/tests/test_terms.py" "$root/tests/test_postings.py" "$root/tests/test_scan.py" \
   -m "not slow" -k "not hard_documents and not fork and not instruction_set"
