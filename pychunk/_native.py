@@ -188,6 +188,13 @@ def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
     return found
 
 
+def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
+    """The share of a text's tokens that say little of it; 0 of no tokens."""
+    flags = _fallback(encoder)
+    ids = encoder.tokens_of(text, np.array([0, len(text)], np.int64)).ids
+    return 0.0 if flags is None or not len(ids) else float(flags[ids].mean())
+
+
 def segment(request: Request) -> dict[str, Any]:
     """Columns of the chunk table of a batch, by name; ``text`` and ``chunk_id`` are flat bytes."""
     columns: dict[str, Any] = _core.segment(_arguments(request))

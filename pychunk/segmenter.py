@@ -7,7 +7,7 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -254,7 +254,7 @@ class Segmenter:
                 done += _size(request)
                 report(done, total)
         if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
-            _warn_script(fallback / met)
+            _warn_script(fallback / met, lambda: self._of_another_script(texts, first_document))
         if not tables:
             request, columns = self._nothing(given)
             _add_boxes(columns, request, 0)
@@ -432,6 +432,19 @@ class Segmenter:
         """Sentences of all texts, and their flags."""
         return split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
 
+    def _of_another_script(self, texts: TextBatch, first_document: int) -> str:
+        """``, first in document 17 ('id' of FILE)``: whose script the tokenizer does not know."""
+        from .documents.scripts import unknown_script
+
+        row = unknown_script(texts, self.models.words, FALLBACK_SHARE)
+        if row is None:
+            return ""
+        known = [] if texts.ids is None else [repr(texts.ids[row].as_py())]
+        if "file" in getattr(texts.source, "column_names", ()) and texts.source is not None:
+            file = str(texts.source.column("file")[row])
+            known = known if known == [repr(file)] else [*known, file]
+        return f", first in document {first_document + row}" + (f" ({' of '.join(known)})" if known else "")
+
     def _check_threshold(self) -> None:
         if np.isnan(self.plan.threshold_value):
             raise ValueError(
@@ -522,13 +535,15 @@ def _size(request: Request) -> int:
 _warned: set[str] = set()
 
 
-def _warn_script(share: float) -> None:
+def _warn_script(share: float, where: Callable[[], str]) -> None:
     """Once a run."""
     if "script" not in _warned:
         _warned.add("script")
         logger.warning(
-            "%.0f %% of the tokens are single letters or unknown: the static encoder knows English; other scripts are "
-            "cut by little more than their letters. Pass sentence_vectors= of an encoder for this language to a method "
-            "that cuts by them (method='pic'), or use one without vectors (fixed, recursive, sentence, paragraph)",
+            "%.0f %% of the tokens are single letters or unknown%s: the static encoder knows English; other scripts "
+            "are cut by little more than their letters. Pass sentence_vectors= of an encoder for this language to a "
+            "method that cuts by them (method='pic'), or use one without vectors (fixed, recursive, sentence, "
+            "paragraph)",
             100 * share,
+            where(),
         )

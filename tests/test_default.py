@@ -1,6 +1,7 @@
 """What cuts where nobody names a method, and how long its chunks are."""
 
 import inspect
+import logging
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pychunk
+from pychunk import segmenter
 from pychunk.cli.main import app
 
 ENGLISH = "The red panda lives in the mountains. It eats bamboo. They also climb trees at night. " * 30
@@ -141,3 +143,21 @@ def test_what_readers_say_of_documents_is_taken_by_its_type() -> None:
     assert pychunk.segment(table).texts == [GUIDE[:40], GUIDE[42:]]
     chance = pa.table({"text": [GUIDE], "blocks": [3]})  # a column of that name that says something else
     assert pychunk.segment(chance, column="text").metadata["method"] == "topic"
+
+
+@pytest.mark.parametrize("method", ["semantic", "pic"])
+def test_the_document_of_another_script_is_named(
+    method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["Cats purr.", "Café crème.", UKRAINIAN, UKRAINIAN]
+    table = pa.table({"id": list("abcd"), "text": texts, "file": ["x.csv"] * 4})
+    monkeypatch.setattr(segmenter, "_warned", set())
+    for batch, said in ((table, "in document 2 ('c' of x.csv): the"), (texts, "in document 2: the"), (table[:2], "")):
+        segmenter._warned.clear()
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "pychunk"):
+            options = {"column": "text", "ids": "id"} if isinstance(batch, pa.Table) else {}
+            pychunk.Segmenter(method)(batch, **options)
+        told = [record.getMessage() for record in caplog.records if "single letters or unknown" in record.getMessage()]
+        assert len(told) == bool(said)
+        assert all(said in each for each in told)
