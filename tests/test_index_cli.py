@@ -19,6 +19,8 @@ from rich.console import Console
 import pychunk
 from pychunk.cli import index as index_command
 from pychunk.io import documents as io_documents
+from pychunk.io import files as io_files
+from pychunk.io import source
 
 DOCUMENTS = {
     "cats": "Cats purr when they are content. Kittens are blind at birth.",
@@ -460,6 +462,38 @@ def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.Monk
     assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert index.ids() == ["b"]
+
+
+def test_adding_reads_no_vectors_of_an_index_and_lists_a_folder_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes").mkdir()
+    for name, text in DOCUMENTS.items():
+        (tmp_path / "notes" / f"{name}.txt").write_text(text)
+    run("index", tmp_path / "notes", "-o", tmp_path / "x.idx")
+    file = tmp_path / "x.idx" / "part-000001" / "sentence_vectors.bin"
+    whole = file.read_bytes()
+    file.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    (tmp_path / "notes" / "emus.txt").write_text("Emus run.")
+    find, asked = io_files.find, []
+    monkeypatch.setattr(io_files, "find", lambda path: asked.append(path) or find(path))
+    run("index", tmp_path / "notes", "-o", tmp_path / "x.idx")
+    assert len(pychunk.Index.open(tmp_path / "x.idx", verify=False)) == 3
+    assert asked == [str(tmp_path / "notes")]
+    assert f"{file} is damaged" in refused("index", "--verify", tmp_path / "x.idx")  # it keeps its old checksum
+
+
+def test_a_folder_with_documents_beside_chunks_holds_documents(tmp_path: Path) -> None:
+    chunks = pychunk.segment(list(DOCUMENTS.values()), "sentence", ids=list(DOCUMENTS)).table
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    pq.write_table(chunks, tmp_path / "notes" / "chunks.parquet")
+    assert not source.has_documents(str(tmp_path / "notes"))
+    assert index_command._holds_chunks(str(tmp_path / "notes"))
+    (tmp_path / "notes" / "deep" / ".emus.txt").write_text("Hidden.")
+    assert index_command._holds_chunks(str(tmp_path / "notes"))
+    (tmp_path / "notes" / "deep" / "emus.txt").write_text("Emus run.")
+    assert source.has_documents(str(tmp_path / "notes"))
+    assert not index_command._holds_chunks(str(tmp_path / "notes"))
 
 
 def test_verify_names_the_file_that_is_damaged(tmp_path: Path, documents: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -105,13 +108,23 @@ def _hidden(path: str, root: str) -> bool:
 
 
 def _local(path: str) -> list[SourceFile]:
-    root = Path(path)
-    if root.is_file():
-        names = [path]
-    else:
-        names = [os.path.join(folder, name) for folder, _, files in os.walk(root) for name in files]
-        names = [plain(name) for name in names if not _hidden(name, path) and os.path.isfile(name)]
-    return [SourceFile(name, (facts := os.stat(name)).st_size, facts.st_mtime) for name in names]
+    names = [path] if os.path.isfile(path) else walked(path)
+    found = []
+    for name in names:
+        with contextlib.suppress(OSError):  # a link to nothing
+            facts = os.stat(name)
+            if stat.S_ISREG(facts.st_mode):
+                found.append(SourceFile(name, facts.st_size, facts.st_mtime))
+    return found
+
+
+def walked(path: str) -> Iterator[str]:
+    """Names of what is in a local folder and below it, hidden ones and folders left out, in no order."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            whole = os.path.join(folder, name)
+            if not _hidden(whole, path):
+                yield plain(whole)
 
 
 def _arrow_filesystem(path: str) -> tuple[Any, str]:

@@ -395,8 +395,10 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
         kinds[name] = None
     if not any(kinds.values()):
         kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
-    wanted = [each for each in KINDS if kind in ("auto", each)]
-    chosen = [(file, each) for each in wanted for file in found if kinds[file.path] == each]
+    wanted = {each: place for place, each in enumerate(KINDS) if kind in ("auto", each)}
+    known = ((file, kinds[file.path]) for file in found)
+    chosen = [(file, each) for file, each in known if each in wanted]
+    chosen.sort(key=lambda own: wanted[own[1]])
     if not chosen and kind == "auto":
         raise ValueError(f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)}")
     if not chosen:
@@ -407,6 +409,14 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
         [each for _, each in chosen],
         [files.unwritable(path) or path for path in others],
     )
+
+
+def has_documents(path: str) -> bool:
+    """Whether a local folder has a file whose name says that it holds documents, and no table; found without a list."""
+    if files.scheme_of(path) or not os.path.isdir(path):
+        return False
+    kinds = map(kind_of, files.walked(path))
+    return any(kind is not None and not KINDS[kind].is_table for kind in kinds)
 
 
 def _json_kind(path: str) -> str | None:

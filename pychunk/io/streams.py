@@ -50,10 +50,10 @@ _XZ_BYTES = 513 << 20
 
 def bare(name: str) -> str:
     """A file's name without the ending of its compression."""
-    for ending in _ENDINGS:
-        if name.lower().endswith(ending):
-            return name[: -len(ending)]
-    return name
+    lower = name.lower()
+    if not lower.endswith(_ENDINGS):
+        return name
+    return name[: -next(len(ending) for ending in _ENDINGS if lower.endswith(ending))]
 
 
 def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int = 1) -> Iterator[Block]:

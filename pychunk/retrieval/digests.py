@@ -65,15 +65,15 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
     types = [[name, str(table.schema.field(name).type)] for name in names]
     base = hashlib.blake2b(json.dumps([made_by, types], sort_keys=True, default=str).encode(), digest_size=16)
     readers = [_pieces(ids), *(_pieces(_one(table[name])) for name in names)]
-    values = np.empty((3, len(ids)), np.uint64)
-    values[0] = keys(ids)
+    found = bytearray()
     for row in range(len(ids)):
         digest = base.copy()
         for reader in readers:
             for piece in reader(row, row + 1):
                 digest.update(piece)
-        values[1:, row] = np.frombuffer(digest.digest(), "<u8")
-    return Digests(ids, values)
+        found += digest.digest()
+    halves = np.frombuffer(found, "<u8").astype(np.uint64).reshape(-1, 2)
+    return Digests(ids, np.ascontiguousarray(np.concatenate([keys(ids)[None], halves.T])))
 
 
 def text_of_ids(ids: pa.Array) -> pa.Array:
@@ -145,10 +145,11 @@ def _bytes(array: pa.Array) -> _Pieces:
     _, offsets, data = array.buffers()
     borders = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
     text = memoryview(data if data is not None else b"")
+    sizes, places = np.diff(borders).tobytes(), borders.tolist()
 
     def pieces(begin: int, end: int) -> Iterator[Any]:
-        yield np.diff(borders[begin : end + 1]).tobytes()
-        yield text[borders[begin] : borders[end]]
+        yield sizes[8 * begin : 8 * end]
+        yield text[places[begin] : places[end]]
 
     return pieces
 
