@@ -14,6 +14,8 @@ from test_html_files import PAGE
 import pychunk
 from pychunk.ingest import ingest
 from pychunk.io import open_source
+from pychunk.parsing.html import parse_html
+from pychunk.parsing.noise import find_noise
 
 MENU = "Home News"
 
@@ -45,7 +47,9 @@ def test_a_threshold_of_the_model_says_how_much_goes(page: Path) -> None:
         ({"noise_threshold": 1.5}, "noise_threshold must be between 0 and 1; got 1.5"),
         ({"noise_threshold": float("nan")}, "noise_threshold must be between 0 and 1; got nan"),
         ({"noise_threshold": "0.5"}, "noise_threshold must be between 0 and 1; got '0.5'"),
+        ({"noise_threshold": True}, "noise_threshold must be between 0 and 1; got True"),
         ({"noise_threshold": 0.5, "noise": "rules"}, "noise_threshold is that of noise='model'"),
+        ({"noise": "none"}, "noise must be 'model', 'rules' or 'off'; got 'none'"),
     ],
 )
 def test_thresholds_that_are_none_are_refused(page: Path, options: dict[str, Any], message: str) -> None:
@@ -54,6 +58,9 @@ def test_thresholds_that_are_none_are_refused(page: Path, options: dict[str, Any
     with pytest.raises(ValueError, match=message):
         ingest(page, page.parent / "out", **options)
     assert not (page.parent / "out").exists()
+    made = parse_html(page.read_bytes())
+    with pytest.raises(ValueError, match=message):
+        find_noise(made.blocks, made.facts, made.text, options.get("noise", "model"), options.get("noise_threshold"))
 
 
 def run(command: str, page: Path, out: Path, *flags: str) -> Done:

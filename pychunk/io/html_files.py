@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ..parsing.html import HtmlPage, parse_html
-from ..parsing.noise import How, find_noise
+from ..parsing.noise import How, check_noise, find_noise
 from ..parsing.noise_model import NoiseModel
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
 
-__all__ = ["COLUMNS", "How", "begins", "document", "removed_spans"]
+__all__ = ["COLUMNS", "How", "begins", "check_noise", "document", "removed_spans"]
 
 #: Bytes that a page may have: a hundred times the longest of the web's common ones.
 MAX_BYTES = 128 << 20

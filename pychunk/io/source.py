@@ -17,7 +17,7 @@ from . import columns, files, pdf_files, streams
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
-from .html_files import How
+from .html_files import How, check_noise
 from .kinds import KINDS, Asked, Opened, kind_of, kind_of_bytes
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
@@ -330,9 +330,7 @@ def open_source(
             raise ValueError(f"{name} must be at least 1; got {value}")
     if kind != "auto" and kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
-    if noise not in ("model", "rules", "off"):
-        raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {noise!r}")
-    _check_threshold(noise_threshold, noise)
+    check_noise(noise, noise_threshold)
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
@@ -357,15 +355,6 @@ def open_source(
         noise,
         noise_threshold,
     )
-
-
-def _check_threshold(threshold: float | None, noise: str) -> None:
-    if threshold is None:
-        return
-    if noise != "model":
-        raise ValueError(f"noise_threshold is that of noise='model'; noise={noise!r} has no scores")
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
-        raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r}")
 
 
 def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -64,6 +64,22 @@ def _table(named: dict[str, str]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[n
 _NAMES, _WORDS = _table(_NAMED), _table(_WORDED)
 
 
+def check_noise(how: Any, threshold: Any) -> None:
+    """That noise can be found so: for readers, before any page is read.
+
+    Raises:
+        ValueError: an unknown ``how``; a threshold that is not between 0 and 1, or of what has no scores.
+    """
+    if how not in ("model", "rules", "off"):
+        raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {how!r}")
+    if threshold is None:
+        return
+    if how != "model":
+        raise ValueError(f"noise_threshold is that of noise='model'; noise={how!r} has no scores")
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+        raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r}")
+
+
 def find_noise(
     blocks: Blocks,
     facts: HtmlFacts,
@@ -86,7 +102,7 @@ def find_noise(
         model: default: the one that pychunk ships.
 
     Raises:
-        ValueError: an unknown ``how``, a threshold that is not between 0 and 1.
+        ValueError: as of :func:`check_noise`.
 
     Example:
         >>> from pychunk.parsing.html import parse_html
@@ -95,10 +111,7 @@ def find_noise(
         >>> removed.tolist(), reasons
         ([True, False], ['navigation', ''])
     """
-    if how not in ("model", "rules", "off"):
-        raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {how!r}")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(f"the threshold of noise must be between 0 and 1; got {threshold!r}")
+    check_noise(how, threshold)
     count = len(blocks.kind)
     if how == "off" or not count:
         return np.zeros(count, bool), np.zeros(count, np.float32), [""] * count
