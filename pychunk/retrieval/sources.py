@@ -79,7 +79,16 @@ class ScannedChunks:
         return scores, chunks, len(chunks) >= self.batch.count
 
     def score(self, chunks: I64) -> F32:
-        return self.batch.scan.score_chunks(self.batch.queries[self.number], chunks)[0]
+        """Of those that a scan found as it scored them, the same bits; half of what a fusion asks for are such."""
+        _, scores, found = self.batch.found.get(self.number, (0, np.empty(0, np.float32), np.empty(0, np.int64)))
+        order = np.argsort(found)
+        at = np.searchsorted(found, chunks, sorter=order)
+        known = at < len(found)
+        known[known] = found[order[at[known]]] == chunks[known]
+        out = np.empty(len(chunks), np.float32)
+        out[known] = scores[order[at[known]]]
+        out[~known] = self.batch.scan.score_chunks(self.batch.queries[self.number], chunks[~known])[0]
+        return out
 
     def best(self, chunks: I64) -> I64:
         return self.batch.scan.score_chunks(self.batch.queries[self.number], chunks)[1]
