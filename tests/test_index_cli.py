@@ -149,7 +149,9 @@ def test_a_file_that_is_named_twice_is_said_to_be(
     Path("notes").mkdir()
     Path("notes/a.md").write_text("A note.")
     said = "is named twice on the command line, by"
-    for first, second in (("notes/a.md", "notes/a.md"), ("notes", "notes/a.md"), ("notes", tmp_path / "notes")):
+    output = refused("index", "notes/a.md", documents, "notes/a.md", "--column", "text", "-o", "it.idx")
+    assert "notes/a.md is named twice on the command line: name it once" in output
+    for first, second in (("./notes/a.md", "notes/a.md"), ("notes", "notes/a.md"), ("notes", tmp_path / "notes")):
         output = refused("index", first, documents, second, "--column", "text", "-o", "it.idx")
         assert f"a.md {said} {first} and by {second}: name it once" in output
     run("segment", documents, "--column", "text", "-o", "chunks.parquet")
@@ -293,6 +295,8 @@ def test_options_for_other_kinds_of_files_are_named(tmp_path: Path) -> None:
         said = f"{options.split()[0]} changes nothing for text: leave it out, or pass --source-kind jsonl, csv, tsv, "
         assert said in refused("index", tmp_path / "a.txt", "-o", tmp_path / "it.idx", *options.split())
         assert said.replace("source-", "") in refused("segment", tmp_path / "a.txt", *options.split())
+    vectors = refused("segment", tmp_path / "a.txt", "--vector-encoder", "static")
+    assert "--vector-encoder changes nothing without --vectors" in vectors
     for options in ("--redirects", "--namespace 4"):
         assert "changes nothing for text" in refused("segment", tmp_path / "a.txt", *options.split())
     (tmp_path / "b.csv").write_text("id,text\nb,Dogs bark.\n")

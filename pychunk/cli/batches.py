@@ -225,9 +225,8 @@ def check_once(sources: Iterable[Source]) -> None:
         for file in source.files:
             own = file.path if file.path == "-" or scheme_of(file.path) else os.path.abspath(file.path)
             if own in seen:
-                raise ValueError(
-                    f"{file.path} is named twice on the command line, by {seen[own]} and by {source.path}: name it once"
-                )
+                by = "" if seen[own] == source.path else f", by {seen[own]} and by {source.path}"
+                raise ValueError(f"{file.path} is named twice on the command line{by}: name it once")
             seen[own] = source.path
 
 

@@ -95,6 +95,10 @@ class Cutting:
         name, options = (None, {}) if self.method is None else method_of(self.method)
         if name == "given":
             raise ValueError("method given takes its cuts from Python: pychunk.segment(texts, 'given', cuts=...)")
+        if flags.get("vector_encoder") is not None and flags.get("vectors", "") is None:
+            raise ValueError(
+                "--vector-encoder changes nothing without --vectors: add --vectors chunk or sentence, or leave it out"
+            )
         flags |= {key: value_of(value, f"--{key}") for key, value in self.short.items()}
         flags |= {key: getattr(self, key) for key in ("overlap", "runtime", "device", "precision")}
         flags = {key: value for key, value in flags.items() if value is not None}
