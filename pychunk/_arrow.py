@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -38,6 +39,22 @@ def flat_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray
     return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
+#: Strings and characters that are made an array without Arrow's help, at half of its speed.
+_FEW, _SHORT = 4096, 1 << 26
+
+
+def few_strings(values: Sequence[str], kind: pa.DataType) -> pa.Array | None:
+    """The strings as an array of string or large_string, where that saves the import of pandas.
+
+    None where they are many, or where it is imported.
+    """
+    if "pandas" in sys.modules or len(values) > _FEW or sum(map(len, values)) > _SHORT:
+        return None
+    text, offsets = flat_texts(values)
+    own = offsets if pa.types.is_large_string(kind) else offsets.astype(np.int32)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(own), pa.py_buffer(text)])
+
+
 def flat_text(array: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """(bytes uint8[m], offsets int64[k + 1]) of a large_string array; a slice keeps its own offsets."""
     _, offset_buffer, data = array.buffers()
@@ -58,6 +75,15 @@ def primitive(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(
         _type_of(values.dtype), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))]
     )
+
+
+def masked(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> pa.Array:
+    """The same with nulls, as ``pa.array(values, mask=missing)``, which imports pandas."""
+    if not missing.any():
+        return primitive(values)
+    valid = np.packbits(~missing, bitorder="little")
+    buffers = [pa.py_buffer(valid), pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(_type_of(values.dtype), len(values), buffers)
 
 
 #: Asking Arrow takes a microsecond, ten times a call.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 import pyarrow as pa
 
-from ._arrow import primitive, python_values, strings, vectors
+from ._arrow import few_strings, masked, primitive, python_values, strings, vectors
 from .data.columns import COLUMNS, ChunkFields
 from .documents import RowError, TextBatch
 from .plumbing.lazy import by_name
@@ -65,7 +65,8 @@ _OWN = frozenset(column.name for column in COLUMNS)
 @functools.cache
 def _labels(names: tuple[str, ...]) -> pa.Array:
     # Not at import: pa.array looks for pandas, which takes half a second to load.
-    return pa.array(names, pa.string())
+    found = few_strings(names, pa.string())
+    return pa.array(names, pa.string()) if found is None else found
 
 
 @functools.cache
@@ -436,7 +437,7 @@ def chunk_table(
         elif column.labels:
             table[name] = _labelled(values, _labels(column.labels))
         elif values.dtype.kind == "f":
-            table[name] = pa.array(values, from_pandas=True)  # NaN is null
+            table[name] = masked(values, np.isnan(values))
         else:
             table[name] = primitive(values)
     return pa.table(table, metadata=metadata)
@@ -444,7 +445,7 @@ def chunk_table(
 
 def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryArray:
     if len(values) and values.min() < 0:  # a mask takes longer than the rest of the column
-        return pa.DictionaryArray.from_arrays(pa.array(values, mask=values < 0), labels, safe=False)
+        return pa.DictionaryArray.from_arrays(masked(values, values < 0), labels, safe=False)
     buffers = [None, pa.py_buffer(values)]
     return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
 

@@ -51,6 +51,13 @@ def test_segmenting_strings_loads_no_kernels_of_arrow() -> None:
     assert "pyarrow.compute" not in printed(WITHOUT_PANDAS + code).split()
 
 
+def test_segmenting_strings_does_without_pandas() -> None:
+    # Arrow imports it at the first array that it makes of a list or of NumPy's, which takes .25 s.
+    code = "import sys, pychunk; seg = pychunk.Segmenter('cluster', vectors='sentence'); "
+    code += "seg(['A cat. A dog.', 'Zeus.'], ids=['b', 'c']); pychunk.segment(['A cat.', 'A dog.'], 'pic'); "
+    assert printed(code + "print('pandas' in sys.modules)") == "False"
+
+
 @pytest.mark.parametrize(
     "use",
     [

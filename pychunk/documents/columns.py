@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native
-from .._arrow import flat_text
+from .._arrow import few_strings, flat_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -234,7 +234,8 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
             raise TypeError(f"{name} must be of one type; got {found}: make a string of each")
         values = [str(value) if isinstance(value, uuid.UUID) else value for value in values]
     try:
-        return plain(pa.array(values, from_pandas=True))
+        few = few_strings(values, pa.string()) if types == {str} else None
+        return plain(pa.array(values, from_pandas=True)) if few is None else few
     except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
         if all(isinstance(value, numbers.Integral) and 0 <= int(value) < 2**64 for value in values):
             return pa.array(values, pa.uint64())

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native
-from .._arrow import flat_text
+from .._arrow import few_strings, flat_text
 from .columns import (
     Columns,
     are_uuids,
@@ -250,12 +250,12 @@ def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError
     """large_string without nulls and of valid UTF-8; rows that are not text become "" and are listed in errors."""
     if isinstance(values, list):
         try:
-            array = pa.array(values, pa.large_string()) if all(map(_is_str, values)) else None
+            if all(map(_is_str, values)):
+                found = few_strings(values, pa.large_string())
+                return pa.array(values, pa.large_string()) if found is None else found
         except UnicodeEncodeError:
-            array = None
-        if array is None:
-            return _checked_objects(values, first_row, errors)
-        return array
+            pass
+        return _checked_objects(values, first_row, errors)
     values = plain(values)
     array = (
         values.cast(pa.large_binary())

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import _native
+from .._arrow import primitive
 from ..encoders.running.placement import Placement
 from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
@@ -399,11 +400,11 @@ class Contents:
 
     def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
         """The keys of rows, each once."""
-        first, found = 0, [pa.array([], pa.large_string())]
+        first, found = 0, [pa.nulls(0, pa.large_string())]
         for part in self._parts:
             own = np.flatnonzero(rows[first : first + len(part)])
             if len(own):
-                found.append(ingest.keys(part.table).take(pa.array(own)))
+                found.append(ingest.keys(part.table).take(primitive(own)))
             first += len(part)
         return pa.concat_arrays(found).unique()
 
