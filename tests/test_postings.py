@@ -239,7 +239,7 @@ WIDTHS = st.sampled_from(["u1", "u2", "u4", "i4"])
     st.integers(0, 2**32),
     st.lists(st.tuples(st.sampled_from([0, 1, 5, 200, 3000, 17000]), WIDTHS, WIDTHS), max_size=3),
     st.integers(1, 6),
-    st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=5),
+    st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=7),
     st.booleans(),
     st.integers(1, 3),
 )
@@ -308,20 +308,21 @@ def test_best_rows_are_those_of_a_sort(
         assert (found[0][begin:end].tolist(), found[1][begin:end].tolist()) == (own[rows].tolist(), rows.tolist())
 
 
-def scores_of(rows: Any, counts: Any, base: Any, **changed: Any) -> Any:
-    """Scores of one query of one term in one part; some arguments changed."""
+def scores_of(rows: Any, counts: Any, base: Any, queries: int = 1, **changed: Any) -> Any:
+    """Scores of queries of one term in one part; some arguments changed."""
     own = {"begins": [0], "ends": [len(rows)], "size": len(base), "terms": [0], "weights": [1], **changed}
     part = rows, counts, np.array(own["begins"], np.int64), np.array(own["ends"], np.int64), own["size"]
-    offsets, terms = np.array([0, len(own["terms"])]), np.array(own["terms"], np.int64)
-    weights, bounds = np.array(own["weights"], np.float32), np.ones(1, np.float32)
+    offsets, terms = np.arange(queries + 1) * len(own["terms"]), np.array(own["terms"] * queries, np.int64)
+    weights, bounds = np.array(own["weights"] * queries, np.float32), np.ones(queries, np.float32)
     return _native.bm25_scores([part], offsets, terms, weights, bounds, base)
 
 
-def test_postings_that_cannot_be_are_refused() -> None:
+@pytest.mark.parametrize("queries", [1, 5])
+def test_postings_that_cannot_be_are_refused(queries: int) -> None:
     base, one = np.zeros(5, np.float32), np.ones(1, np.int32)
     for rows, counts in (([1, 5], [1, 1]), ([-1], [1]), ([1], [1, 2])):
         with pytest.raises(ValueError, match=r"rows below 5|1 counts, got 2"):
-            scores_of(np.array(rows, np.int32), np.array(counts, np.int32), base)
+            scores_of(np.array(rows, np.int32), np.array(counts, np.int32), base, queries)
     for changed, message in (
         ({"begins": [-1]}, "within 1, got those from -1"),
         ({"ends": [2]}, "within 1, got those from 0 to 2"),
@@ -334,14 +335,14 @@ def test_postings_that_cannot_be_are_refused() -> None:
         ({"weights": []}, "must have a weight"),
     ):
         with pytest.raises(ValueError, match=message):
-            scores_of(one, one, base, **changed)
+            scores_of(one, one, base, queries, **changed)
     with pytest.raises(ValueError, match="increasing rows"):
-        scores_of(np.array([3000, 1], np.int32), np.ones(2, np.int32), np.zeros(4096, np.float32))
+        scores_of(np.array([5000, 1], np.int32), np.ones(2, np.int32), np.zeros(9000, np.float32), 5)
     with pytest.raises(ValueError, match="rows below 5"):
         _native.count_alive(np.array([5], np.uint16), np.ones(5, np.bool_))
     for wrong in (np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros((1, 1), np.int32), np.zeros(4, "u1")[::2]):
         with pytest.raises(ValueError, match="flat arrays of whole numbers"):
-            scores_of(wrong, np.ones(wrong.size, np.int32), base)
+            scores_of(wrong, np.ones(wrong.size, np.int32), base, queries)
 
 
 @pytest.mark.parametrize(
