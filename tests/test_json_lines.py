@@ -158,6 +158,7 @@ def blocks_of(data: bytes, size: int) -> Iterator[Block]:
     return (Block(data[i : i + size], i) for i in range(0, len(data), size))
 
 
+@pytest.mark.filterwarnings("ignore:f, from line")  # of keys that no row has
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(LINES), max_size=20), st.sampled_from([b"\n", b"\r", b"\r\n"]), st.integers(1, 200),
