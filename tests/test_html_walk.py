@@ -210,7 +210,7 @@ def test_any_markup_is_walked_alike(page: str) -> None:
 
 @pytest.mark.slow
 @given(st.one_of(_PAGES, _TABLES))
-@settings(max_examples=20_000)
+@settings(max_examples=6_000)
 def test_any_markup_is_walked_alike_often(page: str) -> None:
     check(page)
 
