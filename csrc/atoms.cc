@@ -108,6 +108,15 @@ bool has_bullet(std::string_view text) {
          space_length(text, first.length) > 0;
 }
 
+// A statement, as "Not for children."
+bool begins_with_negation(std::string_view text) {
+  for (const std::string_view word : {std::string_view("Not"), std::string_view("Не")}) {
+    const auto size = static_cast<int64_t>(word.size());
+    if (text.starts_with(word) && size < static_cast<int64_t>(text.size()) && space_length(text, size) > 0) return true;
+  }
+  return false;
+}
+
 // Words of a text are no fewer.
 int64_t least_words(std::string_view text) {
   int64_t words = 1;
@@ -263,9 +272,22 @@ class TieFinder {
     }
   }
 
-  // Lines from the last one up, as what follows decides. Lines that are scraps are looked through.
+  // Twice where more lines that are one sentence and end with a full stop turn out to be text than headings.
   void find_headings() {
     find_lines();
+    mark_headings();
+    int64_t headings = 0, stopped = 0;
+    for (const Line& line : lines_) {
+      if (!line.single() || line.ending != '.') continue;
+      ++stopped;
+      headings += heading_[static_cast<size_t>(line.first)];
+    }
+    statements_ = 2 * headings < stopped;
+    if (statements_) mark_headings();
+  }
+
+  // Lines from the last one up, as what follows decides. Lines that are scraps are looked through.
+  void mark_headings() {
     Following following;
     for (size_t i = lines_.size(); i-- > 0;) {
       checkpoint_each(static_cast<int64_t>(i), 4096);
@@ -290,6 +312,19 @@ class TieFinder {
     int64_t run = 0;
     bool marked = false;
   };
+
+  // Whether a line above a heading is what the section before says, rather than one more heading.
+  bool says(const Line& own, const Line* before, const Line& behind) const {
+    const std::string_view text = sentence(own.first);
+    const char32_t first = first_of(text);
+    if (!is_letter_or_digit(first) && first != '#' && !is_one_of(kOpening, first)) return true;
+    const bool stops = behind.ending == '.';
+    if (own.ending == '.')
+      return begins_with_negation(text) || (statements_ && stops && own.own.words >= kStatementWords);
+    // Where headings stop, or end with a colon.
+    const bool close = before != nullptr && own.before == Break::kLine;
+    return close && !own.stops() && (stops || behind.introduces());
+  }
 
   bool is_heading(size_t i, Break after, const Following& next) const {
     const Line& own = lines_[i];
@@ -327,12 +362,17 @@ class TieFinder {
     // Behind a line that introduces it a line without a stop is an item.
     if (introduced && !own.stops() && (!prose || own.before == Break::kLine)) return false;
     if (next.marked) return apart && complete && !own.stops();
+    if (next.run > 0 && says(own, before, behind)) return false;
     // More short lines above a heading, which do not stop, are a list before it, as are two that name a value.
     if (next.run > 0)
       return own.ending == '.' ||
              (own.run <= kHeadingsAbove && !(own.run > 1 && own.names_value && before->names_value));
     if (prose) return true;
     if (complete && (behind.item || ends) && (blank || own.ending == '.')) return true;
+    if (own.ending == '.' && complete && !behind.stops() && own.own.words <= kSentenceWords && !statements_)
+      return true;
+    // Between lists of values what names none.
+    if (blank && before != nullptr && before->names_value && behind.names_value && !own.names_value) return true;
     // A title of short lines; where these follow without a blank line they may as well be a stanza.
     if (blank && (numbered || (after_prose && own.run == 1 && behind.looks_plain()))) return true;
     return apart && complete;
@@ -345,6 +385,7 @@ class TieFinder {
   std::vector<Trimmed> inside_;
   std::vector<uint8_t> heading_, scrap_;
   std::vector<Line> lines_;
+  bool statements_ = false;  // lines that end with a full stop are text rather than headings
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ struct Borders {
 // before it.
 constexpr int64_t kHeadingBytes = 240, kHeadingWords = 12, kQuestionWords = 16, kSentenceWords = 8,
                   kIntroductionWords = 6, kLabelWords = 3, kProseBytes = 100;
+// A line of so many words that ends with a full stop says something, where most such lines are text.
+constexpr int64_t kStatementWords = 5;
 // Headings that may follow on each other, and short lines that may, of which the last is a heading; more are a list.
 constexpr int64_t kHeadingRun = 6, kHeadingsAbove = 3;
 // Characters of a bare number at most, and of a chunk that is a scrap.

@@ -223,4 +223,5 @@ PYBIND11_MODULE(_core, m) {
   bind_scan(m);
   bind_topic(m);
   bind_terms(m);
+  bind_levels(m);
 }

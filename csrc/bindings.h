@@ -127,6 +127,7 @@ void bind_noise(py::module_& m);
 void bind_scan(py::module_& m);
 void bind_topic(py::module_& m);
 void bind_terms(py::module_& m);
+void bind_levels(py::module_& m);
 
 struct TopicHead;
 // What bind_topic() binds as TopicHead, which lives as long as that object; null of None.

@@ -7,6 +7,7 @@
 #include "encode_static.h"
 #include "methods.h"
 #include "pipeline.h"
+#include "sections.h"
 #include "sentence_table.h"
 #include "threshold.h"
 #include "work.h"
@@ -263,7 +264,8 @@ class Arguments {
   }
 
   void check() const {
-    PYCHUNK_CHECK(!plan_.method->pairs || in_.cuts.given() || in_.pair_scores.size() > 0 ||
+    // No documents have no scores: a batch of none is how a caller learns the columns.
+    PYCHUNK_CHECK(!plan_.method->pairs || in_.texts.size() == 0 || in_.cuts.given() || in_.pair_scores.size() > 0 ||
                       (in_.pair_head != nullptr && in_.table.data != nullptr),
                   plan_.method->name, " needs pair_scores, or a pair head with a table");
     const Inputs in = inputs();
@@ -423,6 +425,17 @@ void bind_segment(py::module_& m) {
       py::arg("arguments"),
       "(starts int64[n] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be valid "
       "UTF-8.");
+  m.def(
+      "headings",
+      [](const Arguments& arguments) {
+        const Inputs inputs = arguments.inputs();
+        Headings found = without_gil([&] { return headings(inputs); });
+        return py::make_tuple(array(std::move(found.first)), array(std::move(found.offsets)),
+                              array(std::move(found.level)), array(std::move(found.tied)));
+      },
+      py::arg("arguments"),
+      "(first int64[m], offsets int64[k + 1], level uint8[m]) of the sections of k documents, and tied uint8[n], of "
+      "their sentences.");
   m.def(
       "bytes_of_characters",
       [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const Array<int64_t>& values,

@@ -67,7 +67,7 @@ class Chunker {
     if (plan_.min_characters > 0 && groups.size() > 1)
       join_short(groups, {short_of_characters(), borders(), true}, limits_of_parts(), affinities);
     if (plan_.overlap > 0) {
-      const Unit unit = bounds_groups() ? plan_.unit : Unit::kTokens;
+      const Unit unit = bounds_groups() || !plan_.method->sized ? plan_.unit : Unit::kTokens;
       add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders());
     }
     const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change what is in a chunk

@@ -259,8 +259,10 @@ LengthLimits Document::limits() {
   if (knows_limits_) return limits_;
   knows_limits_ = true;
   const Plan& plan = *inputs_->plan;
-  limits_ = {Unit::kTokens, plan.max_tokens, plan.min_tokens};
-  if (!plan.auto_limits || (plan.max_tokens == 0 && plan.min_tokens == 0) || is_ascii()) return limits_;
+  limits_ = {plan.method->sized ? Unit::kTokens : plan.unit, plan.max_tokens, plan.min_tokens};
+  if (limits_.unit != Unit::kTokens || !plan.auto_limits || (plan.max_tokens == 0 && plan.min_tokens == 0) ||
+      is_ascii())
+    return limits_;
   // Half of the characters are of several bytes, and a word has over three tokens.
   const int64_t characters = count_characters(text_), bytes = static_cast<int64_t>(text_.size());
   if (2 * bytes < 3 * characters) return limits_;
@@ -272,11 +274,14 @@ LengthLimits Document::limits() {
 }
 
 std::span<const int64_t> Document::limited_lengths() {
-  if (limits().unit == Unit::kTokens) return token_counts();
-  character_counts_.clear();
-  for (int64_t s = 0; s < sentences(); ++s)
-    character_counts_.push_back(count_characters(slice(text_, begin(s), end(s))));
-  return character_counts_;
+  const Unit unit = limits().unit;
+  if (unit == Unit::kTokens) return token_counts();
+  limited_.clear();
+  for (int64_t s = 0; s < sentences(); ++s) {
+    const std::string_view text = slice(text_, begin(s), end(s));
+    limited_.push_back(unit == Unit::kWords ? count_words(text) : count_characters(text));
+  }
+  return limited_;
 }
 
 void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts,

@@ -122,7 +122,7 @@ class Document : private RowMaker {
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false, knows_limits_ = false;
   LengthLimits limits_;
-  std::vector<int64_t> character_counts_;
+  std::vector<int64_t> limited_;
   bool has_lengths_[3] = {};
 };
 

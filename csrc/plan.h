@@ -51,7 +51,7 @@ struct Plan {
   const Method* method = nullptr;
   Wrap wrap = Wrap::kAuto;
 
-  // fixed, recursive
+  // fixed, recursive, structure; of a method without a size (cluster) what max_tokens, min_tokens and overlap count.
   Unit unit = Unit::kTokens;
   int64_t size = 0;
   bool balance = false;                 // as many chunks, and the longest of them as short as can be
@@ -70,7 +70,7 @@ struct Plan {
   double k = 0.0;
   bool summaries_out = false;  // whether each document's summary is returned
 
-  // Budget, in tokens (`overlap` of a method with a size: in its unit); 0: none.
+  // Budget, in tokens, or in `unit` of a method without a size (`overlap`: in `unit`); 0: none.
   int64_t max_tokens = 0;
   int64_t min_tokens = 0;
   int64_t overlap = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "block_ties.h"
 #include "document.h"
 #include "methods.h"
 #include "topic_cut.h"
@@ -36,7 +35,8 @@ class Structurer {
 
   void run() {
     walls_.assign(static_cast<size_t>(sentences_), CutReason::kEnd);
-    find_sections();
+    find_sections(document_, out_.outline.sections);
+    wall_sections();
     find_walls();
     glue();
     for (int64_t first = 0, last = 1; first < sentences_; first = last++) {
@@ -55,7 +55,6 @@ class Structurer {
 
  private:
   Tie tie(int64_t s) const { return known_.ties[static_cast<size_t>(s)]; }
-  uint8_t level(int64_t s) const { return known_.levels[static_cast<size_t>(s)]; }
   CutReason& wall(int64_t s) { return walls_[static_cast<size_t>(s)]; }
   bool has_blocks() const { return !document_.block_of().empty(); }
   bool begins_block(int64_t s) const {
@@ -67,38 +66,18 @@ class Structurer {
     out_.groups.push_back({from, static_cast<int32_t>(last), from});
   }
 
-  // Headings begin sections. Among lines that only look like headings a run of them is one, which begins with what
-  // leads it. Of headings that are left out, the document's title, which stands above all that is kept, is one too.
-  void find_sections() {
-    int64_t run = 0;
-    bool headed = false, kept = false;
-    for (int64_t s = 0; s < sentences_; ++s) {
-      if (s == 0 || has_blocks() || tie(s) != Tie::kLead) run = s, headed = false;
-      kept = kept || !document_.is_removed(s);
-      const bool title = !kept && has_blocks() && block_level(document_, s) == 1;
-      if ((level(s) == 0 && !title) || headed) continue;
-      headed = true;
-      begin_section(run, s, title ? 1 : level(s));
+  // Headings begin sections, which chunks do not cross; a short one shares its chunk with its first subsection.
+  void wall_sections() {
+    const std::vector<Section>& sections = out_.outline.sections;
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const int64_t first = sections[i].first;
+      if (first == 0) continue;
+      const bool deeper = i == 0 || sections[i - 1].level < sections[i].level;
+      const int64_t before = i == 0 ? 0 : sections[i - 1].first;
+      const bool leads = tie(first) == Tie::kLead;
+      const bool shares = deeper && (leads || (*size_.lengths)(before, first) * kShortSection <= size_.limit);
+      if (!shares) wall(first) = CutReason::kHeading;
     }
-  }
-  void begin_section(int64_t first, int64_t heading, uint8_t own) {
-    std::vector<Section>& sections = out_.outline.sections;
-    auto parent = static_cast<int32_t>(sections.size()) - 1;
-    const bool deeper = parent < 0 || sections[static_cast<size_t>(parent)].level < own;
-    const int64_t before = parent < 0 ? 0 : sections[static_cast<size_t>(parent)].first;
-    while (parent >= 0 && sections[static_cast<size_t>(parent)].level >= own)
-      parent = sections[static_cast<size_t>(parent)].parent;
-    const Trimmed inside = trim(document_.text(), document_.begin(heading), heading_end(heading));
-    sections.push_back({static_cast<int32_t>(first), parent, inside.begin, inside.end, own});
-    if (first == 0) return;
-    const bool leads = tie(first) == Tie::kLead;
-    const bool shares = deeper && (leads || (*size_.lengths)(before, first) * kShortSection <= size_.limit);
-    if (!shares) wall(first) = CutReason::kHeading;
-  }
-  int64_t heading_end(int64_t s) const {
-    if (!has_blocks()) return document_.end(s);
-    return std::min(document_.end(s),
-                    document_.blocks().end[static_cast<size_t>(document_.block_of()[static_cast<size_t>(s)])]);
   }
 
   void find_walls() {

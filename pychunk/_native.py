@@ -15,6 +15,7 @@ import numpy as np
 from .data.blocks import Blocks
 from .data.cuts import Cuts
 from .data.features import Features
+from .data.headings import Headings
 from .data.plan import Plan, Traits
 from .data.ragged import Ragged
 from .data.request import Request
@@ -53,6 +54,7 @@ __all__ = [
     "SortedTerms",
     "WordCharacters",
     "adjacent_sums",
+    "agglomerate",
     "available_isas",
     "best_rows",
     "block_words",
@@ -70,6 +72,7 @@ __all__ = [
     "find_invalid_utf8",
     "find_keys",
     "hash128",
+    "headings",
     "isa",
     "markdown_blocks",
     "method_traits",
@@ -83,9 +86,11 @@ __all__ = [
     "scan",
     "scan_top",
     "segment",
+    "span_vectors",
     "split",
     "split_texts",
     "thresholds",
+    "token_windows",
     "tokenize",
     "topic_inputs",
     "unicode_tables",
@@ -182,10 +187,15 @@ def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
     found = _fallbacks.get(encoder)
     if found is None:
         unknown = encoder.tokenizer_options.get("unknown", "[UNK]")
-        bare = (token.removeprefix("##") for token in encoder.vocabulary)
-        flags = [token == unknown or (len(token) == 1 and token.isalpha()) for token in bare]
+        lengths = {1, 3, len(unknown), len(unknown) + 2}  # most of 30,000 tokens have others
+        flags = [len(token) in lengths and _says_little(token, unknown) for token in encoder.vocabulary]
         found = _fallbacks[encoder] = np.array(flags, dtype=np.uint8)
     return found
+
+
+def _says_little(token: str, unknown: str) -> bool:
+    bare = token.removeprefix("##")
+    return bare == unknown or (len(bare) == 1 and bare.isalpha())
 
 
 def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
@@ -238,6 +248,48 @@ def split(request: Request) -> tuple[Ragged, Ragged]:
     """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
     starts, offsets, flags = _core.split_sentences(_arguments(request))
     return Ragged(starts, offsets), Ragged(flags, offsets)
+
+
+def headings(request: Request) -> Headings:
+    """Where headings begin sections in a request's documents; its plan's method is one by headings."""
+    return Headings(*_core.headings(_arguments(request)))
+
+
+def span_vectors(
+    vectors: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    *,
+    threads: int,
+) -> list[npt.NDArray[np.float32]]:
+    """Of each level, given as (first, last) of its runs of sentences, their weighted sums, of unit length.
+
+    Added in order, as a chunk's vector is; where all weights of a run are 0, sentences count alike.
+    """
+    rows, own = _contiguous(vectors, np.float32), _contiguous(weights, np.int64)
+    return _core.span_vectors(rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
+
+
+def agglomerate(
+    vectors: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    branching: int,
+    *,
+    threads: int,
+) -> list[npt.NDArray[np.int64]]:
+    """First sentences of the nodes of each level above ``first`` of trees that join neighbours by their cosine."""
+    own, documents, nodes = (_contiguous(values, np.int64) for values in (weights, doc_offsets, first))
+    return _core.agglomerate(_contiguous(vectors, np.float32), own, documents, nodes, branching, threads)
+
+
+def token_windows(
+    tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
+) -> list[npt.NDArray[np.int64]]:
+    """First sentences of runs of at most so many tokens, each size's made of those of the size before."""
+    return _core.token_windows(_contiguous(tokens, np.int64), _contiguous(doc_offsets, np.int64), sizes)
 
 
 def split_texts(

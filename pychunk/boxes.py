@@ -1,4 +1,4 @@
-"""Where on their pages chunks stand: the boxes of the blocks that they hold."""
+"""Where on their pages chunks stand: where pages begin inside them, and the boxes of the blocks that they hold."""
 
 from __future__ import annotations
 
@@ -16,6 +16,31 @@ if TYPE_CHECKING:
     from .data.features import Features
 
 SIDES = ("left", "top", "right", "bottom")
+
+
+def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
+    """For each chunk that the engine returned the first characters of the pages that begin inside it, rising.
+
+    Its first character is on ``page``, so that character ``i`` of its document is on ``page`` plus as many pages as
+    ``breaks <= i``. Most chunks have none and take 8 bytes. None where no pages were given.
+    """
+    if features.page_starts is None:
+        return None
+    documents = columns["document"] - first_row
+    pages = features.page_starts
+    before = np.repeat(features.offsets[:-1], pages.counts)
+    begins = pages.flat() + before
+    starts = columns["start_byte"] + features.offsets[documents]
+    ends = columns["end_byte"] + features.offsets[documents]
+    first = np.searchsorted(begins, starts, "right")
+    counts = np.maximum(np.searchsorted(begins, ends, "left") - first, 0)
+    rows = np.flatnonzero(counts)
+    found = [np.empty(0, np.int64)]
+    for row, begin, count in zip(rows.tolist(), first[rows].tolist(), counts[rows].tolist(), strict=True):
+        text = features.text[starts[row] : ends[row]]
+        characters = np.cumsum((text & 0xC0) != 0x80)  # those that have begun by each byte
+        found.append(columns["start"][row] + characters[begins[begin : begin + count] - starts[row]] - 1)
+    return pa.LargeListArray.from_arrays(primitive(offsets_of(counts)), primitive(np.concatenate(found)))
 
 
 def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:

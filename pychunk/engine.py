@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from . import _device, _native
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
     from .data.cuts import Cuts
+    from .data.headings import Headings
     from .data.models import TokenTable
     from .data.ragged import Ragged
     from .data.request import Request
@@ -28,6 +31,29 @@ class Engine(Protocol):
     def encode_static(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
     ) -> npt.NDArray[np.float32]: ...
+    def headings(self, request: Request) -> Headings: ...
+    def span_vectors(
+        self,
+        vectors: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.int64],
+        doc_offsets: npt.NDArray[np.int64],
+        levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+        *,
+        threads: int,
+    ) -> list[npt.NDArray[np.float32]]: ...
+    def agglomerate(
+        self,
+        vectors: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.int64],
+        doc_offsets: npt.NDArray[np.int64],
+        first: npt.NDArray[np.int64],
+        branching: int,
+        *,
+        threads: int,
+    ) -> list[npt.NDArray[np.int64]]: ...
+    def token_windows(
+        self, tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
+    ) -> list[npt.NDArray[np.int64]]: ...
     def embedding_bags(self, tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]: ...
 
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
 from ._arrow import primitive
+from .data.features import Features
 from .data.removed import Removed
+
+
+def in_characters(features: Features) -> Removed | None:
+    """What requests leave out, with positions as users count."""
+    found = features.removed
+    if found is None:
+        return None
+    start, end = found.start.copy(), found.end.copy()
+    for row in range(found.documents):
+        own = slice(int(found.offsets[row]), int(found.offsets[row + 1]))
+        if own.start < own.stop:
+            text = features.text[features.offsets[row] : features.offsets[row + 1]]
+            before = np.concatenate([[0], np.cumsum((text & 0xC0) != 0x80)])
+            start[own], end[own] = before[start[own]], before[end[own]]
+    return replace(found, start=start, end=end)
 
 
 def removed_table(removed: Removed, ids: pa.Array | None, first_document: int) -> pa.Table:

@@ -494,6 +494,37 @@ def test_lines_that_are_none(line: str, before: int, behind: int) -> None:
     assert len(headings_found(LONG[0] + "\n" * before + line + "\n" * behind + LONG[1])) == 1
 
 
+def test_what_stands_above_a_heading_and_says_something_is_none() -> None:
+    # Where headings stop a line that does not is the end of a list; a mark begins a pointer; a negation denies.
+    for line in ("A record of the whole family", ">> See our full guide to cats", "Not for young children."):
+        assert headings_found(f"{LONG[0]}\n{line}\nOverdose.\n{LONG[1]}")[1:] == ["Overdose."], line
+    assert headings_found(f"{LONG[0]}\nClinical data.\nOverdose.\n{LONG[1]}")[1:] == ["Clinical data."]
+    assert headings_found(f"{LONG[0]}\n\nEnglish name\nContents:\n{LONG[1]}")[1:] == ["English name"]
+    assert headings_found(f"{LONG[0]}\nEnglish name\nContents:\n{LONG[1]}")[1:] != ["English name"]
+
+
+def test_where_most_lines_that_stop_are_text_a_statement_above_a_heading_is_none() -> None:
+    statement = "Keep it away from children."
+    text = f"{LONG[0]}\n{statement}\nPackage.\n{LONG[1]}"
+    assert headings_found(text)[1:] == [statement]
+    # Ten lines of one sentence say what kind of text this is, wherever they stand.
+    lines = "\n".join(
+        f"The box number {i} holds as many tablets as the one that came before it did." for i in range(10)
+    )
+    assert "Package." in headings_found(f"{text}\n{lines}")
+    assert statement not in headings_found(f"{text}\n{lines}")
+
+
+def test_a_heading_that_stops_may_stand_before_lines_that_do_not() -> None:
+    lines = "The coat needs only occasional brushing\nto remove"
+    assert headings_found(f"{LONG[0]}\nCare.\n{lines}\nExercise.\n{LONG[1]}")[1:] == ["Care.", "Exercise."]
+
+
+def test_between_values_a_line_that_names_none_is_a_heading() -> None:
+    values = "Range: 35 km with one rider\n\nLight: in front and behind\n\nDeck: nine layers of maple"
+    assert "Another Board" in headings_found(f"{LONG[0]}\n\n{values}\n\nAnother Board\n\n{values}\n\n{LONG[1]}")
+
+
 def test_of_a_list_before_a_heading_no_item_is_one() -> None:
     items = ["Fast", "Light to carry around", "Good for all of the family", "Cheap", "Made of steel"]
     for gap in ("\n", "\n\n"):

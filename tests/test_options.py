@@ -51,7 +51,7 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
             option.annotation,
         )
         assert f"{name}:" in pychunk.segment.__doc__ or f"{name}," in pychunk.segment.__doc__
-    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == {*of_call, *NAMES} - {
+    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == {*of_call, *NAMES, "levels"} - {
         "self",
         "said",
         "first_document",
@@ -66,7 +66,7 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
         ("fixed", "sise", "did you mean 'size'?"),
         ("pic", "size", "it is one of 'fixed', 'recursive', 'structure' and 'topic'"),
         ("sentence", "tresholds", "did you mean 'threshold', which is one of 'semantic' and 'nsp'?"),
-        ("pic", "zzz", "precision, max_tokens, min_tokens, overlap, atoms, vectors, wrap, device, threads, on_error"),
+        ("pic", "zzz", "min_tokens, overlap, atoms, vectors, wrap, device, threads, on_error, augment"),
     ],
 )
 def test_a_wrong_option_names_all_options_and_the_nearest(method: str, option: str, said: str) -> None:

@@ -32,7 +32,10 @@ GAPS = st.sampled_from([" "] * 12 + ["\v", "\f", "\x1f", "\x85", ""])  # some of
 TEXTS = st.lists(st.lists(st.tuples(WORDS, GAPS).map("".join), max_size=45).map("".join), max_size=3)
 
 OPTIONS = st.one_of(
-    st.fixed_dictionaries({"method": st.sampled_from(["sentence", "paragraph", "page", "cluster"])}),
+    st.fixed_dictionaries({"method": st.sampled_from(["sentence", "paragraph", "page"])}),
+    st.fixed_dictionaries(
+        {"method": st.just("cluster"), "unit": st.sampled_from(["tokens", "tokens", "words", "characters"])}
+    ),
     st.fixed_dictionaries(
         {
             "method": st.sampled_from(["fixed", "recursive"]),
@@ -160,6 +163,13 @@ def test_a_given_sentence_may_begin_with_the_white_space_behind_a_piece() -> Non
     check_equal(made, [text], sentence_spans=spans)
     cuts = [(chunk.text, chunk.cut) for chunk in made([text], sentence_spans=spans).by_document()[0]]
     assert cuts[2] == ("VID-19", "score")
+
+
+@pytest.mark.parametrize("spans", [[(0, 4), (5, 7), (8, 21)], [(0, 4), (8, 21), (22, 25)]])
+def test_lines_without_a_sentence_in_them_equal_the_reference(spans: list[tuple[int, int]]) -> None:
+    text = "Cats\n \x0b\nThe cats sat.\n\u202f\n\n"
+    assert not text[spans[1][0] : spans[1][1]].strip() or not text[spans[2][0] : spans[2][1]].strip()
+    check_equal(pychunk.Segmenter("sentence"), [text], sentence_spans=[spans])
 
 
 @settings(max_examples=40, deadline=None)

@@ -24,7 +24,7 @@ from pychunk._reference.document import token_ids
 from pychunk.encoders import static
 from pychunk.methods import METHODS
 
-PLAIN = sorted(METHODS.keys() - {"given"})
+PLAIN = sorted(name for name in METHODS.keys() - {"given", "proposition"} if METHODS[name]().is_native)
 
 
 def own_options(method: str) -> dict[str, object]:
@@ -510,3 +510,23 @@ def test_summaries_hang_on_their_document_alone(texts: list[str], summary: str) 
     for text, row in zip(texts, together, strict=True):
         for sentence in row["sentences"] or ():
             assert text[sentence["start"] : sentence["end"]] == sentence["text"]
+
+
+@pytest.mark.parametrize(("unit", "most", "least"), [("characters", 90, 30), ("words", 12, 4), ("tokens", 16, 5)])
+def test_cluster_counts_its_limits_and_overlap_in_its_unit(unit: str, most: int, least: int) -> None:
+    text = "Cats purr when they are content. They sleep by day. The sun is a star. Stars burn hydrogen. " * 5
+    measure = {"characters": len, "words": lambda each: len(each.split()), "tokens": None}[unit]
+    options: dict[str, Any] = {"unit": unit, "max_tokens": most, "min_tokens": least, "atoms": False}
+    for overlap in (0, least):
+        table = pychunk.segment(text, "cluster", overlap=overlap, **options).table
+        lengths = (
+            table["tokens"].to_pylist() if measure is None else [measure(each) for each in table["text"].to_pylist()]
+        )
+        assert max(lengths) <= most
+        assert min(lengths) >= least
+        assert len(lengths) > 5
+        repeated = [each[:of] for each, of in zip(table["text"].to_pylist(), table["overlap"].to_pylist(), strict=True)]
+        assert any(repeated) == bool(overlap)
+        assert measure is None or max(map(measure, repeated)) <= overlap
+    with pytest.raises(ValueError, match="unit must be one of tokens, words, characters; got 'lines'"):
+        pychunk.Segmenter("cluster", unit="lines")

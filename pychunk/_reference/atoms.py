@@ -47,11 +47,14 @@ class Break(IntEnum):
 
 HEADING_BYTES, HEADING_WORDS, QUESTION_WORDS, SENTENCE_WORDS = 240, 12, 16, 8
 INTRODUCTION_WORDS, LABEL_WORDS, PROSE_BYTES, HEADING_RUN, HEADINGS_ABOVE = 6, 3, 100, 6, 3
+STATEMENT_WORDS = 5
 NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, 50
 OPENING, CLOSING, BULLETS, INTRODUCING = "\"'“‘«„([{", "\"'”’»)]}", "-*+•‣◦▪–—·", ":："
 _STOPS = frozenset(STOPS)
 #: "2", "2.1.", "#3:", "b)", with white space behind it.
 _NUMBER = re.compile(r"#?[0-9]{1,3}(\.[0-9]{1,3})*[.):]?\s|#?[A-Za-z][.)]\s")
+#: A statement, as "Not for children."
+_NEGATION = re.compile(r"(Not|Не)\s")
 _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 
 
@@ -111,6 +114,7 @@ class _Line:
         #: A number that is no year.
         digits = re.findall("[0-9]+", self.text[number.end() if number else 0 :])
         self.quantity = self.looks == "plain" and any(len(each) != 4 for each in digits)
+        self.names_value = self.looks == "plain" and ": " in self.text
         self.item = self.numbered or _has_bullet(self.text)
         #: Nothing that the next line goes on with: no line of a list, a title or a table.
         self.complete = self.size >= PROSE_BYTES or self.stops or self.item or not self.single
@@ -133,9 +137,18 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
 def _headings(
     text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], scraps: Sequence[bool]
 ) -> list[bool]:
-    """Lines from the last one up, as what follows decides; lines that are scraps are looked through."""
-    headings = [False] * len(spans)
+    """Twice where more lines that are one sentence and end with a full stop turn out to be text than headings."""
     lines = _lines(text, spans, breaks)
+    headings = _marked_headings(lines, breaks, scraps, False)
+    stopped = [headings[line.first] for line in lines if line.single and line.text[-1:] == "."]
+    return _marked_headings(lines, breaks, scraps, True) if 2 * sum(stopped) < len(stopped) else headings
+
+
+def _marked_headings(
+    lines: Sequence[_Line], breaks: Sequence[Break], scraps: Sequence[bool], statements: bool
+) -> list[bool]:
+    """Lines from the last one up, as what follows decides; lines that are scraps are looked through."""
+    headings = [False] * len(scraps)
     behind: _Line | None = None
     run, marked = 0, False
     for i in reversed(range(len(lines))):
@@ -145,13 +158,28 @@ def _headings(
                 headings[own.first] = headings[own.last] and any("0" <= c <= "9" for c in own.text)
             continue
         before = lines[i - 1] if i and own.before < Break.PAGE else None
-        found = after < Break.PAGE and _is_heading(own, before, behind, after, run, marked)
+        found = after < Break.PAGE and _is_heading(own, before, behind, after, run, marked, statements)
         headings[own.first] = found
         behind, run, marked = own, run + 1 if found else 0, found and own.looks == "marked"
     return headings
 
 
-def _is_heading(own: _Line, before: _Line | None, behind: _Line | None, after: Break, run: int, marked: bool) -> bool:
+def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> bool:
+    """Whether a line above a heading is what the section before says, rather than one more heading."""
+    first, last = own.text[0], own.text[-1]
+    if not (is_letter(first) or is_digit(first) or first in OPENING + "#"):
+        return True
+    stops = behind.text[-1:] == "."
+    if last == ".":
+        return _NEGATION.match(own.text) is not None or (statements and stops and own.words >= STATEMENT_WORDS)
+    # Where headings stop, or end with a colon.
+    close = before is not None and own.before == Break.LINE
+    return close and not own.stops and (stops or behind.introduces)
+
+
+def _is_heading(
+    own: _Line, before: _Line | None, behind: _Line | None, after: Break, run: int, marked: bool, statements: bool
+) -> bool:
     """Whether a line is one, that ``run`` headings follow, or other text."""
     if own.looks == "marked":
         return True
@@ -192,9 +220,16 @@ def _is_heading(own: _Line, before: _Line | None, behind: _Line | None, after: B
     if marked:  # beside it a line that is not is a heading only if it stands apart
         return apart and complete and not own.stops
     if run:  # more short lines above a heading, which do not stop, are a list before it, as are two that name a value
+        if _says(own, before, behind, statements):
+            return False
         values = own.run > 1 and before is not None and ": " in own.text and ": " in before.text
         return dotted or (own.run <= HEADINGS_ABOVE and not values)
     if prose or (complete and (behind.item or ends) and (blank or dotted)):
+        return True
+    if dotted and complete and not behind.stops and own.words <= SENTENCE_WORDS and not statements:
+        return True
+    # Between lists of values what names none.
+    if blank and before is not None and before.names_value and behind.names_value and not own.names_value:
         return True
     # A title of short lines; where these follow without a blank line they may as well be a stanza.
     if blank and (numbered or (after_prose and own.run == 1 and behind.looks == "plain")):

@@ -227,7 +227,7 @@ class Cut:
         groups, parts = self._split_long_sentences(groups, parts)
         groups = self._joined(groups, parts, unit, least, affinities)  # what cutting left short
         groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
-        unit = plan.unit if plan.traits.sized and plan.size else "tokens"
+        unit = plan.unit if plan.size or not plan.traits.sized else "tokens"
         starts = [first for first, _ in groups]
         if plan.overlap:
             fits = parts.fits(limits)

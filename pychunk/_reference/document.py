@@ -170,6 +170,8 @@ class Document:
         """(unit, most, least) of a chunk, 0: none; automatic ones count characters where words fall to pieces."""
         plan, text = self.plan, self.text
         most, least = plan.max_tokens, plan.min_tokens
+        if plan.unit != "tokens" and not plan.traits.sized:
+            return plan.unit, most, least
         foreign = plan.auto_limits and 2 * len(self.data) >= 3 * len(text) and not text.isascii()
         if foreign and (most or least) and sum(self.tokens) > 3 * count_words(text):
             return "characters", 4 * most, 4 * least
@@ -178,8 +180,11 @@ class Document:
     @property
     def limited_lengths(self) -> list[int]:
         """Of each sentence, with the white space around it, in the unit of ``limits``."""
-        if self.limits[0] == "tokens":
+        unit = self.limits[0]
+        if unit == "tokens":
             return self.tokens
+        if unit == "words":
+            return [count_words(self.text[start:end]) for start, end in zip(self.starts, self.ends, strict=True)]
         return [end - start for start, end in zip(self.starts, self.ends, strict=True)]
 
     @property

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..data.columns import CUT_REASONS
 from ..data.cuts import Cuts
+from ..data.headings import Headings
 from ..data.ragged import Ragged
 from ..data.request import Request
 from ..data.tokens import Tokens
@@ -21,6 +22,8 @@ from . import scoring, wordpiece
 from . import vectors as linear
 from .cut import decide
 from .document import Document, token_ids
+from .levels import agglomerate, span_vectors, token_windows
+from .structure import find_sections
 from .table import segment
 from .vectors import F32
 
@@ -62,6 +65,16 @@ def split(request: Request) -> tuple[Ragged, Ragged]:
     return Ragged.of(starts, np.int64), Ragged.of(flags, np.uint8)
 
 
+def headings(request: Request) -> Headings:
+    """Where headings begin sections in a request's documents; its plan's method is one by headings."""
+    documents = [Document(request, row) for row in range(request.documents)]
+    found = [find_sections(document) if document.n else [] for document in documents]
+    first, offsets = Ragged.of([[section.first for section in sections] for sections in found], np.int64)
+    level = [section.level for sections in found for section in sections]
+    tied = [tie.is_closed for document in documents for tie in document.borders[0]]
+    return Headings(first, offsets, np.array(level, np.uint8), np.array(tied, np.uint8))
+
+
 def cuts(request: Request, *, held: bool = False) -> Cuts:
     """What the request's method decides, before chunks are fitted to the budget.
 
@@ -80,4 +93,15 @@ def cuts(request: Request, *, held: bool = False) -> Cuts:
     )
 
 
-__all__ = ["adjacent_sums", "cuts", "embedding_bags", "encode_static", "segment", "split"]
+__all__ = [
+    "adjacent_sums",
+    "agglomerate",
+    "cuts",
+    "embedding_bags",
+    "encode_static",
+    "headings",
+    "segment",
+    "span_vectors",
+    "split",
+    "token_windows",
+]

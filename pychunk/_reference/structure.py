@@ -58,7 +58,8 @@ class Structure:
         self.outline = Outline()
         self.groups: list[budget.Group] = []
         self.walls: dict[int, int] = {}
-        self._find_sections()
+        self.outline.sections += find_sections(d)
+        self._wall_sections()
         for s in range(1, d.n):
             if self.ties[s] == Tie.WALL:
                 self.walls[s] = REMOVED
@@ -75,33 +76,16 @@ class Structure:
         for s in self.walls:
             self.ties[s] = Tie.WALL
 
-    def _find_sections(self) -> None:
-        d, run, headed, kept = self.d, 0, False, False
-        for s in range(d.n):
-            if s == 0 or d.blocks or self.ties[s] != Tie.LEAD:
-                run, headed = s, False
-            kept = kept or not d.removed[s]
-            title = not kept and bool(d.blocks) and level(d.blocks, d.block_of, s) == 1
-            if (not d.levels[s] and not title) or headed:
-                continue
-            headed = True
-            self._begin_section(run, s, 1 if title else d.levels[s])
-
-    def _begin_section(self, first: int, heading: int, level: int) -> None:
-        d, sections, end = self.d, self.outline.sections, self.d.ends[heading]
-        if d.blocks:
-            end = min(end, d.blocks[d.block_of[heading]].end)
-        above = len(sections) - 1
-        deeper = above < 0 or sections[above].level < level
-        before = sections[above].first if above >= 0 else 0
-        while above >= 0 and sections[above].level >= level:
-            above = sections[above].parent
-        sections.append(Section(first, above, level, heading_text(d.text[d.starts[heading] : end])))
-        if first == 0:
-            return
-        leads = self.ties[first] == Tie.LEAD
-        if not (deeper and (leads or self.length(before, first) * SHORT_SECTION <= self.size)):
-            self.walls[first] = HEADED
+    def _wall_sections(self) -> None:
+        before = Section(0, -1, 0, "")
+        for number, section in enumerate(self.outline.sections):
+            deeper = number == 0 or before.level < section.level
+            leads = self.ties[section.first] == Tie.LEAD
+            if section.first > 0:
+                short = self.length(before.first, section.first) * SHORT_SECTION <= self.size
+                if not (deeper and (leads or short)):
+                    self.walls[section.first] = HEADED
+            before = section
 
     def _find_units(self) -> None:
         d = self.d
@@ -170,6 +154,28 @@ class Structure:
         least = max((length for length in lengths if length <= self.size), default=0)
         filling = budget.Filling((_ties(tied), self.breaks), by_structure, even, least=least)
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
+
+
+def find_sections(d: Document) -> list[Section]:
+    """Where headings begin sections; of lines that only look like headings a run is one, with what leads it."""
+    ties, out = d.borders[0], list[Section]()
+    run, headed, kept = 0, False, False
+    for s in range(d.n):
+        if s == 0 or d.blocks or ties[s] != Tie.LEAD:
+            run, headed = s, False
+        kept = kept or not d.removed[s]
+        title = not kept and bool(d.blocks) and level(d.blocks, d.block_of, s) == 1
+        if (not d.levels[s] and not title) or headed:
+            continue
+        headed = True
+        own, end = 1 if title else d.levels[s], d.ends[s]
+        if d.blocks:
+            end = min(end, d.blocks[d.block_of[s]].end)
+        above = len(out) - 1
+        while above >= 0 and out[above].level >= own:
+            above = out[above].parent
+        out.append(Section(run, above, own, heading_text(d.text[d.starts[s] : end])))
+    return out
 
 
 def _ties(tied: Sequence[bool]) -> list[Tie]:

@@ -78,6 +78,10 @@ class ChunkFields:
         default=None,
         metadata=_about("page of its last character", when="there are pages", in_hits=True, delta=True),
     )
+    page_breaks: list[int] | None = field(
+        default=None,
+        metadata=_about("first characters of the pages that begin inside it", when="page_starts= are given"),
+    )
     boxes: list[dict[str, Any]] | None = field(
         default=None,
         metadata=_about("page and sides of its blocks, in points", when="there are pages and blocks"),

@@ -93,7 +93,7 @@ class Features:
         """The sentences of one document, with the white space after them; joined they are the document."""
         data = self.text[self.offsets[row] : self.offsets[row + 1]].tobytes()
         starts = self.given("sentences").part(row).tolist()
-        return [data[a:b].decode() for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
+        return [data[a:b].decode() for a, b in zip(starts, [*starts[1:], len(data)][: len(starts)], strict=True)]
 
     def given(self, part: str) -> Ragged:
         """A part that must be there; ValueError, naming it, where it is not."""

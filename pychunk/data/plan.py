@@ -74,6 +74,14 @@ class Plan:
         overlap = self.overlap and (not self.traits.sized or self.unit == "tokens")
         return bool(by_tokens or self.max_tokens or self.min_tokens or overlap or self.chunk_vectors)
 
+    @property
+    def budgets_tokens(self) -> bool:
+        """Whether a limit that somebody asked for counts tokens."""
+        limited = (self.max_tokens or self.min_tokens) and not self.auto_limits
+        if self.traits.sized:
+            return bool(limited or (self.size and self.unit == "tokens"))
+        return bool(limited and self.unit == "tokens")
+
     def with_(self, **changes: Any) -> Plan:
         """A copy with some fields changed."""
         return replace(self, **changes)

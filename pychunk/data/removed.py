@@ -55,6 +55,20 @@ class Removed:
     def documents(self) -> int:
         return len(self.offsets) - 1
 
+    def part(self, document: int) -> list[tuple[int, int, str, float]]:
+        """(start, end, reason, score) of each span of one document."""
+        own = range(int(self.offsets[document]), int(self.offsets[document + 1]))
+        return [(int(self.start[at]), int(self.end[at]), self.reason[at], float(self.score[at])) for at in own]
+
+    def merged(self, other: Removed) -> Removed:
+        """The spans of both; those of one document must not overlap.
+
+        Example:
+            >>> Removed.of([[(5, 9, "a", 1.0)]]).merged(Removed.of([[(0, 2, "b", 1.0)]])).start.tolist()
+            [0, 5]
+        """
+        return Removed.of([sorted([*self.part(row), *other.part(row)]) for row in range(self.documents)])
+
     def rows(self, begin: int, end: int) -> Removed:
         """Those of documents [begin, end) alone."""
         first, last = int(self.offsets[begin]), int(self.offsets[end])

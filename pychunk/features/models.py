@@ -152,6 +152,23 @@ class Models:
             work.count_tokens()
         return work.request if natively else with_cuts(work.request, self.method)
 
+    def with_table_vectors(self, request: Request, engine: Engine) -> Request:
+        """With the vectors that the table would hold of each sentence, which are there, and their tokens counted."""
+        known = request.features.vectors if self.one_encoder else request.features.table_vectors
+        if known is not None:
+            return request
+        work = _Work(request, engine, self.words, Steps(1, None))
+        work.add_vectors("vectors" if self.one_encoder else "table_vectors", self.table)
+        work.count_tokens()
+        return work.request
+
+    def with_token_counts(self, request: Request) -> Request:
+        """With the tokens of each sentence, which are there, as budgets count them."""
+        if request.features.token_counts is not None:
+            return request
+        features = request.features
+        return with_tokens(request, self.words.tokens_of(features.text, features.bounds, request.threads))
+
     def _scored(self, prepared: Prepared, engine: Engine, report: Report | None) -> Request:
         """As a GPU scores it; with the vectors of another encoder for the table, if they are wanted."""
         assert self._scorer is not None
@@ -233,13 +250,17 @@ class _Work:
 
 def with_cuts(request: Request, method: Method) -> Request:
     """With what a method in Python decides, checked."""
-    cuts = method.cuts(request.features)
+    decided = method.decided(request.features)
+    cuts = decided.cuts
     if not isinstance(cuts, Cuts):
         raise TypeError(f"{type(method).__name__}.cuts() must return Cuts; got {type(cuts).__name__}")
     cuts.check(request.features.doc_offsets, request.first_row)
     if cuts.reason is None:
         cuts = replace(cuts, reason=np.full(len(cuts.first), CUT_REASONS.index(method.reason), np.int8))
-    return request.with_(cuts=cuts)
+    removed, before = decided.removed, request.features.removed
+    if removed is not None:
+        request = request.with_(removed=removed if before is None else before.merged(removed))
+    return request.with_(cuts=cuts, notes=decided.notes)
 
 
 class Steps:

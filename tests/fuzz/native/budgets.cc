@@ -1,4 +1,5 @@
-// Budgets: no chunk holds more than max_tokens, or size, when its text is counted by itself.
+// Budgets: no chunk holds more than max_tokens (of a method without a size: in the plan's unit), or size, when its text
+// is counted by itself.
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -22,8 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                  static_cast<size_t>(t.text_offsets.data[i + 1] - t.text_offsets.data[i]));
     if (fuzz::characters(piece) == 1) continue;
     const int64_t tokens = measure(piece, Unit::kTokens, &fuzz::tokenizer());
-    REQUIRE(plan.max_tokens == 0 || tokens <= plan.max_tokens, "chunk ", i, " has ", tokens, " tokens of ",
-            plan.max_tokens);
+    const int64_t limited = plan.method->sized ? tokens : measure(piece, plan.unit, &fuzz::tokenizer());
+    REQUIRE(plan.max_tokens == 0 || limited <= plan.max_tokens, "chunk ", i, " has ", limited, " of ", plan.max_tokens);
     if (!plan.method->sized) continue;
     const int64_t own = plan.unit == Unit::kTokens ? tokens
                         : plan.cuts_text()         ? fuzz::length_for_langchain(piece, plan.unit)

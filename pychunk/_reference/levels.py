@@ -1,0 +1,130 @@
+"""Levels of documents one node after the other: vectors of spans, windows of tokens, and which node holds which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .vectors import F32, dot, normalize
+
+I64 = npt.NDArray[np.int64]
+
+
+def span_vectors(
+    vectors: F32,
+    weights: I64,
+    doc_offsets: I64,
+    levels: Sequence[tuple[I64, I64]],
+    *,
+    threads: int,
+) -> list[F32]:
+    """Unit-length weighted sums of runs of sentences, added in order; where all weights are 0 they count alike."""
+    out = []
+    for firsts, lasts in levels:
+        rows = np.zeros((len(firsts), vectors.shape[1]), np.float32)
+        for row, first, last in zip(rows, firsts, lasts, strict=True):
+            row[:] = normalize(_sum(vectors, weights, first, last))
+        out.append(rows)
+    return out
+
+
+def token_windows(tokens: I64, doc_offsets: I64, sizes: list[int]) -> list[I64]:
+    """First sentences of greedy runs of at most so many tokens, each size's made of those of the size before."""
+    out: list[I64] = []
+    for size in sizes:
+        made: list[int] = []
+        for begin, end in pairwise(doc_offsets.tolist()):
+            units = [s for s in (out[-1].tolist() if out else range(begin, end)) if begin <= s < end]
+            held = 0
+            for first, last in pairwise([*units, end]):
+                own = int(tokens[first:last].sum())
+                if first == begin or held + own > size:
+                    made.append(first)
+                    held = 0
+                held += own
+        out.append(np.array(made, np.int64))
+    return out
+
+
+def agglomerate(vectors: F32, weights: I64, doc_offsets: I64, first: I64, branching: int, *, threads: int) -> list[I64]:
+    """First sentences of each level of trees: of neighbours the two of the highest cosine join, then the next."""
+    trees = []
+    for begin, end in pairwise(doc_offsets.tolist()):
+        nodes = [s for s in first[:-1].tolist() if begin <= s < end]
+        sums = [_sum(vectors, weights, a, b) for a, b in pairwise([*nodes, end])]
+        tree: list[list[int]] = []
+        while len(nodes) > 1:
+            wanted, held = -(-len(nodes) // branching), [1] * len(nodes)
+            if len(nodes) <= branching:
+                wanted = 1
+            while len(nodes) > wanted:
+                open_pairs = [i for i in range(len(nodes) - 1) if held[i] + held[i + 1] <= branching]
+                if not open_pairs:
+                    break
+                best = min(open_pairs, key=lambda i: (-_cosine(sums[i], sums[i + 1]), i)) if wanted > 1 else 0
+                sums[best] = sums[best] + sums[best + 1]
+                held[best] += held[best + 1]
+                del nodes[best + 1], sums[best + 1], held[best + 1]
+            tree.append(list(nodes))
+        trees.append(tree)
+    depth = max(map(len, trees), default=0)
+    filled = [
+        (tree, [begin]) for tree, begin, end in zip(trees, doc_offsets, doc_offsets[1:], strict=False) if begin < end
+    ]
+    return [
+        np.array([s for tree, root in filled for s in (tree[level] if level < len(tree) else root)], np.int64)
+        for level in range(depth)
+    ]
+
+
+def _sum(vectors: F32, weights: I64, first: int, last: int) -> F32:
+    total = np.zeros(vectors.shape[1], np.float32)
+    weighs = any(weights[first:last])
+    for s in range(first, last):
+        total = total + np.float32(weights[s] if weighs else 1) * vectors[s]
+    return total
+
+
+def _cosine(a: F32, b: F32) -> float:
+    lengths = math.sqrt(dot(a, a) * dot(b, b))
+    return dot(a, b) / lengths if lengths > 0 else 0.0
+
+
+def section_levels(headings: Sequence[tuple[int, int]]) -> tuple[set[int], set[int]]:
+    """First sentences of one document's sections, and of these and its subsections, from (first, level) of headings."""
+    known = sorted({level for _, level in headings})
+    if not known:
+        return set(), set()
+    titled = len(known) > 1 and headings[0][1] == known[0] and [level for _, level in headings].count(known[0]) == 1
+    sections = known[1] if titled else known[0]
+    below = next((level for level in known if level > sections), 99)
+    return (
+        {first for first, level in headings if level <= sections},
+        {first for first, level in headings if level <= below},
+    )
+
+
+def nodes_of(starts: Sequence[set[int]], count: int) -> list[dict[str, Any]]:
+    """The nodes of one document of ``count`` sentences, each once, by level from the finest.
+
+    ``starts``: first sentences of its nodes at each level, from fine to coarse, before coarser borders cut finer ones.
+    Each node says its ``span`` of sentences, its ``lowest`` and ``highest`` level, and the span that holds it.
+    """
+    cut = [set().union({0}, *starts[level:]) for level in range(len(starts))]
+    spans = [list(pairwise([*sorted(each), count])) if count else [] for each in cut]
+    found: dict[tuple[int, int], list[int]] = {}
+    for level, each in enumerate(spans):
+        for span in each:
+            found.setdefault(span, []).append(level)
+    out = []
+    for span, at in sorted(found.items(), key=lambda item: (item[1][0], item[0])):
+        above = [
+            other for level in range(at[-1] + 1, len(spans)) for other in spans[level] if other[0] <= span[0] < other[1]
+        ]
+        out.append({"span": span, "lowest": at[0], "highest": at[-1], "parent": above[0] if above else None})
+    return out
