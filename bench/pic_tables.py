@@ -127,12 +127,17 @@ class Squad:
 
     def cut(self, name: str) -> contenders.Chunked:
         method, options = CUTS[name]
-        said: dict[str, Any] = {"ids": self.data.ids, "sentence_vectors": self.sentences}
+        said: dict[str, Any] = {}
         if name == "title":
             said["titles"] = self.encoder.encode(self.titles)
         if name == OTHER:
             said["summaries"] = self.summaries()[derangement(len(self.data.documents))]
-        table = pychunk.Segmenter(method, vectors="sentence", **options)(self.data.documents, **said).table
+        return self.chunked(method, options, **said)
+
+    def chunked(self, method: str, options: dict[str, Any], **said: Any) -> contenders.Chunked:
+        """All articles, cut by the vectors of their sentences; ``said`` is what else is said of each."""
+        cutter = pychunk.Segmenter(method, vectors="sentence", **options)
+        table = cutter(self.data.documents, ids=self.data.ids, sentence_vectors=self.sentences, **said).table
         facts = {b"pychunk": json.dumps({"vector_encoder": self.encoder.model.fingerprint}).encode()}
         return contenders.Chunked(method, table.replace_schema_metadata(facts), 0.0)
 

@@ -16,11 +16,23 @@ if TYPE_CHECKING:  # at run time __getattr__ loads these
     from . import integrations as integrations
     from . import io as io
     from . import retrieval as retrieval
+    from .answers import answer
+    from .augmentation import augment
     from .embedding import embed
+    from .levels.hierarchy import Hierarchy
     from .retrieval.hits import Hit
     from .retrieval.index import Index
 
+#: The command, or "", and its arguments.
+_words: list[str] = [*getattr(_sys, "argv", []), "", ""]
+_name = _words[0]
+_is_command = _name == "-m" or _name.replace("\\", "/").rpartition("/")[2] == "pychunk"
+
 try:
+    if _is_command and _words[1] in ("index", "search"):  # run again and again, with little to do each time
+        from .plumbing.quick_start import load_numpy_and_arrow as _load
+
+        _load()
     from ._native import version as __version__
     from .chunks import Chunk, ChunkBatch
     from .data.cuts import Cuts
@@ -34,7 +46,7 @@ try:
     from .segmenter import Segmenter
 except (KeyboardInterrupt, ImportError) as error:
     # Loading NumPy and Arrow takes the first 0.3 s of the command, before any of its code can see Ctrl-C or report.
-    if _sys.argv[0] != "-m" and _sys.argv[0].replace("\\", "/").rpartition("/")[2] != "pychunk":
+    if not _is_command:
         raise
     if isinstance(error, ImportError):
         _sys.stderr.write(f"error: {error}\n")
@@ -45,6 +57,7 @@ __all__ = [
     "ChunkBatch",
     "Cuts",
     "Features",
+    "Hierarchy",
     "Hit",
     "Index",
     "Method",
@@ -53,17 +66,28 @@ __all__ = [
     "Segmenter",
     "TextBatch",
     "__version__",
+    "answer",
+    "augment",
     "backend",
     "embed",
     "segment",
     "sentences",
 ]
 
-_MODULES = ("cuda", "evaluation", "ingest", "integrations", "io", "retrieval")
+_MODULES = ("cuda", "evaluation", "ingest", "integrations", "io", "llm", "retrieval")
 
 if not TYPE_CHECKING:  # to a type checker a module with __getattr__ has every name
     __getattr__ = _on_demand(
-        __name__, _MODULES, {"Hit": ".retrieval.hits", "Index": ".retrieval.index", "embed": ".embedding"}
+        __name__,
+        _MODULES,
+        {
+            "Hierarchy": ".levels.hierarchy",
+            "Hit": ".retrieval.hits",
+            "Index": ".retrieval.index",
+            "answer": ".answers",
+            "augment": ".augmentation",
+            "embed": ".embedding",
+        },
     )
 
 

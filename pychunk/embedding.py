@@ -37,7 +37,7 @@ def embed(
         encoder: ``"static"``, a name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
         task: ``"passage"``: as a chunk of this text has it with ``vectors="chunk"``, the mean of the vectors of its
             sentences by their tokens, so that no text is too long; ``"query"``: the text in one piece, as
-            :meth:`pychunk.Index.search` sees queries.
+            :meth:`pychunk.Index.search` sees queries, after the model's prompt for them, if it has one.
         column: the column that holds the text; default: the only string column, else ``text``.
         device, threads, runtime, precision: as for :func:`segment`.
         progress: of passages, True for a progress bar, or a function of (bytes done, bytes in all).
@@ -61,7 +61,7 @@ def embed(
     batch = TextBatch.of(texts, column=column)
     if task == "query":
         found = registry.vector_encoder(encoder, Placement.of(runtime, device, precision))
-        parts = [found.encode(part, threads=threads) for part in batch.texts if len(part)]
+        parts = [found.encode_queries(part, threads=threads) for part in batch.texts if len(part)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, found.dim), np.float32)
     else:
         vectors = _passages(

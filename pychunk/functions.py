@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -23,7 +23,12 @@ from .options import check_wrap
 from .plumbing.progress import Progress
 from .segmenter import CALL_BYTES, COMMON, Segmenter
 
+if TYPE_CHECKING:
+    from .augmentation.augment import How
+    from .levels.hierarchy import Hierarchy
 
+
+@overload
 def segment(
     batch: Any,
     method: str | Method | None = None,
@@ -50,11 +55,50 @@ def segment(
     device: str = "auto",
     threads: int | None = None,
     on_error: str = "raise",
+    augment: How | None = None,
     runtime: str = "auto",
     precision: str = "auto",
     progress: bool | Progress = False,
+    levels: None = None,
     **options: Any,
-) -> ChunkBatch:
+) -> ChunkBatch: ...
+@overload
+def segment(
+    batch: Any, method: str | Method | None = None, *, levels: Sequence[str | int], **arguments: Any
+) -> Hierarchy: ...
+def segment(
+    batch: Any,
+    method: str | Method | None = None,
+    *,
+    column: str | None = None,
+    ids: Any = None,
+    keep: Sequence[str] = (),
+    summaries: Any = None,
+    titles: Any = None,
+    sentence_vectors: Any = None,
+    sentence_spans: Any = None,
+    page_starts: Any = None,
+    blocks: Any = None,
+    removed: Any = None,
+    cuts: Any = None,
+    encoder: str | Path | None = None,
+    vector_encoder: str | Path | None = None,
+    max_tokens: int | str | None = "auto",
+    min_tokens: int | str = "auto",
+    overlap: int = 0,
+    atoms: bool | str = "auto",
+    vectors: str | None = None,
+    wrap: str | bool = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    on_error: str = "raise",
+    augment: How | None = None,
+    runtime: str = "auto",
+    precision: str = "auto",
+    progress: bool | Progress = False,
+    levels: Sequence[str | int] | None = None,
+    **options: Any,
+) -> ChunkBatch | Hierarchy:
     """Segments documents into exact chunks: ``document[start:end] == chunk.text``, no text lost or repeated.
 
     Args:
@@ -90,13 +134,20 @@ def segment(
         wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
         threads: default ``PYCHUNK_THREADS``, else the CPUs this process may use.
-        on_error: ``"skip"`` leaves rows out that are not text, and lists them in ``errors``.
+        on_error: ``"skip"`` leaves rows out that are not text, and lists them in ``errors``; so it does documents for
+            which a function of ``augment`` fails, whose chunks then have no context of it.
+        augment: adds the column ``context``, by which an index finds chunks beside their text: ``"head"``, ``"title"``
+            ...; see :func:`pychunk.augment`.
         runtime, precision: what runs a transformer, and in what numbers; see :class:`Segmenter`.
         progress: True for a progress bar, or a function of (bytes done, bytes in all).
+        levels: the documents at several levels, from fine to coarse: ``"sentence"``, ``"group"`` (the method's chunks,
+            cut at the borders of the next level), ``"paragraph"``, ``"subsection"``, ``"section"``, ``"document"``;
+            ``"page"`` beside sentence, group and document; or sizes in tokens beside sentence and document. With
+            ``vectors`` each node has one.
         **options: the method's own, such as ``size`` of ``fixed``; ``pychunk methods`` lists them.
 
     Returns:
-        A :class:`ChunkBatch`: an Arrow table, iterable as ``Chunk`` objects.
+        A :class:`ChunkBatch`: an Arrow table, iterable as ``Chunk`` objects. With ``levels`` a :class:`Hierarchy`.
 
     Raises:
         ValueError, TypeError: an unknown option, or a row that is not text, by its number.
@@ -119,6 +170,7 @@ def segment(
         "device": device,
         "threads": threads,
         "on_error": on_error,
+        "augment": augment,
         "runtime": runtime,
         "precision": precision,
     }
@@ -126,22 +178,21 @@ def segment(
     for name, value in common.items():
         if value is not COMMON[name]:  # what equals it, as False does 0, is checked and cached as what it is
             options[name] = value
-    return _cached(method, options)(
-        batch,
-        column=column,
-        ids=ids,
-        keep=keep,
-        summaries=summaries,
-        titles=titles,
-        sentence_vectors=sentence_vectors,
-        sentence_spans=sentence_spans,
-        page_starts=page_starts,
-        blocks=blocks,
-        removed=removed,
-        cuts=cuts,
-        progress=progress,
-        **said,
-    )
+    said |= {
+        "summaries": summaries,
+        "titles": titles,
+        "sentence_vectors": sentence_vectors,
+        "sentence_spans": sentence_spans,
+        "page_starts": page_starts,
+        "blocks": blocks,
+        "removed": removed,
+        "cuts": cuts,
+    }
+    if levels is not None:
+        if keep or progress:
+            raise ValueError("levels= goes without keep= and progress=: a hierarchy holds no chunks to keep columns on")
+        return _cached(method, options).hierarchy(batch, levels, column=column, ids=ids, **said)
+    return _cached(method, options)(batch, column=column, ids=ids, keep=keep, progress=progress, **said)
 
 
 #: By options: which models they named, and the Segmenter.

@@ -23,6 +23,7 @@ from .data.plan import Plan
 from .data.ragged import Ragged
 from .data.request import Request
 from .documents import RowError, TextBatch
+from .documents.texts import NotedRowError
 from .encoders.running.placement import Placement
 from .engine import backend_name, engine
 from .features.models import Models
@@ -32,7 +33,9 @@ from .given.kept import kept_columns, with_kept
 from .given.layout import columns_of_parsers
 from .given.missing import left_out
 from .methods import Method, default, make_method, option_names
+from .methods.asked import FALLBACKS, Asked
 from .methods.base import check_flag, check_whole
+from .methods.proposition import Proposition
 from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
 from .origin import Origin
 from .plumbing.lazy import by_name
@@ -42,7 +45,10 @@ from .plumbing.staged import Staged
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .augmentation.augment import How, Way
     from .given.columns import Said
+    from .levels.hierarchy import Hierarchy
+    from .llm import LLM
 
 logger = logging.getLogger("pychunk")
 
@@ -99,6 +105,8 @@ class Segmenter:
             of the static encoder and of given vectors are the same on both.
         threads: threads of a call; default ``PYCHUNK_THREADS``, else the CPUs this process may use.
         on_error: ``"raise"``, or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
+        augment: adds the column ``context``, by which an index finds chunks beside their text: see
+            :func:`pychunk.augment`.
 
     Raises:
         ValueError: an unknown method, option or encoder, or a value out of range; the message names the choices.
@@ -127,6 +135,7 @@ class Segmenter:
         device: str = "auto",
         threads: int | None = None,
         on_error: str = "raise",
+        augment: How | None = None,
         **options: Any,
     ) -> None:
         self._options = {
@@ -144,6 +153,7 @@ class Segmenter:
             "device": device,
             "threads": threads,
             "on_error": on_error,
+            **({} if augment is None else {"augment": augment}),
             **options,
         }
         usual = method is None and default.method_for(options, encoder) == default.METHOD
@@ -152,6 +162,9 @@ class Segmenter:
         if usual:
             options = {**default.OPTIONS, **options}
         self.method = make_method(method, options, common=tuple(COMMON))
+        asks = isinstance(self.method, Asked) or getattr(self.method, "summary", "") == "llm"
+        #: The client that its method asks, or what makes contexts; None where neither asks a model.
+        self.llm: LLM | None = _hand_model(self.method) if asks else None
         auto_most = default.MAX_TOKENS if usual else self.method.auto_max_tokens
         auto_least = default.MIN_TOKENS if usual else self.method.auto_min_tokens
         longest = check_max_tokens(max_tokens, auto_most)
@@ -180,6 +193,14 @@ class Segmenter:
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
+        self.ways: tuple[Way, ...] = ()
+        if augment is not None or isinstance(self.method, Proposition):
+            from .augmentation.augment import client_of, ways_of  # here, as few ask for it
+
+            self.ways = () if augment is None else ways_of(augment)
+            if isinstance(self.method, Proposition):
+                self.ways = (*ways_of(_propositions(self.method)), *self.ways)
+            self.llm = self.llm or client_of(self.ways)
         self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
         self.placement = placement
         self._facts: dict[bool, dict[bytes, bytes]] = {}
@@ -227,7 +248,7 @@ class Segmenter:
         """
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         values = columns_of_parsers(
-            texts.source, said, lambda: self.method.name == default.STRUCTURED or self._structured is not None
+            texts.source, said, lambda: self.plan.method == default.STRUCTURED or self._structured is not None
         )
         if values.get("blocks") is not None and self._structured is not None:
             return self._structured(texts, keep=keep, progress=progress, first_document=first_document, **values)
@@ -236,28 +257,34 @@ class Segmenter:
         kept = kept_columns(keep, texts)
         if self.on_error == "skip" and values:
             texts, values = left_out(texts, values)
+        values, notes = self._with_summaries(texts, values, first_document)
         given = Given.of(self.method, texts, lambda: self._split(texts), values)
         own = given.has_vectors
         facts = {**self._metadata(own), **({ID_TYPE: UUIDS} if texts.uuids else {})}
         busy: list[float] = []
         tables: list[pa.Table] = []
         summaries: list[pa.Table] = []
+        dropped: list[pa.Table] = []
         done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
         for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
-            _add_boxes(columns, request, request.first_row)
+            _add_places(columns, request, request.first_row)
             tables.append(chunk_table(columns, ids, request.first_row, facts))
             if self.plan.summaries_out:
                 summaries.append(self._summaries(columns, request, ids))
+            if self.method.removes:
+                dropped += _dropped(request, ids)
+                notes += [NotedRowError(request.first_row + row, note) for row, note in request.notes]
             met += columns["tokens_met"]
             fallback += columns["fallback_tokens"]
             if report:
                 done += _size(request)
                 report(done, total)
-        if not own and self.models.use_static and fallback > FALLBACK_SHARE * met:
-            _warn_script(fallback / met, lambda: self._of_another_script(texts, first_document))
+        vectors, budgets = not own and self.models.use_static, self.plan.budgets_tokens
+        if (vectors or budgets) and fallback > FALLBACK_SHARE * met:
+            _warn_script(fallback / met, lambda: self._of_another_script(texts, first_document), vectors, budgets)
         if not tables:
             request, columns = self._nothing(given)
-            _add_boxes(columns, request, 0)
+            _add_places(columns, request, 0)
             tables.append(chunk_table(columns, texts.ids, 0, facts))
             if self.plan.summaries_out:
                 summaries.append(self._summaries(columns, request, texts.ids))
@@ -265,16 +292,80 @@ class Segmenter:
         if kept:
             table = with_kept(table, kept, first_document)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
-        return ChunkBatch(
+        chunks = ChunkBatch(
             table,
             documents=len(texts),
             first_document=first_document,
-            errors=errors,
+            errors=sorted(errors + notes, key=lambda error: error.row) if notes else errors,
             busy=busy,
             summaries=pa.concat_tables(summaries) if summaries else None,
-            removed=_removed(given, texts, first_document),
+            removed=pa.concat_tables(dropped) if dropped else _removed(given, texts, first_document),
             origin=Origin.kept(self, texts, values, first_document),
         )
+        return self._augmented(chunks, texts) if self.ways else chunks
+
+    def _augmented(self, chunks: ChunkBatch, texts: TextBatch) -> ChunkBatch:
+        """With contexts, for which columns of the documents are read that no chunk repeats."""
+        from .augmentation.augment import with_contexts
+
+        columns = getattr(texts.source, "column_names", None)
+        if columns is None:
+            columns = list(getattr(texts.source, "columns", ()))
+        names = {way.reads for way in self.ways}.difference(chunks.table.column_names, ["path"])  # of headings alone
+        values = kept_columns([name for name in columns if name in names], texts)
+        document = np.asarray(chunks.table["document"], np.int64) - chunks.first_document
+        rows = pa.array(document[np.append(True, document[1:] != document[:-1])[: len(document)]])
+        given = {name: value.take(rows) for name, value in values.items()}
+        found: ChunkBatch = with_contexts(chunks, self.ways, given, skip=self.on_error == "skip")
+        return found
+
+    def hierarchy(
+        self,
+        batch: Any,
+        levels: Sequence[str | int],
+        *,
+        column: str | None = None,
+        ids: Any = None,
+        first_document: int = 0,
+        **said: Unpack[Said],
+    ) -> Hierarchy:
+        """The documents at several levels, as ``segment(levels=...)`` gives them.
+
+        Raises:
+            ValueError: levels that are unknown, out of order or do not lie in each other; ``removed=``; ``overlap``
+                with level ``group``, whose nodes the method's chunks are.
+
+        Example:
+            >>> found = Segmenter("fixed", size=4, unit="words").hierarchy("One two. Three four. Five.", ["group"])
+            >>> found.texts_of("group")
+            ['One two. Three four.', 'Five.']
+        """
+        wanted = by_name("pychunk.levels.names", "check_levels")(levels)
+        if self.ways:
+            raise ValueError(
+                "levels= goes without augment= and method 'proposition': the text beside chunks is not made for levels"
+            )
+        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
+        by_blocks = self.plan.method == default.STRUCTURED or self._structured is not None
+        values = columns_of_parsers(texts.source, said, lambda: by_blocks)
+        if values.get("blocks") is not None and self._structured is not None:
+            return self._structured.hierarchy(texts, levels, first_document=first_document, **values)
+        self._check_threshold()
+        if self.on_error == "skip" and values:
+            texts, values = left_out(texts, values)
+        given = Given.of(self.method, texts, lambda: self._split(texts), values)
+        requests = [request for request, _ in self._requests(texts, given, first_document)]
+        facts = json.loads(self._metadata(given.has_vectors)[b"pychunk"])
+        found: Hierarchy = by_name("pychunk.levels.build", "hierarchy_of")(
+            wanted,
+            requests or [self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)],
+            texts,
+            engine=self.engine,
+            models=self.models,
+            first_document=first_document,
+            metadata=facts,
+        )
+        return found
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
@@ -303,7 +394,8 @@ class Segmenter:
             done = 0
             for request, ids in requests:
                 partly = share_of(report, done, _size(request), total) if report else None
-                yield request, ids, self.engine.segment(self.models.complete(request, self.engine, partly))
+                whole = self.models.complete(request, self.engine, partly)
+                yield whole if self.method.removes else request, ids, self.engine.segment(whole)
                 done += _size(request)
             return
         stages = (
@@ -362,7 +454,8 @@ class Segmenter:
         """
         texts = TextBatch.of(batch, column=column, on_error=self.on_error)
         self._check_threshold()
-        made = Given.of(self.method, texts, lambda: self._split(texts), dict(said))
+        values, _ = self._with_summaries(texts, dict(said), 0)
+        made = Given.of(self.method, texts, lambda: self._split(texts), values)
         found = []
         for request, _ in self._requests(texts, made, 0):
             done = self.models.complete(self.models.prepare(request, self.engine), self.engine)
@@ -417,6 +510,7 @@ class Segmenter:
         from .scores import score_table
 
         self._check_threshold()
+        said, _ = self._with_summaries(texts, said, first_document)
         made = Given.of(self.method, texts, lambda: self._split(texts), said)
         found = []
         for request, ids in self._requests(texts, made, first_document):
@@ -427,6 +521,23 @@ class Segmenter:
                 return None
             found.append(score_table(self.method, done, cuts, ids))
         return found
+
+    def _with_summaries(
+        self, texts: TextBatch, said: dict[str, Any], first_document: int
+    ) -> tuple[dict[str, Any], list[RowError]]:
+        """What is said of each document, with the summaries of a method that has them written, and what it notes."""
+        write = getattr(self.method, "writes", None)
+        if write is None:
+            return said, []
+        if said.get("summaries") is not None:
+            raise ValueError("summaries= is for summary='given'; got summary='llm', which has them written")
+        written: list[str] = []
+        notes: list[RowError] = []
+        for row, part in texts.slices(CALL_BYTES):
+            found, failed = write(part.to_pylist())
+            notes += [NotedRowError(first_document + row + at, note) for at, note in failed]
+            written += found
+        return {**said, "summaries": pa.array(written, pa.large_string())}, notes
 
     def _split(self, texts: TextBatch) -> tuple[Ragged, Ragged]:
         """Sentences of all texts, and their flags."""
@@ -500,6 +611,7 @@ class Segmenter:
                 "method": self.plan.method,
                 "options": {key: value for key, value in options.items() if key not in _UNTOLD},
                 **self.models.metadata(own_vectors),
+                **self.method.facts,
                 "backend": self.backend,
                 "pychunk": _native.version,
             }
@@ -511,11 +623,12 @@ class Segmenter:
 COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
 
 
-def _add_boxes(columns: dict[str, Any], request: Request, first_row: int) -> None:
-    """Where documents have blocks on pages."""
-    if request.features.blocks is not None:
-        from .boxes import boxes_of  # here, as few documents have any
+def _add_places(columns: dict[str, Any], request: Request, first_row: int) -> None:
+    """Where documents have pages, or blocks on pages."""
+    if request.features.page_starts is not None:
+        from .boxes import boxes_of, page_breaks_of  # here, as few documents have any
 
+        columns["page_breaks"] = page_breaks_of(columns, request.features, first_row)
         columns["boxes"] = boxes_of(columns, request.features, first_row)
 
 
@@ -527,6 +640,40 @@ def _removed(given: Given, texts: TextBatch, first_document: int) -> pa.Table | 
     return removed_table(given.removed, texts.ids, first_document)
 
 
+def _dropped(request: Request, ids: pa.Array | None) -> list[pa.Table]:
+    """What the caller and the method left out of a request's documents: a table, or none."""
+    from .removed import in_characters, removed_table
+
+    found = in_characters(request.features)
+    return [] if found is None else [removed_table(found, ids, request.first_row)]
+
+
+def _hand_model(method: Any) -> LLM:
+    """Hands a method the client that it asks, by the environment where it names none, and what cuts without it."""
+    from .llm import LLM
+    from .llm.grouping import Grouper
+
+    llm = LLM() if method.llm is None else method.llm
+    if not isinstance(llm, LLM):
+        raise TypeError(f"llm must be a pychunk.llm.LLM; got {type(llm).__name__}")
+    if not isinstance(method, Asked):
+        from .llm.summaries import Summariser
+
+        method.hand(Summariser(llm))
+        return llm
+    # In characters, as many as 200 tokens: the method is handed no tokenizer.
+    size = {"size": 800, "unit": "characters"}
+    method.hand(Grouper(llm, method.name), {name: make_method(name, dict(size)) for name in FALLBACKS})
+    return llm
+
+
+def _propositions(method: Proposition) -> Any:
+    """The way in which its chunks come by contexts."""
+    from .augmentation.asked import PropositionsByModel
+
+    return PropositionsByModel(method.llm, window_tokens=method.window_tokens, strict=method.strict)
+
+
 def _size(request: Request) -> int:
     """Bytes of its text."""
     return int(request.features.offsets[-1] - request.features.offsets[0])
@@ -535,15 +682,22 @@ def _size(request: Request) -> int:
 _warned: set[str] = set()
 
 
-def _warn_script(share: float, where: Callable[[], str]) -> None:
-    """Once a run."""
-    if "script" not in _warned:
-        _warned.add("script")
-        logger.warning(
-            "%.0f %% of the tokens are single letters or unknown%s: the static encoder knows English; other scripts "
-            "are cut by little more than their letters. Pass sentence_vectors= of an encoder for this language to a "
-            "method that cuts by them (method='pic'), or use one without vectors (fixed, recursive, sentence, "
-            "paragraph)",
-            100 * share,
-            where(),
-        )
+def _warn_script(share: float, where: Callable[[], str], vectors: bool, budgets: bool) -> None:
+    """Once a run for vectors, and once for token budgets, of what is decided by tokens of a script unknown to them."""
+    new = {name for name, there in (("vectors", vectors), ("budgets", budgets)) if there} - _warned
+    if not new:
+        return
+    _warned.update(new)
+    told = {
+        "vectors": "the static encoder knows English; other scripts are cut by little more than their letters. Pass "
+        "sentence_vectors= of an encoder for this language to a method that cuts by them (method='pic'), or use one "
+        "without vectors (fixed, recursive, sentence, paragraph)",
+        "budgets": 'token budgets are spent on letters: give a size with unit="characters" to a method that has one '
+        "(fixed, recursive, structure), or max_tokens='auto'",
+    }
+    logger.warning(
+        "%.0f %% of the tokens are single letters or unknown%s: %s",
+        100 * share,
+        where(),
+        ". And ".join(told[name] for name in told if name in new),
+    )

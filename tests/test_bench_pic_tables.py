@@ -57,6 +57,7 @@ def intervals_in(value: object) -> list[dict[str, float]]:
     return [each for cell in value for each in intervals_in(cell)] if isinstance(value, list) else []
 
 
+@pytest.mark.slow
 def test_the_tables_are_complete(
     data: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from corpora import corpus, sentences
 pytestmark = pytest.mark.usefixtures("small_batches")
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     text = sentences(random.Random(2), 2000) * 50
@@ -42,6 +43,16 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert "--resume goes on" in errors
     done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_options_of_other_kinds_of_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Cats purr.")
+    for option in ("--ids id", "--column text", "--redirects", "--namespace 4"):
+        done = invoke(["ingest", str(tmp_path / "a.txt"), *option.split(), "-o", str(tmp_path / "out")])
+        assert done.exit_code == 2
+        flag = option.split()[0] if option != "--namespace 4" else "--namespaces"
+        assert f"do not pass {flag}, which changes nothing for text; or pass --kind" in " ".join(done.output.split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_dump_brings_its_titles(tmp_path: Path) -> None:

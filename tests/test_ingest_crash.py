@@ -329,7 +329,7 @@ def test_a_document_of_200_megabytes(tmp_path: Path, ending: str, words: int) ->
     # Not ru_maxrss: a new process starts it at the peak of the one that made it, and other tests of this run take 6 GB.
     code = (
         "import sys; from pychunk.ingest import ingest; "
-        "r = ingest(sys.argv[1], 'out', column='text'); "
+        "r = ingest(sys.argv[1], 'out'); "
         "peak = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM')); "
         "print(r.documents, r.text_bytes, peak)"
     )

@@ -21,7 +21,8 @@ from ..io.html_files import How
 from .batches import counted, progress_bar, rate_of, tell_ignored
 from .errors import readable_errors
 from .groups import with_groups
-from .options import Cutting, Kind, Reading, Vectors
+from .llm import Asking, Told, with_llm
+from .options import Beside, Cutting, Kind, Reading, Vectors
 
 EPILOG = """Examples:
 
@@ -37,8 +38,10 @@ pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.c
 
 Read it: duckdb -c "select count(*) from 'wiki.chunks/*.parquet'", or pyarrow.dataset.dataset("wiki.chunks").
 
-Status: 0 complete; 1 the run was stopped, nothing at all could be read, or --strict and something could not be;
-2 wrong use; 130 Ctrl-C."""
+pychunk ingest docs/ -m autochunker --llm-price 0.5,1.5 --max-cost 2 -o docs.chunks --resume
+
+Status: 0 complete; 1 the run was stopped (also by --max-cost), nothing at all could be read, or
+--strict and something could not be; 2 wrong use; 130 Ctrl-C."""
 
 
 @with_groups
@@ -48,6 +51,7 @@ def command(
     *,
     cutting: Cutting,
     vectors: Vectors,
+    beside: Beside,
     kind: Kind = "auto",
     reading: Reading,
     summaries_out: Annotated[
@@ -65,6 +69,7 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped; start where none did.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Status 1 if anything could not be read.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary; errors alone.")] = False,
+    asking: Asking,
 ) -> None:
     """Cut a whole corpus into a folder of Parquet files; whatever stops it, --resume goes on to the very same bytes.
 
@@ -74,8 +79,11 @@ def command(
     console = Console(stderr=True, soft_wrap=True, quiet=quiet)
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
     with readable_errors(stopped):
-        options = cutting.options(reading.said, **vars(vectors), summaries_out=summaries_out or None)
-        with progress_bar("ingest", console) as bar:
+        options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
+        told = Told(asking.client(options), console)
+        if told.llm is not None:
+            options = with_llm(options, told.llm)
+        with told, progress_bar("ingest", console) as bar:
             try:
                 report = ingest(
                     source,
@@ -105,6 +113,8 @@ def command(
                 bar.stop()
                 Console(stderr=True, soft_wrap=True).print(Text(f"error: {error}", style="red"))
                 raise typer.Exit(1) from None
+    if asking.dry_run:
+        return
     _summarise(report, console)
     nothing = report.letters and not report.documents
     if nothing:

@@ -18,7 +18,8 @@ from .batches import LeftOut, Shares, counted, documents, progress_bar, rate_of,
 from .curves import header, with_curves
 from .errors import readable_errors
 from .groups import with_groups
-from .options import Cutting, Kind, OnError, Reading, Vectors
+from .llm import Asking, Told, with_llm
+from .options import Beside, Cutting, Kind, OnError, Reading, Vectors
 from .outputs import Overwrite, check_output
 from .tree import has_tree, print_removed, print_tree
 
@@ -58,9 +59,11 @@ def segment(
     *,
     cutting: Cutting,
     vectors: Vectors,
+    beside: Beside,
     kind: Kind = "auto",
     reading: Reading,
     on_error: OnError = "raise",
+    asking: Asking,
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
     with readable_errors("interrupted; nothing was written"):
@@ -68,7 +71,10 @@ def segment(
             raise ValueError("--scores is for the listing: leave out -o; Segmenter.scores() returns a table")
         if output not in (None, "-"):
             check_output(output, inputs, overwrite=overwrite)
-        options = cutting.options(reading.said, **vars(vectors))
+        options = cutting.options(reading.said, **vars(vectors), **vars(beside))
+        told = Told(asking.client(options))
+        if told.llm is not None:
+            options = with_llm(options, told.llm)
         made = Segmenter(**options, threads=cutting.threads, on_error=on_error)
         shares = Shares()
         left_out = LeftOut()
@@ -77,10 +83,21 @@ def segment(
             with_curves(made, documents([made], inputs, kind, reading, tell))
             return
         batches = segmented(made, inputs, kind, reading, shares, tell, alike=output is not None)
-        if output is None:
-            _show(batches)
-        else:
-            _write(batches, output, shares, left_out)
+        batches = _seen(batches, told)
+        with told:
+            if asking.dry_run:
+                for _ in batches:
+                    pass
+            elif output is None:
+                _show(batches)
+            else:
+                _write(batches, output, shares, left_out)
+
+
+def _seen(batches: Iterator[tuple[ChunkBatch, int]], told: Told) -> Iterator[tuple[ChunkBatch, int]]:
+    for out, bytes_ in batches:
+        told.see(out)
+        yield out, bytes_
 
 
 def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares, left_out: LeftOut) -> None:

@@ -35,6 +35,12 @@ class RowError(NamedTuple):
     reason: str
 
 
+class NotedRowError(RowError):
+    """A row that was cut, but not all of it as it should have been, and why."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class TextBatch:
     """Documents as Arrow, one row each.

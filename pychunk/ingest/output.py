@@ -83,7 +83,7 @@ class Output:
                     writers[name].write(table, part.text_bytes)
             self._add(part)
         except OSError as error:
-            raise self._unfinished(error) from error
+            raise self.unfinished(error) from error
         return part, closed
 
     def settle(self, closed: Closed, last: bool) -> None:
@@ -100,7 +100,7 @@ class Output:
                 self.manifest.complete = last
                 self.manifest.save(self.folder)
         except OSError as error:
-            raise self._unfinished(error) from error
+            raise self.unfinished(error) from error
         self._closing.pop(0)
         self.report.new_shards += 1
 
@@ -111,7 +111,7 @@ class Output:
                 try:
                     writer.sink.file.sync()
                 except OSError as error:
-                    raise self._unfinished(error) from error
+                    raise self.unfinished(error) from error
 
     def abandon(self) -> None:
         """Removes shards that are not whole, after an error; does nothing at the end of a range."""
@@ -186,10 +186,12 @@ class Output:
         self._at, self._letters, self._text_bytes = ended, [], 0
         return Closed(shard, files, lines)
 
-    def _unfinished(self, error: OSError) -> IngestError:
+    def unfinished(self, error: OSError, remedy: str = "Mend that (make room), then go on") -> IngestError:
+        """What ends a run that can go on."""
+        count = len(self.manifest.shards)
         return IngestError(
-            f"{self.folder}: {error}; {len(self.manifest.shards)} shards are whole. Mend that (make room), then go on "
-            "with --resume (resume=True)"
+            f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} whole. {remedy} with --resume "
+            "(resume=True)"
         )
 
 

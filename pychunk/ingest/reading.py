@@ -39,6 +39,10 @@ class Part:
         """The texts with their ids, and the other columns that were asked for."""
         return documents_of(cast(pa.Table, self.table))
 
+    def with_letters(self, more: list[DeadLetter]) -> Part:
+        """With letters about its documents after those of reading them."""
+        return replace(self, letters=self.letters + more) if more else self
+
     def without_table(self) -> Part:
         """For those that need the numbers alone: the texts' memory is free again."""
         return replace(self, table=None)

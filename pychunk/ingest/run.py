@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..chunks import ChunkBatch
+from ..documents.texts import NotedRowError
 from ..given.columns import NAMES, wanted_columns
-from ..io import Source, open_source
+from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.files import find
 from ..io.html_files import How
 from ..io.repeats import Repeats
@@ -74,17 +76,21 @@ def ingest(
             ``limit``, the first of them.
         shard_bytes: text of a shard; it ends with the batch that fills it.
         compression: ``none``, ``lz4`` or ``zstd``.
-        resume: go on with what a run of the same source, options and versions left; start where there is nothing.
+        resume: go on with what a run of the same source, options and versions left; start where there is nothing. Of a
+            method that asks a model, answers up to there are in the client's cache, and are not asked for again.
         threads: of segmentation and of decompression; default: every CPU.
         progress: is called with the share that is done, 0 to 1, and the report so far.
         keep: columns of the source that every chunk repeats.
         options: those of ``Segmenter``, and columns that say something of each document, such as ``titles="title"``.
             ``pic`` with ``summaries_out=True`` has its summaries written, too: a second data set in ``_summaries``;
-            ``removed="removed"`` has what is left out written, in ``_removed``.
+            ``removed="removed"`` has what is left out written, in ``_removed``. ``llm=``, the client of a method that
+            asks a model, may be another with ``resume``, but for its model and parameters; with ``dry_run=True`` all is
+            read, the client counts what it would be asked, and nothing is written.
 
     Raises:
         ValueError: the folder holds another run, an unfinished one without ``resume``, or an option is wrong.
-        IngestError: the disk is full, or the source changed meanwhile; what is whole is kept.
+        IngestError: the disk is full, the source changed meanwhile, or a model cannot be asked any more, as a limit is
+            reached, the endpoint is gone or its cache is locked; what is whole is kept.
 
     >>> report = ingest("wiki.parquet", "wiki.chunks", resume=True)  # doctest: +SKIP
     """
@@ -109,12 +115,15 @@ def ingest(
         threads=threads,
         dead_letters=lambda _: None,
     )
+    _check_used(opened, {"column": column, "ids": ids}, {"redirects": redirects, "namespaces": namespaces != (0,)})
     made = Segmenter(threads=threads, **options)
     # What is stored has one type from the first shard to the last, whatever a file of no declared types holds where.
     opened = replace(opened, written=tuple(name for name in keep if name not in opened.needed))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
         opened = replace(opened, keep=tuple(columns_of(said)), needed=tuple(columns_of(said | {"keep": []})))
+    if made.llm is not None and made.llm.dry_run:
+        return _dry(opened, made, said, limit, None if sample is None else sample_of(opened, sample, seed), folder)
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
     nothing = [empty.nothing(made, said, kind) for kind in dict.fromkeys(opened.kinds or ["text"])]
@@ -143,6 +152,18 @@ def ingest(
         _total(report, manifest)
     report.seconds = time.perf_counter() - begun
     return report
+
+
+def _check_used(source: Source, of_tables: dict[str, Any], of_dumps: dict[str, Any]) -> None:
+    """That what says how some kinds of files are read is said where there are such files."""
+    tables = [name for name, kind in KINDS.items() if kind.is_table]
+    for said, kinds in ((of_tables, tables), (of_dumps, ["mediawiki"])):
+        given = [name for name, value in said.items() if value]
+        if given and set(source.kinds).isdisjoint(kinds):
+            raise ValueError(
+                f"do not pass {given[0]}=, which changes nothing for {source.kind}; or pass kind= {', '.join(kinds)} "
+                "if the source is such"
+            )
 
 
 class _Run:
@@ -197,8 +218,16 @@ class _Run:
         if part.table is None:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
-        chunks = self.made(part.documents(), first_document=part.first, **self.said)
-        return part.without_table(), chunks
+        try:
+            chunks = self.made(part.documents(), first_document=part.first, **self.said)
+        except OSError as error:  # of a model's client: it is the only one that reads or writes meanwhile
+            raise self.output.unfinished(error, "Go on") from error
+        return part.with_letters(self._noted(chunks)).without_table(), chunks
+
+    def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
+        """Documents that are cut all the same, but in part not by the model that was asked."""
+        notes = [each for each in chunks.errors if isinstance(each, NotedRowError)]
+        return [DeadLetter(self.source.path, f"document {row}", reason, partial=True) for row, reason in notes]
 
     def _settled(self, found: tuple[Part | None, Any]) -> Part | None:
         part, closed = found
@@ -231,6 +260,21 @@ class _Run:
             ("write", put + settling),
         ):
             stages[name] = stages.get(name, 0.0) + seconds
+
+
+def _dry(
+    source: Source, made: Segmenter, said: dict[str, Any], limit: int | None, sample: Sample | None, folder: Path
+) -> Report:
+    """All that a run would read, cut for the sake of what the model would be asked."""
+    begun, report = time.perf_counter(), Report(folder, ignored=source.ignored)
+    for part in parts(source, Range(), limit, sample):
+        if part.table is not None:
+            made(part.documents(), first_document=part.first, **said)
+            report.documents += len(part.table)
+            report.text_bytes += part.text_bytes
+        report.letters += len(part.letters)
+    report.seconds = time.perf_counter() - begun
+    return report
 
 
 def _ended(found: Iterator[Part]) -> Iterator[Part | None]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from .autochunker import Autochunker
 from .base import Method
 from .cluster import Cluster
 from .fixed import Fixed
 from .given import Given
+from .llm_semantic import LlmSemantic
+from .lumber import Lumber
 from .nsp import Nsp
 from .page import Page
 from .paragraph import Paragraph
 from .pic import Pic
+from .proposition import Proposition
 from .recursive import Recursive
 from .semantic import Semantic
 from .sentence import Sentence
@@ -32,6 +36,10 @@ METHODS: dict[str, type[Method]] = {
     "nsp": Nsp,
     "topic": Topic,
     "given": Given,
+    "autochunker": Autochunker,
+    "llm_semantic": LlmSemantic,
+    "lumber": Lumber,
+    "proposition": Proposition,
 }
 
 

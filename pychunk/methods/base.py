@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..data.cuts import Cuts
+from ..data.decided import Decided
 from ..data.features import Features
 from ..data.plan import Plan, Traits
 from ..data.ragged import Ragged
@@ -48,14 +49,14 @@ class Method:
     reason: ClassVar[str] = "given"
     #: Whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
     sized: ClassVar[bool] = False
-    #: What ``min_tokens="auto"`` means.
-    auto_min_tokens: ClassVar[int] = 0
     #: Whether its chunks are as long as they are: atoms stay whole, and a short chunk joins no other.
     keeps_short: ClassVar[bool] = False
     #: Whether the table says which pages a chunk lies on.
     pages: ClassVar[bool] = False
     #: Whether it cuts by headings and keeps atoms itself, and the table holds their tree.
     outline: ClassVar[bool] = False
+    #: Whether it may leave out text, and say what did not go as it should; see :meth:`decided`.
+    removes: ClassVar[bool] = False
 
     @property
     def traits(self) -> Traits:
@@ -65,6 +66,11 @@ class Method:
     @property
     def auto_max_tokens(self) -> int:
         """What ``max_tokens="auto"`` means: 512, BERT's longest input, where nothing else bounds a chunk; 0 is none."""
+        return 0
+
+    @property
+    def auto_min_tokens(self) -> int:
+        """What ``min_tokens="auto"`` means."""
         return 0
 
     @property
@@ -98,6 +104,15 @@ class Method:
         """
         return _native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
 
+    def decided(self, features: Features) -> Decided:
+        """The cuts, and for a method that ``removes`` what it leaves out."""
+        return Decided(self.cuts(features))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What else than the plan its cuts depend on, for the table's metadata."""
+        return {}
+
     @property
     def score_name(self) -> str:
         """What a score is, in words, for a reader of :meth:`pychunk.Segmenter.scores`."""
@@ -111,7 +126,7 @@ class Method:
         return scores, np.full(scores.documents, np.nan)
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+        options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if key[0] != "_")
         return f"{type(self).__name__}({options})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .base import Method, check_choice, check_flag, check_number
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from ..data.ragged import Ragged
 
 #: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
-SOURCES = ("extractive", "mean", "lead", "title", "given", "sentence", "random")
+SOURCES = ("extractive", "mean", "lead", "title", "given", "llm", "sentence", "random")
 
 #: What the sources that pychunk does not make need.
-_WANTS = {"title": frozenset({"titles"}), "given": frozenset({"summaries"})}
+_WANTS = {"title": frozenset({"titles"}), "given": frozenset({"summaries"}), "llm": frozenset({"summaries"})}
 
 
 class Pic(Method):
@@ -27,7 +27,8 @@ class Pic(Method):
     ``r_i = cos(e_i, e_D)``; a sentence is relevant where ``r_i >= mean(r) + k * std(r)``; maximal runs of equal
     label are the chunks (``kind``), scored by their mean ``r``. Sources of the summary: ``extractive`` (up to five
     sentences chosen for being central and unlike each other), ``mean`` of all sentences, ``lead`` (first
-    paragraph), ``title`` (with ``titles=``), ``given`` (with ``summaries=``); ablations: ``sentence`` (one at
+    paragraph), ``title`` (with ``titles=``), ``given`` (with ``summaries=``), ``llm`` (written by the model ``llm``, a
+    :class:`pychunk.llm.LLM`, by default that of the environment; one call a document); ablations: ``sentence`` (one at
     random) and ``random`` (a random direction, no text: the paper's Random is the summary of another document, which
     no option can be, as results do not depend on the batch; both seeded by the text). ``summaries_out=True`` returns
     what documents were held against, in ``ChunkBatch.summaries``.
@@ -40,10 +41,29 @@ class Pic(Method):
     auto_max_tokens = 512
     auto_min_tokens = 64
 
-    def __init__(self, *, summary: str = "extractive", k: float = 0.0, summaries_out: bool = False) -> None:
+    def __init__(
+        self, *, summary: str = "extractive", k: float = 0.0, summaries_out: bool = False, llm: Any = None
+    ) -> None:
         self.summary = check_choice("summary", summary, SOURCES)
         self.k = check_number("k", k)
         self.summaries_out = check_flag("summaries_out", summaries_out)
+        self.llm = llm
+        if llm is not None and summary != "llm":
+            raise ValueError(f"llm= is for summary='llm'; got summary={summary!r}")
+        self._write: Any = None
+
+    def hand(self, write: Any) -> None:
+        """What writes summaries: (texts) to (summaries, notes)."""
+        self._write = write
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {} if self._write is None else {"llm": self._write.facts}
+
+    @property
+    def writes(self) -> Any:
+        """What writes the summaries of texts before they are cut; None where nothing does."""
+        return self._write
 
     @property
     def score_name(self) -> str:
@@ -58,8 +78,8 @@ class Pic(Method):
 
     @property
     def has_kernel(self) -> bool:
-        return not self.summaries_out and self.summary in ("extractive", "mean", "lead", "title", "given")
+        return not self.summaries_out and self.summary in ("extractive", "mean", "lead", "title", "given", "llm")
 
     def plan(self, shared: Plan) -> Plan:
-        source = "given" if self.summary == "title" else self.summary
+        source = "given" if self.summary in ("title", "llm") else self.summary
         return super().plan(shared).with_(summary=source, k=self.k, summaries_out=self.summaries_out)

@@ -1,0 +1,187 @@
+"""Options of a model behind an endpoint, and the command that says what an endpoint offers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ..augmentation.asked import asks_model
+from ..augmentation.augment import with_client
+from ..documents.texts import NotedRowError
+from ..methods import METHODS
+from ..methods.asked import Asked
+from ..methods.proposition import Proposition
+from .errors import readable_errors
+
+if TYPE_CHECKING:
+    from ..chunks import ChunkBatch
+    from ..llm import LLM
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="See what a model behind an endpoint offers.")
+
+Url = Annotated[str | None, typer.Option(help="Of an OpenAI-compatible endpoint, up to /v1; default: PYCHUNK_LLM_URL.")]
+Model = Annotated[str | None, typer.Option(help="What the endpoint calls the model; default: PYCHUNK_LLM_MODEL.")]
+
+#: Methods that ask a model for their cuts, or for what their chunks state.
+_ASKING = tuple(name for name, method in METHODS.items() if issubclass(method, (Asked, Proposition)))
+
+#: Windows without an answer that are named one by one.
+_MOST_NOTES = 3
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The model that a method asks, and what it may cost."""
+
+    llm_url: Url = None
+    llm_model: Model = None
+    llm_price: Annotated[
+        str | None,
+        typer.Option(metavar="IN,OUT", help="Money for a million tokens in and a million out, for --max-cost."),
+    ] = None
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Ask no more once this is spent.")] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Ask nothing; say how many calls and tokens it would take.")
+    ] = False
+
+    def client(self, options: Mapping[str, Any]) -> LLM | None:
+        """The client for options of a Segmenter that ask a model; None for others.
+
+        Raises:
+            ValueError: an option of this group is given, and nothing asks a model.
+        """
+        return self.opened(asks_a_model(options))
+
+    def opened(self, asks: bool, others: str = "") -> LLM | None:
+        """The client, where anything asks; ``others``: what else of the command might."""
+        if not asks:
+            given = [name for name, value in vars(self).items() if value not in (None, False)]
+            if given:
+                flag = f"--{given[0].replace('_', '-')}"
+                raise ValueError(
+                    f"{flag} is for methods that ask a model: {', '.join(_ASKING)}, pic with --summary llm, --augment "
+                    f"summary:llm, context:llm and propositions:llm{others}"
+                )
+            return None
+        if self.max_cost is not None and self.llm_price is None:
+            raise ValueError("--max-cost needs --llm-price IN,OUT: money for a million tokens in and for a million out")
+        from ..llm import LLM
+
+        return LLM(
+            self.llm_url, self.llm_model, price=_price(self.llm_price), max_cost=self.max_cost, dry_run=self.dry_run
+        )
+
+
+def asks_a_model(options: Mapping[str, Any]) -> bool:
+    """Whether a Segmenter of these options does, or what makes contexts of its chunks."""
+    return by_method(options) or asks_model(options.get("augment"))
+
+
+def by_method(options: Mapping[str, Any]) -> bool:
+    """Whether the method does."""
+    return options["method"] in _ASKING or options.get("summary") == "llm"
+
+
+def with_llm(options: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
+    """Options of a Segmenter whose method and contexts ask this client."""
+    asking = {"llm": llm} if by_method(options) else {}
+    return {**options, **asking, **({"augment": with_client(options["augment"], llm)} if "augment" in options else {})}
+
+
+class Told:
+    """What is said of a model at the end of a run: windows without an answer, calls and cost.
+
+    ``llm``: the client, None where nothing is asked.
+    """
+
+    def __init__(self, llm: LLM | None, console: Console | None = None) -> None:
+        self.llm, self.notes, self.count = llm, list[str](), 0
+        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def __enter__(self) -> Told:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.say()
+
+    def see(self, out: ChunkBatch) -> None:
+        """The notes of a batch."""
+        for error in out.errors:
+            if isinstance(error, NotedRowError):
+                self.count += 1
+                if self.count <= _MOST_NOTES:
+                    self.notes.append(f"document {error.row}: {error.reason}")
+
+    def say(self) -> None:
+        """Prints it, on standard error where no console was given."""
+        if self.llm is None:
+            return
+        more = [f"and {self.count - _MOST_NOTES:,} more"] if self.count > _MOST_NOTES else []
+        for note in [*self.notes, *more]:
+            self.console.print(Text(note, style="yellow"))
+        dry = "dry run, nothing was asked; it would take at most " if self.llm.dry_run else ""
+        self.console.print(Text(f"{dry}{self.llm.account.line()}"))
+
+
+def _price(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        into, out = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"--llm-price must be two numbers with a comma, such as 0.5,1.5; got {text!r}") from None
+    return into, out
+
+
+@app.callback()
+def _group() -> None:
+    """See what a model behind an endpoint offers."""
+
+
+@app.command()
+def check(llm_url: Url = None, llm_model: Model = None) -> None:
+    """Ask an endpoint four short questions: whether it answers, how fast, and whether it offers JSON and logprobs.
+
+    The key is read from PYCHUNK_LLM_KEY.
+    """
+    with readable_errors("interrupted"):
+        from ..llm import LLM, Ask
+
+        console = Console(highlight=False, soft_wrap=True)
+        with LLM(llm_url, llm_model, cache=False, retries=1) as llm:
+            console.print(Text(f"endpoint    {llm.url}, model {llm.model}"))
+            begun = time.monotonic()
+            reply = llm.ask("Answer with the one word yes.", max_tokens=16)
+            if reply.error:
+                raise ValueError(f"{llm.url}, model {llm.model!r}: {reply.error}")
+            spent = f"{reply.tokens_in} tokens in, {reply.tokens_out} out"
+            console.print(Text(f"answers     in {time.monotonic() - begun:.2f} s ({spent}): {reply.text[:60]!r}"))
+            logprobs = llm.ask("Answer with the one word yes or no.", max_tokens=1, logprobs=5).logprobs
+            console.print(Text(f"logprobs    {'no' if logprobs is None else 'yes'}"))
+        for form in ("schema", "json"):
+            with LLM(llm_url, llm_model, cache=False, retries=1, output=form) as llm:
+                schema = {
+                    "type": "object",
+                    "properties": {"answer": {"type": "string"}},
+                    "required": ["answer"],
+                    "additionalProperties": False,
+                }
+                asked = Ask('Answer in JSON with the one word yes: {"answer": "..."}', schema=schema, max_tokens=64)
+                reply = llm.ask(asked)
+                console.print(Text(f"{'JSON ' + form:<12}{_judged(reply.error, reply.text)}"))
+
+
+def _judged(error: str, text: str) -> str:
+    if error:
+        return f"no: {error}"
+    try:
+        return "yes" if isinstance(json.loads(text), dict) else "taken, but the answer is no object"
+    except ValueError:
+        return f"taken, but the answer is no JSON: {text[:60]!r}"

@@ -1,0 +1,17 @@
+"""One client of OpenAI-compatible endpoints: calls, retries, cache, account; what needs it loads it.
+
+    llm = LLM("http://127.0.0.1:8099/v1", "my-model")  # LLM(): by PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL, PYCHUNK_LLM_KEY
+    llm.ask("What is a chunk?").text
+    pychunk.segment(texts, "autochunker", llm=llm)
+    llm.account.line()
+
+``pychunk llm check`` says whether an endpoint answers, and what it offers.
+"""
+
+from __future__ import annotations
+
+from .ask import Ask, Reply
+from .client import LLM
+from .errors import LimitReachedError, LLMError
+
+__all__ = ["LLM", "Ask", "LLMError", "LimitReachedError", "Reply"]

@@ -1,0 +1,162 @@
+"""What calls took, by stage, and where a run must stop."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .errors import LimitReachedError
+
+
+@dataclass
+class Counts:
+    """Of one stage or of all.
+
+    Attributes:
+        calls: answers that the endpoint was paid for.
+        cached: answers from the cache.
+        retries: attempts besides the first of each call.
+        failed: calls without an answer after all retries.
+        tokens_in, tokens_out: of paid answers, as the endpoint counted them, else estimated.
+        seconds: of paid calls, from the first attempt to the answer; calls at the same time add up.
+        cost: by the price table; 0 without one.
+        asked: windows of units, documents to sum up, or lists to order, that a step asked about.
+        fell_back: of these, those of which no answer was of use, after a second question.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    retries: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    asked: int = 0
+    fell_back: int = 0
+
+    def add(self, other: Counts) -> None:
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    def less(self, other: Counts) -> Counts:
+        """What was added since ``other`` was copied from it."""
+        return Counts(**{name: value - getattr(other, name) for name, value in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a run stops: calls, tokens in and out, money; None is no limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass
+class Account:
+    """Adds up, and says no before a call that a limit forbids; safe to share between threads.
+
+    ``price``: money for a million tokens in and for a million out.
+
+    Example:
+        >>> account = Account(Limits(calls=1), price=(3.0, 15.0))
+        >>> account.book("chunk"); account.settle("chunk", Counts(calls=1, tokens_in=1000, tokens_out=100))
+        >>> account.total.cost, account.line()
+        (0.0045, '1 call, 0 cached, 1,000 tokens in, 100 out, cost 0.0045')
+        >>> account.book("chunk")
+        Traceback (most recent call last):
+        pychunk.llm.errors.LimitReachedError: max_calls=1 is reached: ...
+    """
+
+    limits: Limits = Limits()
+    price: tuple[float, float] | None = None
+    stages: dict[str, Counts] = field(default_factory=dict)
+    _booked: int = 0
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def total(self) -> Counts:
+        """Of all stages."""
+        out = Counts()
+        with self._lock:
+            for counts in self.stages.values():
+                out.add(counts)
+        return out
+
+    def book(self, stage: str) -> None:
+        """Before a call: it will be one. LimitReachedError where it may not be.
+
+        Calls are counted as they begin, so their limit is exact; tokens and cost when they end, so their limits are
+        exceeded by the calls under way at most.
+        """
+        total = self.total
+        spent = total.tokens_in + total.tokens_out
+        with self._lock:
+            for name, limit, so_far in (
+                ("max_calls", self.limits.calls, self._booked),
+                ("max_tokens", self.limits.tokens, spent),
+                ("max_cost", self.limits.cost, total.cost),
+            ):
+                if limit is not None and so_far >= limit:
+                    raise LimitReachedError(
+                        f"{name}={limit} is reached: raise it and start the run again, which asks nothing twice that "
+                        "is in the cache"
+                    )
+            self._booked += 1
+
+    def settle(self, stage: str, counts: Counts) -> None:
+        """After a call, or in place of one: what it took."""
+        if self.price is not None:
+            counts.cost = self.cost(counts.tokens_in, counts.tokens_out)
+        with self._lock:
+            self.stages.setdefault(stage, Counts()).add(counts)
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        """Of so many tokens; 0 without a price."""
+        into, out = self.price or (0.0, 0.0)
+        return round((tokens_in * into + tokens_out * out) / 1e6, 12)
+
+    def copy(self) -> dict[str, Counts]:
+        """The counts as they are now, by stage."""
+        with self._lock:
+            return {stage: Counts(**asdict(counts)) for stage, counts in self.stages.items()}
+
+    def since(self, before: dict[str, Counts]) -> dict[str, dict[str, float]]:
+        """What stages took since :meth:`copy`: plain numbers, by stage; stages that took nothing are left out."""
+        found = {stage: counts.less(before.get(stage, Counts())) for stage, counts in self.copy().items()}
+        return {stage: asdict(counts) for stage, counts in found.items() if any(vars(counts).values())}
+
+    def line(self) -> str:
+        """In words, for the end of a run."""
+        total = self.total
+        parts = [f"{total.calls:,} call{'' if total.calls == 1 else 's'}", f"{total.cached:,} cached"]
+        parts += [f"{count:,} {name}" for name in ("retries", "failed") if (count := getattr(total, name))]
+        parts += [f"{total.tokens_in:,} tokens in", f"{total.tokens_out:,} out"]
+        parts += [f"cost {total.cost:.4f}"] if self.price is not None else []
+        share = 100 * total.fell_back / max(1, total.asked)
+        told = f"{total.fell_back:,} of {total.asked:,} without an answer of use ({share:.3g} %)"
+        return ", ".join([*parts, *([told] if total.fell_back else [])])
+
+
+def check_limits(calls: Any, tokens: Any, cost: Any, price: Any) -> tuple[Limits, tuple[float, float] | None]:
+    """ValueError where a limit is no number, or a cost has no price."""
+    for name, value in (("max_calls", calls), ("max_tokens", tokens)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise ValueError(f"{name} must be a whole number of at least 0, or None; got {value!r}")
+    if cost is not None and not is_amount(cost):
+        raise ValueError(f"max_cost must be a number of at least 0, or None; got {cost!r}")
+    if price is not None:
+        if not (isinstance(price, (tuple, list)) and len(price) == 2 and all(map(is_amount, price))):
+            raise ValueError(f"price must be (for a million tokens in, for a million tokens out); got {price!r}")
+        price = float(price[0]), float(price[1])
+    if cost is not None and price is None:
+        raise ValueError("max_cost needs a price: pass price=(for a million tokens in, for a million tokens out)")
+    return Limits(calls, tokens, cost), price
+
+
+def is_amount(value: Any) -> bool:
+    """Whether it is a finite number of at least 0."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0

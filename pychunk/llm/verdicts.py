@@ -1,0 +1,257 @@
+"""Verdicts on numbered chunks: many a call, read strictly, each chunk with a verdict or an abstention."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .ask import MESSAGE_TOKENS, Ask, estimate
+from .client import LLM
+from .parse import json_in
+from .prompts import load
+from .repair import AnswerError, once_more
+
+I64 = npt.NDArray[np.int64]
+
+#: What stands for no verdict.
+ABSTAINED = -1
+#: Longest chunk that is shown whole, in characters, some 2,000 tokens; of a longer one its beginning and its end.
+SHOWN = 8000
+#: Chunks a call, and tokens of them.
+TOGETHER, WINDOW_TOKENS = 10, 4000
+#: Longest answer, in tokens: around the verdicts, and of one, as JSON that is written with spaces and line breaks.
+_FRAME_TOKENS, _VERDICT_TOKENS = 64, 24
+
+
+#: Reasons that are kept of calls without an answer.
+_REASONS = 5
+
+
+class Read(NamedTuple):
+    """An answer: a verdict of each chunk, an index of the words or -1; what was wrong with it, counted."""
+
+    verdicts: list[int]
+    faults: Counter[str]
+
+
+class Verdicts(NamedTuple):
+    """Of all chunks.
+
+    Attributes:
+        values: int64[chunks], an index of the words, -1 where there is none.
+        faults: how often what was wrong: ``"missing"``, ``"twice"`` and ``"other word"`` of chunks, ``"unknown id"`` of
+            numbers that no chunk has, ``"no answer"`` of chunks whose calls had no answer of use.
+        asked_again: chunks of calls that had no answer of use the first time.
+        reasons: why calls had none to the end, each once, at most five.
+    """
+
+    values: I64
+    faults: dict[str, int]
+    asked_again: int
+    reasons: tuple[str, ...] = ()
+
+
+class _Call(NamedTuple):
+    """What stands before the chunks of a call, their rows, and the fault of the answer before; "" is none."""
+
+    about: str
+    rows: list[int]
+    fault: str
+
+
+class Judge:
+    """Asks for verdicts of one kind.
+
+    Args:
+        llm: the client.
+        task: the name of the prompt.
+        words: what a verdict may be, such as ``("no", "yes")``; its index is the value.
+        stage: by which the account adds up.
+        language: of the prompt.
+
+    A call shows up to ``together`` chunks of up to ``window_tokens`` in all, each on one line after its number, so that
+    no text of a chunk is taken for another chunk. In an answer a chunk that is missing, that is named twice, or whose
+    verdict is another word has none; the others have theirs. Where no chunk of a call has a verdict (a refusal, an
+    answer cut short, no JSON) it is asked for once more with the fault named, and then for each of its chunks alone: so
+    one text that a model refuses takes no other's verdict away.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        task: str,
+        words: Sequence[str] = ("no", "yes"),
+        *,
+        stage: str = "judge",
+        language: str = "en",
+        together: int = TOGETHER,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> None:
+        for name, value, least in (("together", together, 1), ("window_tokens", window_tokens, 1)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+        self.llm, self.words, self.stage = llm, tuple(words), stage
+        self.together, self.window_tokens = together, window_tokens
+        self.prompt = load(task, language)
+
+    def __call__(self, texts: Sequence[str], *, about: str = "", seed: int | None = 0) -> Verdicts:
+        """Verdicts on texts, shown in an order drawn with ``seed``; None: in theirs.
+
+        Args:
+            about: stands before the chunks of each call, on a line of its own.
+
+        Raises:
+            LLMError: no endpoint, a wrong key, a limit; see :meth:`LLM.ask_many`.
+        """
+        order = range(len(texts)) if seed is None else np.random.default_rng(seed).permutation(len(texts)).tolist()
+        return self.of_windows(len(texts), ((about, each) for each in self.windows(texts, order)), texts)
+
+    def of_windows(self, count: int, windows: Iterable[tuple[str, list[int]]], texts: Sequence[str]) -> Verdicts:
+        """The same of calls that the caller makes up: of each what stands before its chunks, and their rows."""
+        values = np.full(count, ABSTAINED, np.int64)
+        faults: Counter[str] = Counter()
+        first = self._take(((about, rows, "") for about, rows in windows), texts, values, faults)
+        asked_again = sum(len(call.rows) for call in first)
+        if self.llm.dry_run:
+            return Verdicts(values, {}, 0)
+        second = self._take(first, texts, values, faults)
+        alone = [_Call(call.about, [row], "") for call in second if len(call.rows) > 1 for row in call.rows]
+        last = [call for call in second if len(call.rows) == 1] + self._take(alone, texts, values, faults)
+        faults["no answer"] += len(last)
+        counted = {name: number for name, number in sorted(faults.items()) if number}
+        return Verdicts(values, counted, asked_again, tuple(dict.fromkeys(call.fault for call in last))[:_REASONS])
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What verdicts depend on besides the text."""
+        return {**self.llm.facts, "prompt": self.prompt.version, "together": self.together}
+
+    def windows(self, texts: Sequence[str], order: Iterable[int]) -> Iterator[list[int]]:
+        """The rows of each call, in order."""
+        rows: list[int] = []
+        tokens = 0
+        for row in order:
+            own = MESSAGE_TOKENS + estimate(shown(texts[row]))
+            if rows and (len(rows) == self.together or tokens + own > self.window_tokens):
+                yield rows
+                rows, tokens = [], 0
+            rows.append(row)
+            tokens += own
+        if rows:
+            yield rows
+
+    def _take(
+        self, calls: Iterable[tuple[str, list[int], str]], texts: Sequence[str], values: I64, faults: Counter[str]
+    ) -> list[_Call]:
+        """Writes verdicts and faults down; the calls without an answer of use, with why.
+
+        Memory grows with the number of those alone.
+        """
+        waiting: deque[tuple[str, list[int]]] = deque()
+        left = []
+
+        def asks() -> Iterator[Ask]:
+            for about, rows, fault in calls:
+                waiting.append((about, rows))
+                yield self._ask(about, [texts[row] for row in rows], fault)
+
+        for reply in self.llm.stream(asks()):
+            about, rows = waiting.popleft()
+            try:
+                if reply.fault:
+                    raise AnswerError(reply.fault)
+                found = read(reply.text, len(rows), self.words)
+            except AnswerError as fault:
+                left.append(_Call(about, rows, str(fault)))
+            else:
+                values[rows] = found.verdicts
+                faults.update(found.faults)
+        return left
+
+    def _ask(self, about: str, texts: Sequence[str], fault: str) -> Ask:
+        lines = [f"[{number}] {shown(text)}" for number, text in enumerate(texts, 1)]
+        before = f"{shown(about)}\n\n" if about else ""
+        return Ask(
+            once_more(fault) + before + "\n".join(lines),
+            self.prompt.system,
+            stage=self.stage,
+            version=self.prompt.version,
+            schema=_schema(self.words),
+            max_tokens=_FRAME_TOKENS + _VERDICT_TOKENS * len(texts),
+        )
+
+
+def read(text: str, count: int, words: Sequence[str]) -> Read:
+    """The verdicts of an answer on ``count`` chunks, numbered from 1.
+
+    Strict: a number is one as digits and nothing else, a verdict one of the words in any case. JSON may stand in fences
+    or between other words.
+
+    Raises:
+        AnswerError: it holds no JSON with a list of verdicts, or none on a chunk that there is.
+
+    Example:
+        >>> read('{"verdicts": [{"id": 1, "verdict": "Yes"}, {"id": 2, "verdict": "maybe"}]}', 2, ("no", "yes"))
+        Read(verdicts=[1, -1], faults=Counter({'other word': 1}))
+    """
+    found = json_in(text)
+    given = found.get("verdicts") if isinstance(found, dict) else found
+    if not isinstance(given, list):
+        raise AnswerError('it held no JSON with a list "verdicts"')
+    numbers = {str(number): number - 1 for number in range(1, count + 1)}
+    values = {word: value for value, word in enumerate(words)}
+    said: dict[int, list[int]] = {}
+    faults: Counter[str] = Counter()
+    for each in given:
+        item = each if isinstance(each, dict) else {}
+        place = numbers.get(_word(item.get("id")))
+        if place is None:
+            faults["unknown id"] += 1
+        else:
+            said.setdefault(place, []).append(values.get(_word(item.get("verdict")), ABSTAINED))
+    if not said:
+        raise AnswerError(f"it named no chunk from 1 to {count}")
+    out = [ABSTAINED] * count
+    for place in range(count):
+        own = said.get(place, [])
+        if len(own) == 1:
+            out[place] = own[0]
+        fault = "missing" if not own else "twice" if len(own) > 1 else "other word" if own[0] == ABSTAINED else ""
+        faults.update([fault] if fault else [])
+    return Read(out, faults)
+
+
+def shown(text: str) -> str:
+    """A chunk on one line, with marks for its line breaks; a long one without its middle.
+
+    >>> shown("a\\n\\n[2]  b\\n"), len(shown("x" * 9000))
+    ('a ¶ [2] b', 8003)
+    """
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    line = " ¶ ".join(filter(None, lines))
+    return line if len(line) <= SHOWN else f"{line[: SHOWN // 2]} … {line[-SHOWN // 2 :]}"
+
+
+def _word(value: Any) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else value.strip().lower() if isinstance(value, str) else ""
+
+
+def _schema(words: Sequence[str]) -> dict[str, Any]:
+    verdict = {"type": "string", "enum": list(words)}
+    one = {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "verdict": verdict},
+        "required": ["id", "verdict"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"verdicts": {"type": "array", "items": one}},
+        "required": ["verdicts"],
+        "additionalProperties": False,
+    }
