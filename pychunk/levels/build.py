@@ -1,0 +1,139 @@
+"""Requests of a Segmenter to a hierarchy: sentences, the borders of each level, vectors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..data.plan import Plan
+from ..data.ragged import offsets_of
+from ..data.request import Request
+from ..documents import TextBatch
+from ..engine import Engine
+from ..features.models import Models
+from ..features.sentences import with_sentences
+from ..methods.structure import Structure
+from .borders import joined, nested
+from .hierarchy import Hierarchy
+from .names import Level
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    I64 = npt.NDArray[np.int64]
+    F32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one request gives: sentences of each document, and by level first sentences and stored vectors."""
+
+    counts: I64
+    sentence_bytes: I64
+    firsts: list[I64]
+    tokens: I64 | None
+    vectors: list[F32] | None
+
+
+def hierarchy_of(
+    levels: tuple[Level, ...],
+    requests: Iterable[Request],
+    texts: TextBatch,
+    *,
+    engine: Engine,
+    models: Models,
+    first_document: int,
+    metadata: dict[str, Any],
+) -> Hierarchy:
+    """The levels of all documents; ``requests`` are those of the batch, in order.
+
+    Raises:
+        ValueError: what the levels cannot hold: chunks that overlap, text that is left out.
+    """
+    parts = [part_of(levels, request, engine, models) for request in requests]
+    tokens = [part.tokens for part in parts if part.tokens is not None]
+    made = [part.vectors for part in parts if part.vectors is not None]
+    return Hierarchy(
+        levels,
+        offsets_of(_all([part.counts for part in parts], np.int64)),
+        _all([part.sentence_bytes for part in parts], np.int64),
+        tuple(joined([part.firsts[place] for part in parts]) for place in range(len(levels))),
+        texts.texts[0] if len(texts.texts) == 1 else pa.concat_arrays(texts.texts or [pa.array([], pa.large_string())]),
+        _all(tokens, np.int64) if tokens else None,
+        tuple(_all([each[place] for each in made], np.float32) for place in range(len(levels))) if made else None,
+        texts.ids,
+        first_document,
+        metadata,
+    )
+
+
+def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if arrays else np.empty(0, kind)
+
+
+def part_of(levels: tuple[Level, ...], request: Request, engine: Engine, models: Models) -> Part:
+    """The levels of the documents of one request."""
+    plan = request.plan
+    if request.features.removed is not None and len(request.features.removed.start):
+        raise ValueError(
+            "levels= tile documents: they take no removed=; cut what is left out from the text before, or read pages "
+            "of HTML whole: noise='off' (--noise off)"
+        )
+    if plan.overlap and "group" in levels:
+        raise ValueError(f"level 'group' takes no overlap: levels tile documents; got overlap={plan.overlap}")
+    wants_vectors = plan.chunk_vectors or plan.sentence_vectors
+    done = with_sentences(request, engine)
+    if wants_vectors:
+        done = models.with_table_vectors(done, engine)
+    if wants_vectors or any(isinstance(level, int) for level in levels):
+        done = models.with_token_counts(done)
+    features = done.features
+    doc_offsets = features.doc_offsets
+    tokens = None if features.token_counts is None else features.token_counts.flat()
+
+    def windows(sizes: list[int]) -> list[I64]:
+        assert tokens is not None
+        return engine.token_windows(tokens, doc_offsets, sizes)
+
+    def chunks() -> dict[str, I64]:
+        bare = done.with_(plan=plan.with_(chunk_vectors=False, sentence_vectors=False, summaries_out=False))
+        return engine.segment(models.complete(models.prepare(bare, engine), engine))
+
+    firsts = nested(
+        levels,
+        features,
+        headings=lambda: engine.headings(done.only_sentences().with_(plan=_by_headings(plan))),
+        chunks=chunks,
+        windows=windows,
+        first_row=request.first_row,
+    )
+    vectors = None
+    if wants_vectors:
+        held = features.table_vectors if features.table_vectors is not None else features.vectors
+        assert held is not None
+        assert tokens is not None
+        vectors = level_vectors(held.flat(), tokens, doc_offsets, firsts, engine, done.threads)
+    return Part(np.diff(doc_offsets), features.given("sentences").flat(), firsts, tokens, vectors)
+
+
+def level_vectors(
+    sentences: F32, weights: I64, doc_offsets: I64, firsts: Sequence[I64], engine: Engine, threads: int
+) -> list[F32]:
+    """Vectors of the nodes that each level stores: the sentences' own, then sums by weight, of unit length."""
+    spans = []
+    for finer, coarser in itertools.pairwise(firsts):
+        several = np.diff(np.searchsorted(finer, coarser)) > 1
+        spans.append((coarser[:-1][several], coarser[1:][several]))
+    return [sentences, *engine.span_vectors(sentences, weights, doc_offsets, spans, threads=threads)]
+
+
+def _by_headings(plan: Plan) -> Plan:
+    """A plan for which the engine looks for headings, whatever the method does."""
+    return Structure().plan(Plan("structure", wrap=plan.wrap))

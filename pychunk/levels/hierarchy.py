@@ -1,0 +1,326 @@
+"""A batch of documents at several levels: which sentences each node holds, what lies in what, and vectors."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrow import flat_text
+from ..data.cuts import Cuts
+from ..data.ragged import offsets_of
+from ..plumbing.lazy import by_name
+from .names import Level
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from ..chunks import ChunkBatch
+
+    I64 = npt.NDArray[np.int64]
+    I8 = npt.NDArray[np.int8]
+    F32 = npt.NDArray[np.float32]
+    Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """k documents with n sentences at L levels, from fine to coarse; flat arrays, no object a node.
+
+    At each level the nodes tile every document that has a sentence, and each holds whole nodes of the finer level. A
+    node with a single child is that child at one level more: it is stored once, with a range of levels.
+
+    Attributes:
+        levels: names, or numbers of tokens; the finest is ``"sentence"``.
+        doc_offsets: int64[k + 1], documents as runs of the n sentences.
+        sentence_bytes: int64[n], first byte of each sentence in its document; they tile it.
+        firsts: of each level int64[m + 1]: the first sentence of each of its m nodes, and n.
+        texts: the documents, large_string[k].
+        tokens: int64[n], of each sentence; None where nothing had to count them.
+        stored_vectors: of each level float32[s, d], of the nodes that are not at a finer level, too; None without
+            vectors. Those of nodes of more than a sentence are what a chunk of the same sentences has.
+        ids: the caller's, one a document; or None.
+        first_document: row of the first document.
+        metadata: what a chunk table's says: method, options, the encoder's fingerprint.
+
+    Example:
+        >>> import pychunk
+        >>> text = "Cats purr. They sleep.\\n\\nDogs bark."
+        >>> found = pychunk.segment(text, levels=["sentence", "paragraph", "document"])
+        >>> found.texts_of("paragraph"), found.parents("sentence").tolist()
+        (['Cats purr. They sleep.', 'Dogs bark.'], [0, 0, 1])
+        >>> found.children("document").tolist(), len(found)  # the second paragraph is its only sentence
+        ([0, 2], 5)
+    """
+
+    levels: tuple[Level, ...]
+    doc_offsets: I64
+    sentence_bytes: I64
+    firsts: tuple[I64, ...]
+    texts: pa.LargeStringArray
+    tokens: I64 | None = None
+    stored_vectors: tuple[F32, ...] | None = None
+    ids: pa.Array | None = None
+    first_document: int = 0
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, batch: Any, levels: Any, method: Any = None, **arguments: Any) -> Hierarchy:
+        """As ``segment(batch, method, levels=levels, **arguments)``.
+
+        Example:
+            >>> Hierarchy.of(["One. Two.", "Three."], ["document"]).count("document")
+            2
+        """
+        found: Hierarchy = by_name("pychunk.functions", "segment")(batch, method, levels=levels, **arguments)
+        return found
+
+    def __len__(self) -> int:
+        """Nodes, each counted once, whatever its levels."""
+        return int(self._bases[-1])
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{level}: {self.count(level):,}" for level in self.levels)
+        return f"<Hierarchy of {self.documents:,} documents; {counts}{', with vectors' * self.has_vectors}>"
+
+    @property
+    def documents(self) -> int:
+        return len(self.doc_offsets) - 1
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.stored_vectors is not None
+
+    def place(self, level: Any) -> int:
+        """Which of the levels it is, from 0; ValueError, naming those there are, where it is none."""
+        wanted = int(level) if isinstance(level, str) and level.isascii() and level.isdigit() else level
+        if isinstance(wanted, bool) or wanted not in self.levels:
+            raise ValueError(f"no level {level!r} here; there are {', '.join(map(str, self.levels))}")
+        return self.levels.index(wanted)
+
+    def count(self, level: Level) -> int:
+        """Nodes of a level."""
+        return len(self.firsts[self.place(level)]) - 1
+
+    def first(self, level: Level) -> I64:
+        """int64[m + 1]: first sentence of each of the m nodes of a level, and n."""
+        return self.firsts[self.place(level)]
+
+    def documents_of(self, level: Level) -> I64:
+        """int64[m]: the document of each node, as a row of the input."""
+        rows = np.searchsorted(self.doc_offsets, self.first(level)[:-1], "right") - 1
+        out: I64 = rows + self.first_document
+        return out
+
+    def children(self, level: Level) -> I64:
+        """int64[m + 1]: node i holds nodes [i], [i + 1]) of the next finer level; ValueError for the finest."""
+        place = self.place(level)
+        if place == 0:
+            raise ValueError(f"{level!r} is the finest level; it has no children")
+        return self._children[place]
+
+    def parents(self, level: Level) -> I64:
+        """int64[m]: the node of the next coarser level that holds each; ValueError for the coarsest."""
+        place = self.place(level)
+        if place == len(self.levels) - 1:
+            raise ValueError(f"{level!r} is the coarsest level; it has no parents")
+        counts = np.diff(self._children[place + 1])
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def nodes(self, level: Level) -> I64:
+        """int64[m]: the number of each node of a level, by which it is stored; the same where levels coincide."""
+        return self._nodes[self.place(level)]
+
+    def stored(self, level: Level) -> Flags:
+        """bool[m]: whether a node of this level is at no finer one, too."""
+        return self._stored[self.place(level)]
+
+    @functools.cached_property
+    def lowest(self) -> I8:
+        """int8[nodes]: the finest level that each node is at, as a place in ``levels``."""
+        return np.repeat(np.arange(len(self.levels), dtype=np.int8), np.diff(self._bases))
+
+    @functools.cached_property
+    def highest(self) -> I8:
+        """int8[nodes]: the coarsest level that each node is at."""
+        out: I8 = self.lowest.copy()
+        for place, nodes in enumerate(self._nodes):
+            out[nodes] = place
+        return out
+
+    def vectors(self, level: Level) -> F32:
+        """float32[m, d], of unit length: token-weighted means of the nodes' sentences; a copy where levels coincide.
+
+        Raises:
+            ValueError: they were not asked for.
+        """
+        place = self.place(level)
+        if self.stored_vectors is None:
+            raise ValueError(f'{self!r} has no vectors: segment with vectors="sentence"')
+        found = self.stored_vectors[place]
+        if place == 0 or self._stored[place].all():
+            return found
+        out = np.empty((self.count(level), found.shape[1]), np.float32)
+        nodes = self._nodes[place]
+        for finer, (vectors, base) in enumerate(zip(self.stored_vectors[: place + 1], self._bases, strict=False)):
+            here = (nodes >= base) & (nodes < self._bases[finer + 1])
+            out[here] = vectors[nodes[here] - base]
+        return out
+
+    def spans_in_bytes(self, level: Level) -> tuple[I64, I64]:
+        """(start, end) int64[m] of each node in its document, in bytes; those of a document tile it."""
+        first = self.first(level)
+        return self.sentence_bytes[first[:-1]], self._ends(first, self.sentence_bytes, self._document_bytes)
+
+    def spans(self, level: Level) -> tuple[I64, I64]:
+        """The same in characters."""
+        first = self.first(level)
+        return self._characters[first[:-1]], self._ends(first, self._characters, self._document_characters)
+
+    def token_counts(self, level: Level) -> I64:
+        """int64[m]: the tokens of each node, as the sum of its sentences'; ValueError where nobody counted them."""
+        if self.tokens is None:
+            raise ValueError(f'{self!r} counted no tokens: segment with vectors="sentence"')
+        sums = offsets_of(self.tokens)
+        out: I64 = np.diff(sums[self.first(level)])
+        return out
+
+    def texts_of(self, level: Level) -> list[str]:
+        """The text of each node without white space at its edges."""
+        start, end = self.spans_in_bytes(level)
+        text, offsets = flat_text(self.texts)
+        base = offsets[self.documents_of(level) - self.first_document]
+        rows = zip((base + start).tolist(), (base + end).tolist(), strict=True)
+        return [text[a:b].tobytes().decode().strip() for a, b in rows]
+
+    def cuts(self, level: Level) -> Cuts:
+        """The nodes of a level as what ``segment(..., method="given", cuts=)`` takes.
+
+        Example:
+            >>> found = Hierarchy.of("One. Two.\\n\\nThree.", ["paragraph"])
+            >>> found.cuts("paragraph").first.tolist()
+            [0, 2]
+        """
+        first = self.first(level)[:-1]
+        rows = np.searchsorted(self.doc_offsets, first, "right") - 1
+        counts = np.bincount(rows, minlength=self.documents)
+        return Cuts((first - self.doc_offsets[rows]).astype(np.int32), offsets_of(counts))
+
+    def chunks(self) -> ChunkBatch:
+        """All nodes as chunks, each once: what an index of levels takes; by document, and in it from fine to coarse.
+
+        Their column ``levels`` lists the levels that each is at: a search with ``where={"levels": ["section"]}`` looks
+        at sections alone. ``vector`` is the node's, where there are vectors.
+
+        Example:
+            >>> found = Hierarchy.of("One. Two.\\n\\nThree.", ["paragraph", "document"])
+            >>> found.chunks().table["levels"].to_pylist()[2:]
+            [['sentence', 'paragraph'], ['paragraph'], ['document']]
+        """
+        found: ChunkBatch = by_name("pychunk.levels.rows", "chunks_of")(self)
+        return found
+
+    def to_arrow(self) -> pa.Table:
+        """A table with a row a node, from which :meth:`from_arrow` makes the same again; see there."""
+        return by_name("pychunk.levels.arrow", "table_of")(self)
+
+    @staticmethod
+    def from_arrow(table: Any) -> Hierarchy:
+        """From a table that :meth:`to_arrow` made, in any order of its rows.
+
+        Raises:
+            ValueError: another table, or one of which rows are missing.
+
+        Example:
+            >>> table = Hierarchy.of("One. Two.\\n\\nThree.", ["paragraph", "document"]).to_arrow()
+            >>> Hierarchy.from_arrow(table).texts_of("paragraph")
+            ['One. Two.', 'Three.']
+        """
+        found: Hierarchy = by_name("pychunk.levels.arrow", "hierarchy_from")(table)
+        return found
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the table to a ``.parquet``, ``.arrow`` or ``.feather`` file, which appears whole or not at all."""
+        by_name("pychunk.levels.arrow", "write")(self, path)
+
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Hierarchy:
+        """What :meth:`write` wrote."""
+        found: Hierarchy = by_name("pychunk.levels.arrow", "read")(path)
+        return found
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @functools.cached_property
+    def _children(self) -> tuple[I64, ...]:
+        pairs = zip(self.firsts[:-1], self.firsts[1:], strict=True)
+        return np.empty(0, np.int64), *(np.searchsorted(finer, coarser) for finer, coarser in pairs)
+
+    @functools.cached_property
+    def _stored(self) -> tuple[Flags, ...]:
+        finest = np.ones(len(self.firsts[0]) - 1, np.bool_)
+        return finest, *(np.diff(children) > 1 for children in self._children[1:])
+
+    @functools.cached_property
+    def _bases(self) -> I64:
+        """int64[L + 1]: the number of the first node that each level stores."""
+        return offsets_of([np.count_nonzero(stored) for stored in self._stored])
+
+    @functools.cached_property
+    def _nodes(self) -> tuple[I64, ...]:
+        out: list[I64] = []
+        for place, (stored, base) in enumerate(zip(self._stored, self._bases, strict=False)):
+            numbers: I64 = base + np.cumsum(stored) - 1
+            out.append(numbers if place == 0 else np.where(stored, numbers, out[-1][self._children[place][:-1]]))
+        return tuple(out)
+
+    @functools.cached_property
+    def _document_bytes(self) -> I64:
+        return np.diff(flat_text(self.texts)[1])
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[I64, I64]:
+        """Where each sentence begins and ends in the flat text."""
+        offsets = flat_text(self.texts)[1]
+        counts = np.diff(self.doc_offsets)
+        base = np.repeat(offsets[:-1], counts)
+        end = self._ends(np.arange(len(base) + 1), self.sentence_bytes, self._document_bytes)
+        return base + self.sentence_bytes, base + end
+
+    @functools.cached_property
+    def _lengths(self) -> I64:
+        """Characters of each sentence."""
+        if not len(self.sentence_bytes):
+            return np.empty(0, np.int64)
+        text = flat_text(self.texts)[0]
+        start, end = self._bounds
+        inside = ((text[start[0] : end[-1]] & 0xC0) != 0x80).view(np.uint8)
+        edges = np.stack([start, end], 1).reshape(-1)[:-1] - start[0]
+        found: I64 = np.add.reduceat(inside, edges, dtype=np.int64)[::2]
+        return found
+
+    @functools.cached_property
+    def _characters(self) -> I64:
+        """First character of each sentence in its document."""
+        before = offsets_of(self._lengths)
+        out: I64 = before[:-1] - np.repeat(before[self.doc_offsets[:-1]], np.diff(self.doc_offsets))
+        return out
+
+    @functools.cached_property
+    def _document_characters(self) -> I64:
+        return np.diff(offsets_of(self._lengths)[self.doc_offsets])
+
+    def _ends(self, first: I64, starts: I64, lengths: I64) -> I64:
+        """Where nodes end: where the next begins, or their document ends."""
+        if len(first) == 1:
+            return np.empty(0, np.int64)
+        following = np.append(starts, 0)[first[1:]]
+        document = np.searchsorted(self.doc_offsets, first[:-1], "right") - 1
+        last = first[1:] == self.doc_offsets[document + 1]
+        return np.where(last, lengths[document], following)

@@ -1,0 +1,84 @@
+"""Which levels there are, and which of them lie in each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+#: From fine to coarse.
+NAMES = ("sentence", "group", "paragraph", "subsection", "section", "page", "document")
+#: Levels that lie in each other: a page begins in the middle of a paragraph, and a window wherever it is full.
+BY_STRUCTURE = ("sentence", "group", "paragraph", "subsection", "section", "document")
+BY_PAGE = ("sentence", "group", "page", "document")
+BY_TOKENS = ("sentence", "document")
+
+Level = str | int
+#: Column of a chunk table: the levels that a row is at.
+LEVELS = "levels"
+
+
+def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
+    """Levels as asked for, from fine to coarse; sentences are always the finest, named or not.
+
+    Raises:
+        ValueError: none, unknown ones, ones out of order or twice, or ones that do not lie in each other.
+
+    Example:
+        >>> check_levels(["paragraph", "document"]), check_levels(["128", 256])
+        (('sentence', 'paragraph', 'document'), ('sentence', 128, 256))
+    """
+    if isinstance(levels, (str, bytes)) or not isinstance(levels, Sequence):
+        raise ValueError(f"levels must be a list of {_known()}; got {levels!r}")
+    if not levels:
+        raise ValueError(f"levels must name at least one of {_known()}; got none")
+    found = tuple(map(_level, levels))
+    if found[0] != "sentence":
+        found = ("sentence", *found)
+    windows = [level for level in found if isinstance(level, int)]
+    named = [level for level in found if isinstance(level, str)]
+    places = [len(NAMES) - 1.5 if isinstance(level, int) else NAMES.index(level) for level in found]
+    if places != sorted(places) or windows != sorted(set(windows)) or len(named) > len(set(named)):
+        raise ValueError(f"levels must go from fine to coarse, each once: {_known()}; got {_told(levels)}")
+    if windows:
+        _check_nested(named, BY_TOKENS, "windows of tokens stand")
+    elif "page" in named:
+        _check_nested(named, BY_PAGE, "level 'page' stands")
+    return found
+
+
+def rank_of(name: str) -> tuple[int, int]:
+    """Where a level stands among others, as they are stored: numbers of tokens, and trees, by their number.
+
+    Example:
+        >>> sorted(["document", "256", "tree 2", "128", "sentence"], key=rank_of)
+        ['sentence', 'tree 2', '128', '256', 'document']
+    """
+    if name in NAMES:
+        return (NAMES.index(name) if name not in ("page", "document") else len(NAMES) + NAMES.index(name)), 0
+    digits = "".join(filter(str.isdigit, name))
+    return len(NAMES) + (0 if name.startswith("tree") else 1), int(digits or 0)
+
+
+def _check_nested(named: list[str], fit: tuple[str, ...], which: str) -> None:
+    others = [level for level in named if level not in fit]
+    if others:
+        own = ", ".join(level for level in fit if level != "page")
+        raise ValueError(f"levels must lie in each other: {which} beside {own} alone; got {', '.join(others)} with it")
+
+
+def _level(level: Any) -> Level:
+    if isinstance(level, str) and level.isascii() and level.isdigit():
+        level = int(level)
+    if isinstance(level, int) and not isinstance(level, bool) and 0 < level < 2**62:
+        return level
+    if isinstance(level, str) and level in NAMES:
+        return level
+    raise ValueError(f"unknown level {level!r}; the levels are {_known()}")
+
+
+def _known() -> str:
+    return f"{', '.join(NAMES)}, or numbers of tokens, such as 128, 256, 512"
+
+
+def _told(levels: Sequence[Level]) -> str:
+    return ", ".join(map(str, levels))

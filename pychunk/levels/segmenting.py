@@ -1,0 +1,84 @@
+"""A Segmenter whose chunks are the nodes of a hierarchy: what an index of levels is built by."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..chunks import ChunkBatch
+from ..data.columns import ID_TYPE, UUIDS
+from ..documents import RowError, TextBatch
+from ..given.kept import kept_columns, with_kept
+from ..segmenter import Segmenter
+from .names import check_levels
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..given.columns import Said
+    from ..plumbing.progress import Progress
+
+
+class NodeSegmenter(Segmenter):
+    """As :class:`pychunk.Segmenter`, with all nodes of ``levels`` in the place of the method's chunks.
+
+    Each node is a row once, as :meth:`Hierarchy.chunks` has them. No progress is reported.
+
+    Args:
+        levels: as for :func:`pychunk.segment`.
+        method: of level ``"group"``.
+        **options: those of :class:`pychunk.Segmenter`.
+
+    Raises:
+        ValueError: levels that are unknown, out of order or do not lie in each other.
+
+    Example:
+        >>> seg = NodeSegmenter(["paragraph", "document"])
+        >>> seg("One. Two.\\n\\nThree.").texts
+        ['One.', 'Two.', 'Three.', 'One. Two.', 'One. Two.\\n\\nThree.']
+    """
+
+    def __init__(self, levels: Sequence[str | int], method: Any = None, **options: Any) -> None:
+        self.levels = check_levels(levels)
+        super().__init__(method, **options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {**super().options, "levels": list(self.levels)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.options
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        NodeSegmenter.__init__(self, **options)
+
+    def __repr__(self) -> str:
+        return f"Node{super().__repr__()[:-1]}, levels={list(self.levels)})".replace("(, ", "(")
+
+    @functools.cached_property
+    def _plain(self) -> Segmenter:
+        return Segmenter(**super().options)
+
+    def __call__(
+        self,
+        batch: Any,
+        *,
+        column: str | None = None,
+        ids: Any = None,
+        keep: Sequence[str] = (),
+        progress: bool | Progress = False,
+        first_document: int = 0,
+        **said: Unpack[Said],
+    ) -> ChunkBatch:
+        """The nodes of a batch of documents; see :func:`pychunk.segment` for the arguments."""
+        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
+        kept = kept_columns(keep, texts)
+        found = self._plain.hierarchy(texts, self.levels, first_document=first_document, **said)
+        table = found.chunks().table
+        if texts.uuids:
+            table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})
+        if kept:
+            table = with_kept(table, kept, first_document)
+        errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
+        return ChunkBatch(table, documents=len(texts), first_document=first_document, errors=errors)
