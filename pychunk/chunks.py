@@ -160,9 +160,10 @@ class ChunkBatch:
         """The same chunks, with what they were cut from."""
         return ChunkBatch(**{**vars(self), "origin": origin})
 
-    def with_table(self, table: pa.Table) -> ChunkBatch:
-        """The same chunks, in a table with other columns."""
-        return ChunkBatch(**{**vars(self), "table": table})
+    def with_table(self, table: pa.Table, errors: Sequence[RowError] = ()) -> ChunkBatch:
+        """The same chunks, in a table with other columns, and with further errors."""
+        every = sorted([*self.errors, *errors], key=lambda error: error.row) if errors else self.errors
+        return ChunkBatch(**{**vars(self), "table": table, "errors": every})
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -489,6 +490,7 @@ def _sentences(columns: dict[str, Any]) -> pa.Array | None:
 _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "chunk_id": _chunk_ids,
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
+    "page_breaks": lambda columns: columns.get("page_breaks"),
     "boxes": lambda columns: columns.get("boxes"),
     "parent": _parents,
     "path": _paths,

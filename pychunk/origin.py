@@ -65,7 +65,11 @@ class Origin:
         """The method's scores of these documents, as ``Segmenter.scores`` has them; None: it has none."""
         segmenter = self.segmenter
         method = segmenter.method
-        if self._scores is None and self.texts is not None and (method.scores or not method.is_native):
+        if (
+            self._scores is None
+            and self.texts is not None
+            and (method.scores or not (method.is_native or method.removes))
+        ):
             found = segmenter.tables_of_scores(self.texts, self._said, self._first)
             self._scores = pa.concat_tables(found) if found else None
         return self._scores
@@ -73,7 +77,7 @@ class Origin:
     def again(self, ids: pa.Array) -> ChunkBatch:
         """The same chunks with sentence vectors, under other ids of the documents."""
         assert self.texts is not None
-        made = self._kind(**{**self._options, "vectors": "sentence"})
+        made = self._kind(**{**self._options, "vectors": "sentence", "augment": None})
         return made(replace(self.texts, ids=ids, uuids=False), **self._said)
 
 

@@ -358,6 +358,7 @@ def test_arrow_text_of_any_size_is_read_where_it_is_stored(tmp_path: Path) -> No
     assert sum(len(table) for table in open_source(tmp_path / "large.arrow").tables()) == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dictionary", "view", "run"])
 def test_arrow_rows_that_repeat_a_long_value(tmp_path: Path, kind: str) -> None:
     """2 kB of Arrow with rows of 1 GB, which are in the file once."""

@@ -208,7 +208,7 @@ def test_a_hit_that_is_too_long_hides_none_behind_it(tmp_path: Path) -> None:
 
 
 def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expand must be a whole number, 'subtree' or 'section'; got 'tree'"):
+    with pytest.raises(ValueError, match="expand must be a whole number of at least 0, 'subtree' or 'sec"):
         index.search("cats", expand="tree")
     with pytest.raises(ValueError, match="words must be a whole number"):
         index.search("cats", words=0)

@@ -276,6 +276,7 @@ def test_every_prefix_of_a_page_is_read_or_not() -> None:
         assert native(written[:size]) is None
 
 
+@pytest.mark.slow
 def test_white_space_is_pythons() -> None:
     every = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000 and chr(code) not in "<&"]
     for start in range(0, len(every), 50_000):

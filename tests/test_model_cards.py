@@ -17,7 +17,9 @@ from pychunk.training import cards, nsp, nsp_card
 FOLDER = Path(pychunk.__file__).parent / "models"
 
 
-@pytest.mark.parametrize("file", ["static.md", "nsp_static.md", "topic.md", "noise.md", "nsp/README.md"])
+@pytest.mark.parametrize(
+    "file", ["static.md", "nsp_static.md", "topic.md", "noise.md", "planner.md", "rank.md", "nsp/README.md"]
+)
 def test_a_card_is_what_its_script_writes(file: str) -> None:
     written = cards.cards(FOLDER)[FOLDER / file]
     assert (FOLDER / file).read_text(encoding="utf-8") == written, "python -m pychunk.training.cards"

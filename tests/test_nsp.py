@@ -29,6 +29,15 @@ def neighbours(text: str) -> list[tuple[str, str]]:
     return list(zip(found, found[1:]))
 
 
+@pytest.mark.parametrize("vectors", [None, "chunk", "sentence"])
+def test_no_documents_have_the_columns_of_documents(vectors: str | None) -> None:
+    """As ingest and index ask for them before they read anything."""
+    none, some = (pychunk.segment(texts, "nsp", vectors=vectors) for texts in ([], TEXTS[:1]))
+    assert len(none) == 0
+    assert none.table.schema.equals(some.table.schema)
+    assert len(pychunk.segment([None], "nsp", vectors=vectors, on_error="skip")) == 0
+
+
 def probabilities(scorer: PairScorer, text: str) -> list[float]:
     """One pair at a time."""
     out = []
@@ -117,6 +126,7 @@ def test_the_shipped_model_needs_no_options() -> None:
     assert "river" not in by_chess[0].text
 
 
+@pytest.mark.slow
 def test_the_network_on_static_vectors_is_near_the_cross_encoder(articles: list[str]) -> None:
     from pychunk.encoders import registry, static_pairs
 

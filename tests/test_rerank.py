@@ -1,5 +1,6 @@
 """Reranking by cross-encoders."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 
 pytest.importorskip("faiss")
 
+from command_line import invoke
 from index_reference import F32, PETS, chunks_of
 
 import pychunk
+from pychunk.evaluation.contenders import count_tokens
 from pychunk.retrieval import rerank
+from pychunk.retrieval.hits import Hit
 from pychunk.retrieval.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
@@ -71,3 +75,100 @@ def test_relevance_is_the_logit_or_the_second_class_over_the_first(classes: int)
     else:
         found = rerank.scores(Model(), ["q"], [["a", "b"]])
         assert [each.tolist() for each in found] == [[0, 1] if classes == 1 else [1, 5]]
+
+
+def test_a_function_reranks_and_equals_keep_their_order(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def shortest(queries: Sequence[str], hits: Sequence[Sequence[Hit]]) -> list[list[float]]:
+        asked.append((list(queries), [[hit.text for hit in own] for own in hits]))
+        return [[-len(hit.text) for hit in own] for own in hits]
+
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(PETS))
+        queries = ["do cats purr?", "memory"]
+        plain = index.search(queries, k=5)
+        found = index.search(queries, k=2, rerank=shortest, depth=5)
+        assert asked == [(queries, [[hit.text for hit in own] for own in plain])]  # all queries in one call
+        for before, hits in zip(plain, found):
+            lengths = [len(hit.text) for hit in before]
+            expected = sorted(range(len(before)), key=lambda i: lengths[i])[:2]
+            assert [hit.chunk_id for hit in hits] == [before[i].chunk_id for i in expected]
+            assert [hit.scores["rerank"] for hit in hits] == [-lengths[i] for i in expected]
+        same = index.search(queries, k=5, rerank=lambda queries, hits: [[1] * len(own) for own in hits])
+        assert [[hit.row for hit in hits] for hits in same] == [[hit.row for hit in hits] for hits in plain]
+        documents = index.search(queries, k=2, rerank=shortest, by_document=True)
+        assert [[len(own.hits) for own in each] for each in documents] == [[1, 1], [1, 1]]
+
+
+def _nan(queries: Sequence[str], hits: Sequence[Sequence[Hit]]) -> list[list[float]]:
+    scores = [[float(i) for i in range(len(own))] for own in hits]
+    scores[1][2] = float("nan")
+    return scores
+
+
+def _fails(queries: Sequence[str], hits: Sequence[Sequence[Hit]]) -> list[list[float]]:
+    raise OSError("the service is away")
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message", "whole"),
+    [
+        (_nan, ValueError, r"the stage rerank \(_nan\) gave nan for query 1, hit 2 \(row \d+ of the index\)", False),
+        (_fails, RuntimeError, r"the stage rerank \(_fails\) failed: OSError: the service is away", True),
+        (lambda queries, hits: [[1.0]], ValueError, r"\(<lambda>\) gave scores for 1 queries; there are 2", True),
+        (
+            lambda queries, hits: [[0.0] * len(hits[0]), [1.0]],
+            ValueError,
+            r"gave scores of shape \(1,\) for query 1; it has 5 hits",
+            False,
+        ),
+        (lambda queries, hits: [[0.0] * len(hits[0]), "x"], ValueError, "gave no numbers for query 1", False),
+    ],
+)
+def test_scores_of_no_use_are_an_error_or_are_skipped(
+    function: Any, error: type[Exception], message: str, whole: bool, tmp_path: Path
+) -> None:
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(PETS))
+        index.save()
+        queries = ["do cats purr?", "memory"]
+        with pytest.raises(error, match=message):
+            index.search(queries, k=3, rerank=function)
+        plain = index.search(queries, k=3)
+        found = index.search(queries, k=3, rerank=function, on_error="skip")
+        skipped = [0, 1] if whole else [1]
+        for i in skipped:
+            for before, hit in zip(plain[i], found[i], strict=True):
+                assert (hit.row, hit.score) == (before.row, before.score)
+                assert hit.scores.pop("rerank").startswith("the stage rerank (")
+                assert hit.scores == before.scores
+        if not whole:  # the other query's scores count
+            assert all(isinstance(hit.scores["rerank"], float) for hit in found[0])
+        with pytest.raises(ValueError, match="on_error must be 'raise' or 'skip'; got 'ignore'"):
+            index.search(queries, on_error="ignore")
+
+
+def test_a_rerankers_cost_is_what_its_model_read(tiny_reranker: Path, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(PETS))
+        hits = index.search(["cats", "dogs"], k=3)
+    stage = rerank.load(tiny_reranker)
+    best, cost = rerank.reranked(stage, ["cats", "dogs"], hits, 2)
+    assert [len(each) for each in best] == [2, 2]
+    texts = [hit.text for own in hits for hit in own]
+    # Each pair: [CLS] query [SEP] chunk [SEP]
+    assert (cost.hits, cost.tokens) == (6, sum(count_tokens([text]) + 1 + 3 for text in texts))
+    assert cost.seconds > 0
+    assert rerank.reranked(stage, [], [], 5) == ([], rerank.Cost(0, 0, 0.0))
+    assert rerank.reranked(stage, ["cats"], [[]], 5)[0] == [[]]
+
+
+def test_rerank_on_the_command_line(tiny_reranker: Path, saved_index: Path) -> None:
+    out = invoke(["search", str(saved_index), "cats", "-k", "1", "--rerank", str(tiny_reranker), "--depth", "2"])
+    assert out.exit_code == 0, out.output
+    assert "rerank " in out.output
+    assert "pychunk model get reranker" in " ".join(invoke(["search", "--help"]).output.split())
+    with Index.open(saved_index) as index:
+        found = index.search("cats", k=1, rerank=tiny_reranker, depth=2)[0][0]
+    assert found.text in out.output

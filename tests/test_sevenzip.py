@@ -44,6 +44,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_dump_gives_the_articles_of_the_plain_file(tmp_path: Path, archive: Path) -> None:
     plain = tmp_path / "plain.xml"
     plain.write_bytes(dump())

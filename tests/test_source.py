@@ -145,3 +145,19 @@ def test_a_column_that_is_kept_has_the_type_of_its_file(tmp_path: Path) -> None:
     assert batch.table.select(["n", "v", "k"]).to_pylist() == [
         {"n": "1", "v": [[0.5]], "k": "x"}, {"n": "one", "v": None, "k": None}
     ]  # fmt: skip
+
+
+def test_columns_of_parquet_are_those_of_its_first_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"id": ["a", "b"], "text": ["Cats purr.", "Dogs bark."], "year": [1, 2]})
+    pq.write_table(table, path, compression="none")
+    assert open_source(path).column_names() == [*next(open_source(path).tables()).column_names] == table.column_names
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"Cats purr.", b"\xff" * 10))  # rows that cannot be read say nothing of the columns
+    assert open_source(path).column_names() == table.column_names
+    path.write_bytes(data[:-9] + bytes(9))
+    assert open_source(path).column_names() == []
+    pq.write_table(table[:0], path)
+    assert open_source(path).column_names() == []
+    pq.write_table(pa.Table.from_arrays([table["text"]] * 2, ["text", "text"]), path)
+    assert open_source(path).column_names() == []

@@ -17,6 +17,7 @@ pytest.importorskip("faiss")
 
 from index_reference import chunks_of
 
+from pychunk.retrieval import characters
 from pychunk.retrieval import terms as terms_module
 from pychunk.retrieval.bm25 import BM25
 from pychunk.retrieval.index import Index
@@ -88,6 +89,11 @@ def test_analysis_is_that_of_any_normal_form_and_the_fast_path(text: str) -> Non
         expected = analyzer.terms(text)
         assert analyzer.terms(unicodedata.normalize("NFC", text)) == expected
         assert analyzer.terms(unicodedata.normalize("NFD", text)) == expected
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_of_ascii(text: str) -> None:
+    assert Analyzer().terms(text) == re.findall(r"[a-z0-9_]+", text.lower())
 
 
 #: What is unspaced, by the names that Unicode gives it.
@@ -311,3 +317,10 @@ def test_stemming_and_stop_words_are_kept_with_the_index(tmp_path: Path) -> None
     index = Index.open(tmp_path / "x")
     assert [hit.text for hit in index.search("running", mode="sparse")[0]] == ["The runner runs."]
     assert index.search("the", mode="sparse") == [[]]
+
+
+def test_behind_the_last_character_that_is_looked_at_nothing_is_a_letter_or_changes() -> None:
+    rest = "".join(map(chr, range(characters._LAST, 0x110000)))
+    assert re.search(r"\w", rest) is None
+    assert rest == rest.casefold() == rest.lower()
+    assert all(unicodedata.normalize(form, rest) == rest for form in ("NFC", "NFD", "NFKC", "NFKD"))

@@ -129,6 +129,7 @@ def test_dicts_and_expressions(where: Any, wanted: list[int]) -> None:
         ({"pair": {"gt": {"a": 1}}}, "the column 'pair', which is struct<a: int64>, has no order"),
         ({"year": {"gt": "x"}}, "the column 'year' is int64, and got 'x'"),
         ({5: 5}, "where names the column 5; the index has id, year"),
+        ("page = 7", "the column 'page'; .*; pages come with method 'page', from PDF, or with page_starts="),
     ],
 )
 def test_what_cannot_be_read_is_named(where: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
+from ..data.models import Template
 from ..data.tokens import Tokens
 from . import tokens
 from .files import model_dir
@@ -43,6 +45,7 @@ class Exported:
         self.path, self.placement = Path(path), Placement.of(runtime)
         self.facts = model_dir.read(self.path, task)
         self.tokenizer = tokens.load(self.path / self.facts.tokenizer)
+        self.template = self._prompted(self.facts.passage_prompt)
         model = self.path / self.facts.model
         self.session: Session | DeviceSession
         if self.placement.device is None:
@@ -90,7 +93,7 @@ class Exported:
     ) -> None:
         """Runs sentences ``first[i]``, each with ``second[i]`` where given; see :func:`batches.run_batches`."""
         assert isinstance(self.session, Session)
-        rows = _native.pair_rows(found, first, second, self.facts.template)
+        rows = _native.pair_rows(found, first, second, self.template)
         threads = threads or _native.default_threads()
         run_batches(self.session, rows, sink, threads=threads, report=report, **options)
 
@@ -108,11 +111,30 @@ class Exported:
         """The same on a GPU, without waiting for it; see :func:`device_batches.run_device_batches`."""
         assert isinstance(self.session, DeviceSession)
         assert self._lanes is not None
-        rows = _native.pair_rows(found, first, second, self.facts.template)
+        rows = _native.pair_rows(found, first, second, self.template)
         threads, pairs = threads or _native.default_threads(), second is not None
         return run_device_batches(
             self.session, rows, sink, self._lanes, pairs=pairs, threads=threads, report=report, **options
         )
+
+    def _prompted(self, prompt: str) -> Template:
+        """What stands around a text that is read after a prompt, which goes before it by its tokens.
+
+        Raises:
+            ValueError: the prompt leaves no room for a text.
+        """
+        plain = self.facts.template
+        if not prompt:
+            return plain
+        text = np.frombuffer(prompt.encode(), np.uint8)
+        own = self.tokens_of(text, np.array([0, len(text)], np.int64)).ids.tolist()
+        around = len(plain.prefix) + len(own) + len(plain.suffix)
+        if around >= plain.max_length:
+            raise ValueError(
+                f"{self.path}: the prompt {prompt!r:.60} takes {around} of the {plain.max_length} tokens that the "
+                "model reads: export it with a shorter one"
+            )
+        return replace(plain, prefix=(*plain.prefix, *own))
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""

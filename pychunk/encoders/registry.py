@@ -27,7 +27,7 @@ def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Ve
     """
     if encoder is None or encoder == "static":
         return static.load()
-    path = _directory(encoder)
+    path = _directory(encoder, "vectors")
     if (path / static.FACTS).is_file():
         return static.load(path)
     return transformer.load(path, runtime)
@@ -43,7 +43,7 @@ def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Pair
         return pairs.load(SHIPPED_PAIRS, runtime)
     if encoder == "static":
         return static_pairs.load()
-    return pairs.load(_directory(encoder), runtime)
+    return pairs.load(_directory(encoder, "pairs"), runtime)
 
 
 def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> pairs.PairScorer:
@@ -52,7 +52,7 @@ def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> pai
     Raises:
         ValueError: nothing of that name, or a model for something else.
     """
-    return pairs.load(_directory(model), runtime, "relevance")
+    return pairs.load(_directory(model, "relevance"), runtime, "relevance")
 
 
 def identity(encoder: Any) -> Hashable:
@@ -60,13 +60,13 @@ def identity(encoder: Any) -> Hashable:
     if encoder is None or encoder == "static":
         return None
     try:
-        path = _directory(encoder)
+        path = _directory(encoder, "vectors")
     except ValueError:
         return None
     return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static.FACTS)
 
 
-def _directory(encoder: Any) -> Path:
+def _directory(encoder: Any, task: str) -> Path:
     from .files import catalogue  # here, for it loads all that builds models
 
     if isinstance(encoder, (str, Path)):
@@ -80,7 +80,9 @@ def _directory(encoder: Any) -> Path:
                     f"the model {encoder!r} is not in {model_dir.cached(encoder)}; get it with: "
                     f"pychunk model get {encoder}"
                 )
-    known = ["static", *sorted({*catalogue.names(), *cached_names()})]
+    others = {name for name in catalogue.names() if catalogue.about(name).get("task", "vectors") != task}
+    shipped = [] if task == "relevance" else ["static"]
+    known = [*shipped, *sorted({*catalogue.names(), *cached_names()} - others)]
     raise ValueError(
         f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {static.FACTS} or "
         f"{model_dir.FACTS}"

@@ -93,6 +93,10 @@ class StaticEncoder:
             text, offsets = flat_texts(texts)
         return _native.encode_static(text, offsets, self, threads=threads or _native.default_threads())
 
+    def encode_queries(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
+        """The same of questions: the table knows no prompts."""
+        return self.encode(texts, threads=threads)
+
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
         return _native.tokenize(self, text, bounds, threads=threads or _native.default_threads())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,14 @@ class TransformerEncoder(Exported):
         """Vectors float32[n, dim] of n texts, each cut to the model's longest input; see :meth:`encode_spans`."""
         array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
         return self.encode_spans(*flat_text(array.cast(pa.large_string())), **options)
+
+    def encode_queries(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
+        """The same of questions: read after the model's prompt for them, where it has prompts."""
+        if self.facts.query_prompt == self.facts.passage_prompt:
+            return self.encode(texts, **options)
+        asking = copy.copy(self)  # the same session
+        asking.template = self._prompted(self.facts.query_prompt)
+        return asking.encode(texts, **options)
 
     def encode_spans(self, text: npt.NDArray[np.uint8], bounds: I64, **options: Any) -> F32:
         """Vectors float32[n, dim] of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8.

@@ -105,7 +105,7 @@ class BlockSegmenter:
 
     def segment(self, documents: pa.Table) -> ChunkBatch:
         """The chunks as ``segment`` gives them; rows that are not text are in ``errors``."""
-        return segment(
+        chunks: ChunkBatch = segment(
             documents,
             self.method,
             column=self.column,
@@ -115,6 +115,7 @@ class BlockSegmenter:
             **self.given,
             **self.options,
         )
+        return chunks
 
     def _beside(self, chunks: pa.Table, documents: pa.Table) -> pa.Table:
         """Chunks with numbers of documents that hold for the whole frame."""

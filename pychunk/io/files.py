@@ -17,12 +17,16 @@ _ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 
 
 class SourceFile(NamedTuple):
-    """A file as it was found: path or URL, bytes, seconds since 1970 of its last change and ETag where known."""
+    """A file as it was found: path or URL, bytes, seconds since 1970 of its last change and ETag where known.
+
+    ``stamp``, of a local one: nanoseconds of the last change of its content and of anything about it, and its inode.
+    """
 
     path: str
     size: int
     modified: float | None
     etag: str | None = None
+    stamp: tuple[int, int, int] | None = None
 
 
 def find(path: str) -> list[SourceFile]:
@@ -114,17 +118,20 @@ def _local(path: str) -> list[SourceFile]:
         with contextlib.suppress(OSError):  # a link to nothing
             facts = os.stat(name)
             if stat.S_ISREG(facts.st_mode):
-                found.append(SourceFile(name, facts.st_size, facts.st_mtime))
+                stamp = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+                found.append(SourceFile(name, facts.st_size, facts.st_mtime, None, stamp))
     return found
 
 
 def walked(path: str) -> Iterator[str]:
     """Names of what is in a local folder and below it, hidden ones and folders left out, in no order."""
-    for folder, _, names in os.walk(path):
+    root = plain(path)
+    for folder, below, names in os.walk(root):
+        below[:] = [name for name in below if not name.startswith(".")]
+        front = "" if folder == "." else os.path.join(folder.removeprefix(f".{os.sep}"), "")
         for name in names:
-            whole = os.path.join(folder, name)
-            if not _hidden(whole, path):
-                yield plain(whole)
+            if not name.startswith("."):
+                yield front + name
 
 
 def _arrow_filesystem(path: str) -> tuple[Any, str]:

@@ -100,13 +100,15 @@ class Kind:
     ``read`` yields ``tables.Part`` where ``is_table``, else ``Document``, ``RawPage`` where pages are still to be
     cleaned, or ``RawPdf``, which processes of their own make documents of. ``columns`` are those that its documents
     have beside id, text and file; ``prose``: they are plain prose, whose blocks are for ``structure`` alone unless they
-    are named. ``begins`` knows the first bytes of a file whose name says nothing.
+    are named. ``listed`` says the columns of a table where that takes less than its first rows. ``begins`` knows the
+    first bytes of a file whose name says nothing.
     """
 
     names: re.Pattern[str]
     read: Callable[[Opened, Asked], Iterator[Any]]
     begins: Callable[[bytes], bool] = field(default=lambda head: False)
     is_table: bool = False
+    listed: Callable[[Opened], list[str]] | None = None
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     prose: bool = False
 
@@ -145,6 +147,11 @@ def _parquet(file: Opened, asked: Asked) -> Iterator[Any]:
         yield from parquet_files.parts(
             found, file.name, file.size, file.tell, asked.columns, asked.optional, ahead=ahead
         )
+
+
+def _parquet_columns(file: Opened) -> list[str]:
+    with file.at() as found:
+        return parquet_files.columns(found)
 
 
 def _arrow(file: Opened, asked: Asked) -> Iterator[Any]:
@@ -210,7 +217,7 @@ KINDS = {
     "jsonl": Kind(_named(r".*\.(jsonl|ndjson|jsonlines)$"), _json_lines, _starts(b"{"), is_table=True),
     "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True),
     "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True),
-    "parquet": Kind(_named(r".*\.(parquet|pq)$"), _parquet, _magic(b"PAR1"), is_table=True),
+    "parquet": Kind(_named(r".*\.(parquet|pq)$"), _parquet, _magic(b"PAR1"), is_table=True, listed=_parquet_columns),
     "arrow": Kind(
         _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
     ),
@@ -221,6 +228,8 @@ KINDS = {
 }
 #: What no document is, whatever its ending: the index beside a multistream dump, what an ingest could not read.
 _NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
+#: All names in one pattern, each kind's in a group of its own name: of several that match the first is found.
+_ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items()))
 
 
 def kind_of(name: str, wanted: str = "auto") -> str | None:
@@ -234,8 +243,10 @@ def kind_of(name: str, wanted: str = "auto") -> str | None:
     bare = streams.bare(files.base_name(name))
     if _NONE.fullmatch(bare):
         return None
-    found = [name for name, kind in KINDS.items() if kind.names.fullmatch(bare)]
-    return wanted if wanted in found else next(iter(found), None)
+    if wanted in KINDS and KINDS[wanted].names.fullmatch(bare):
+        return wanted
+    found = _ANY.fullmatch(bare)
+    return None if found is None else found.lastgroup
 
 
 def kind_of_bytes(head: bytes) -> str | None:

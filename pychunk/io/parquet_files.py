@@ -13,6 +13,9 @@ from .tables import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
 
 #: Text of one table at most where a file's rows repeat long values, which it holds once.
 REPEATED_BYTES = 1 << 29
+#: Bytes of batches from which on they are a part: of 8,000 articles, 28 of which made one, reading took .43 s of
+#: processor time, .25 of them Arrow's.
+TOGETHER_BYTES = 1 << 22
 
 
 def parts(
@@ -52,11 +55,10 @@ def parts(
                 rows = _rows_at_once(file, group, places[number], most)
                 # Threads of Arrow's would share two columns, of which one is all the work.
                 found = opened.iter_batches(batch_size=rows, row_groups=[number], columns=wanted, use_threads=False)
-                while (batch := next(found, None)) is not None:
-                    check(batch)
-                    before, done = done, done + len(batch)
+                for batches in _together(found):
+                    before, done = done, done + sum(map(len, batches))
                     read = size * min(done, metadata.num_rows) // max(1, metadata.num_rows)
-                    yield Part(pa.Table.from_batches([batch]), "row", range(before + 1, done + 1), read)
+                    yield Part(pa.Table.from_batches(batches), "row", range(before + 1, done + 1), read)
                 if done - begun != group.num_rows:
                     raise ValueError(f"the group should have {group.num_rows:,} rows, and has {done - begun:,}")
             except Exception as error:
@@ -68,6 +70,42 @@ def parts(
         if listed != metadata.num_rows:
             reason = f"the file should have {metadata.num_rows:,} rows, and its row groups have {listed:,}"
             dead_letters(DeadLetter(name, f"after row {begun}", reason))
+
+
+def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Batches that are sound, small ones together; of a row group that breaks off those before, then the error."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    try:
+        while (batch := next(found, None)) is not None:
+            check(batch)
+            held.append(batch)
+            size += batch.nbytes
+            if size >= TOGETHER_BYTES:
+                yield held
+                held, size = [], 0
+    except Exception:
+        if held:
+            yield held
+        raise
+    if held:
+        yield held
+
+
+def columns(file: pa.NativeFile | BinaryIO) -> list[str]:
+    """The columns of a Parquet file that has rows, by its footer; none where it cannot be read.
+
+    Reading its first rows reads the bytes of its first row group: .05 s where that is the file, of 35 MB.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        opened = pq.ParquetFile(file)
+        names: list[str] = opened.schema_arrow.names
+        wanted_of(names, None, ())
+        return names if opened.metadata.num_rows else []
+    except Exception:
+        return []
 
 
 def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column], most: int) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ..parsing.pdf import PdfError
 from ..plumbing.isolated import KilledError, Processes
 from . import paged_files
 from .bzip2 import Block
@@ -49,6 +48,8 @@ def processes(workers: int) -> Processes:
 
 def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], list[DeadLetter]]:
     """Documents of those files that have text, and letters about the others and about pages without text."""
+    from ..parsing.pdf import PdfError  # here, as few inputs are PDF: .01 s of every command's start
+
     documents, letters = [], []
     for item, found in zip(items, pool.map([item.data for item in items]), strict=True):
         if isinstance(found, ImportError):

@@ -76,8 +76,11 @@ class Source:
         """Of each kind of its files the columns, of tables those of the first file's first rows."""
         found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
-            if KINDS[kind].is_table:
-                first = self.kinds.index(kind)
+            listed = KINDS[kind].listed
+            first = self.kinds.index(kind)
+            if listed is not None:
+                found[kind] = listed(self._opened(self.files[first], lambda _: None))
+            elif KINDS[kind].is_table:
                 parts = replace(self, files=[self.files[first]], kinds=[kind])._parts(lambda _: None)
                 found[kind] = next((part.table.column_names for part in parts), [])
             else:
@@ -421,8 +424,9 @@ def _json_kind(path: str) -> str | None:
 
 def _again(names: Iterable[str]) -> list[str]:
     """Those .7z that are there in another compression, too, as Wikimedia offers them."""
-    others = {streams.bare(name) for name in names if not name.lower().endswith(".7z")}
-    return [name for name in names if name.lower().endswith(".7z") and streams.bare(name) in others]
+    packed = {name for name in names if name.lower().endswith(".7z")}
+    others = {streams.bare(name) for name in names if name not in packed} if packed else set()
+    return [name for name in packed if streams.bare(name) in others]
 
 
 def _recognised(path: str) -> str:

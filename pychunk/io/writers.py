@@ -91,7 +91,7 @@ class Writer:
 
 
 def _flat(table: pa.Table, path: Path) -> pa.Table:
-    """A table as CSV holds it: lists of strings joined, of named numbers as JSON; other lists have no place."""
+    """A table as CSV holds it: lists of strings joined, of whole or named numbers as JSON, no other lists."""
     for i, field in enumerate(table.schema):
         if pa.types.is_large_list(field.type) and pa.types.is_large_string(field.type.value_type):
             import pyarrow.compute as pc
@@ -114,7 +114,9 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether it is a struct of nothing but numbers."""
+    """Whether it is a whole number, or a struct of nothing but numbers."""
+    if pa.types.is_integer(kind):
+        return True
     return pa.types.is_struct(kind) and all(pa.types.is_primitive(field.type) for field in kind)
 
 

@@ -1,5 +1,10 @@
 """Finding chunks again: an index on disk over the vectors that chunking computed, BM25 beside it, and reranking."""
 
+from typing import TYPE_CHECKING
+
 from ..plumbing.lazy import on_demand as _on_demand
 
-__getattr__ = _on_demand(__name__)
+if TYPE_CHECKING:
+    from .assembly import assemble as assemble
+
+__getattr__ = _on_demand(__name__, objects={"assemble": ".assembly"})

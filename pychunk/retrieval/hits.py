@@ -31,11 +31,18 @@ class Hit:
     Attributes:
         row: its row in the index. document, id, chunk, chunk_id, start, end, text: as in the chunk table.
         score: what the hits are ranked by. scores: of each stage: ``dense`` (cosine; of its best sentence where the
-            index holds sentences), ``sparse`` (BM25 as a share of what the query allows), ``rerank``.
+            index holds sentences), ``sentence`` (with ``fusion="levels"`` the cosine of its best sentence), ``sparse``
+            (BM25 as a share of what the query allows), ``rerank``; with document evidence each stage's own of the
+            document, as ``document_dense``; and where a search skips errors, in words, why it did without ``rewrite``
+            or ``rerank``; with ``plan`` the levels that were chosen, and why.
         line, line_end: lines of its first and last character in the document, from 1.
-        page, page_end: pages of them, where the chunks have pages.
+        page, page_end: where the chunks have pages, those on which its best sentence begins and ends. Where nobody
+            looked at sentences (``mode="sparse"``), the page whose share of the chunk holds most of the query's terms.
+            Those of the chunk itself in an index without terms, or from before chunks knew where pages begin inside
+            them. None without pages: build the index with ``method="page"`` or ``page_starts=``.
         path: the headings above it, outermost first, where the chunks have a tree.
         sentence: span of the best sentence in characters of the document, where dense search looked at sentences.
+        context: the text that was indexed beside the chunk's own, where it was; no part of ``text``.
         metadata: the chunk table's other columns.
         around: with ``expand``, what it stands in: the chunks around it, or its subtree, and itself, in reading order.
     """
@@ -49,7 +56,7 @@ class Hit:
     end: int
     text: str
     score: float
-    scores: dict[str, float]
+    scores: dict[str, Any]
     sentence: tuple[int, int] | None = None
     line: int | None = None
     line_end: int | None = None
@@ -58,6 +65,7 @@ class Hit:
     path: list[str] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     around: tuple[Passage, ...] = ()
+    context: str | None = None
 
     def __str__(self) -> str:
         return self.text

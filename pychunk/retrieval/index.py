@@ -19,13 +19,17 @@ from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import by_name
-from . import checks, context, ingest, merge, rerank
+from . import checks, context, ingest, learned, merge, planning
+from . import levels as by_level
+from . import rerank as reranking
+from . import rewrite as rewriting
 from .added import Added
 from .contents import Contents, steady
 from .digests import Digests
 from .hits import DocumentHits, Hit, Hits
+from .probes import Probe
 from .searcher import Ranking
-from .store import Store, schema_of
+from .store import Store, Verify, schema_of
 from .terms import Analyzer
 from .vectors import ACCURACY, KINDS, import_faiss
 
@@ -106,8 +110,9 @@ class Index:
                 takes twice as long) or ``"float32"``.
             kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat up to 512 MB of vectors
                 (two million of 256 bytes), HNSW below 5 million vectors.
-            terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages) or ``None`` for no
-                BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
+            terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages), ``"auto"`` (one of
+                them, by the chunks that are added first: :mod:`pychunk.retrieval.unit`; n-grams without ``stemmer``) or
+                ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
                 :class:`pychunk.retrieval.terms.Analyzer`.
             k1, b: BM25's parameters.
             dim: width of given vectors, with ``encoder=None``.
@@ -126,7 +131,7 @@ class Index:
             ("vectors", vectors, ("sentence", "chunk", "both")),
             ("dtype", dtype, ("float16", "float32", "int8")),
             ("kind", kind, ("auto", *KINDS)),
-            ("terms", terms, ("words", "ngrams", None)),
+            ("terms", terms, ("words", "ngrams", "auto", None)),
         ):
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
@@ -141,13 +146,13 @@ class Index:
         analyzer = None
         if terms is not None:
             analyzer = Analyzer(
-                terms,
+                "words" if terms == "auto" else terms,
                 ngram=ngram,
                 stemmer=stemmer,
                 stop_words=stop_words,
                 fold_diacritics=fold_diacritics,
                 cjk_bigrams=cjk_bigrams,
-            ).options()
+            ).options() | {"unit": terms}
         if Path(path).is_file():
             raise ValueError(f"{path} is a file: name a folder, new or empty")
         store = Store(Path(path))
@@ -174,6 +179,8 @@ class Index:
         found = steady(lambda: cls._opened(store, encoder, placement, accuracy, True), store)
         known = _options_of(found.info)
         wanted = _options_of({**options, "encoder": facts})
+        if terms == "auto" and "terms_chosen" in found.info:
+            wanted |= {name: known[name] for name in ("terms", "stemmer")}
         other = [
             f"{name} is {known.get(name)!r}, not {value!r}"
             for name, value in wanted.items()
@@ -196,7 +203,7 @@ class Index:
         runtime: str = "auto",
         device: str = "auto",
         accuracy: int = ACCURACY,
-        verify: bool = True,
+        verify: Verify = True,
         create: bool = False,
     ) -> Index:
         """An index that was saved; the first :meth:`add` or :meth:`remove` makes this process its writer.
@@ -206,12 +213,15 @@ class Index:
             encoder: what encodes queries; ``None``: the encoder that the index was created with.
             runtime, device: as for :meth:`create`.
             accuracy: candidates (HNSW) or cells (IVF-PQ) that a search looks at.
-            verify: compare the checksum of every file (about a second a gigabyte), else only sizes.
+            verify: compare the checksum of every file (about a second a gigabyte); ``"headers"``: those of the parts of
+                it that say how it is to be read, and its size; False: only sizes.
             create: where there is no index, one is created, with the options that :meth:`create` has of itself.
 
         Raises:
             ValueError: no index, a newer version's, a damaged or missing file, another encoder; says which.
         """
+        if verify not in (True, False, "headers"):
+            raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
         store = Store(Path(path))
         if create and not store.exists():
             name = "static" if encoder is None else encoder
@@ -220,7 +230,7 @@ class Index:
         return steady(lambda: cls._opened(store, encoder, placement, accuracy, verify), store)
 
     @classmethod
-    def _opened(cls, store: Store, encoder: Any, placement: Placement, accuracy: int, verify: bool) -> Index:
+    def _opened(cls, store: Store, encoder: Any, placement: Placement, accuracy: int, verify: Verify) -> Index:
         facts = store.read(verify=verify)["encoder"]
         wanted = facts["name"] if encoder is None else encoder
         made = None
@@ -272,7 +282,13 @@ class Index:
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
         sizes = [size for size, _ in self._store.files(facts).values()]
-        return {**{name: facts[name] for name in kept}, "removed": facts["removed"], "bytes": sum(sizes)}
+        chosen = {"terms_chosen": facts["terms_chosen"]} if "terms_chosen" in facts else {}
+        return {**{name: facts[name] for name in kept}, **chosen, "removed": facts["removed"], "bytes": sum(sizes)}
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What whoever fills the index wants to know when it goes on; kept with the next changes that are saved."""
+        return self._contents.notes
 
     def ids(self) -> list[Any]:
         """The ids of the documents that have chunks here, in the order in which they were added.
@@ -480,9 +496,12 @@ class Index:
         fusion: str = "score",
         weight: float = 1.5,
         blend: float = 0.5,
+        document_weight: float = 0.0,
         where: Any = None,
         ids: Sequence[Any] | None = None,
-        rerank: str | Path | None = None,
+        levels: Any = None,
+        plan: Any = None,
+        rerank: str | Path | reranking.Function | None = None,
         depth: int = 50,
         expand: int | str = 0,
         words: int | None = None,
@@ -491,6 +510,8 @@ class Index:
         min_score: float | None = None,
         query_vectors: Any = None,
         threads: int | None = None,
+        rewrite: Any = None,
+        on_error: str = "raise",
     ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]:
         """The best chunks for each query, all queries in one call.
 
@@ -499,16 +520,31 @@ class Index:
             k: hits for each query; with ``by_document`` documents.
             mode: ``"dense"`` (vectors), ``"sparse"`` (BM25) or ``"hybrid"`` (both).
             fusion: how hybrid joins them. ``"score"``: cosine + ``weight`` x BM25 as a share of its bound; ``"rrf"``:
-                reciprocal ranks, BM25's counting ``weight`` times.
+                reciprocal ranks, BM25's counting ``weight`` times. In an index of levels also ``"levels"``: scores that
+                hold nodes of all sizes against each other, in bits (:mod:`pychunk.retrieval.across`); with ``words``
+                those that fit, the better per word first.
             blend: share of the best sentence against the chunk's own vector, in an index of both.
+            document_weight: how much a chunk's document counts beside it: so many times the document's own score is
+                added, which is BM25 of all its chunks as one text, by vectors the mean of its three best sentences (or
+                chunk vectors), in hybrid both. Conditions choose among chunks; their documents count whole.
             where: which chunks to look at. ``{"lang": "de", "year": {"gte": 2015}}``: a value, a list of values or
                 comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``) for each column; or a text,
                 ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets, ``is null``; or an
                 expression of ``pyarrow.compute`` (``pc.field("year") >= 2015``). In a dict or a text a column of lists
                 is what one of its values is, and a comparison with null does not hold. ids: only these documents;
                 numbers and their text are the same id, here as in :meth:`remove`.
-            rerank: a cross-encoder (``pychunk export``), which orders the best ``depth`` hits anew.
-            expand: what to return around each hit: so many chunks of the same document on either side; ``"subtree"``:
+            levels: in an index of what :meth:`pychunk.Hierarchy.chunks` gives: the level to look at, or the finest and
+                the coarsest, ``("paragraph", "section")``. Of hits that hold one another the best alone is returned.
+            plan: what chooses these levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``, a
+                function ``(query, metadata) -> (low, high)``, or what :meth:`plan` gave
+                (:mod:`pychunk.retrieval.planning`). ``hit.scores["plan"]`` says which, and why.
+            rerank: what orders the best ``depth`` hits anew: ``"features"``, a weighted sum of what is known of them
+                (:mod:`pychunk.retrieval.learned`; of the static encoder's vectors, by sentences and BM25), or a folder
+                with other weights; a cross-encoder (``"reranker"``, which ``pychunk model get reranker`` gets, or what
+                ``pychunk export`` wrote); or a function ``(queries, hits) -> scores`` of the hits of all queries
+                (:mod:`pychunk.retrieval.rerank`).
+            expand: what to return around each hit: so many chunks of the same document on either side, in an index of
+                levels of its own level, and with ``levels`` none that an earlier hit brought; ``"subtree"``:
                 all that hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole
                 section that it is part of. Of subtrees of the ``k`` hits that hold one another the outermost is
                 returned, with the best score among them, so that there may be fewer than ``k``; they are ranked by all
@@ -522,6 +558,13 @@ class Index:
             min_score: only hits of at least this ``score``, whatever they are ranked by: cosines are at most 1, as are
                 scores of BM25; hybrid ones are at most 1 + ``weight``.
             query_vectors: float[q, dim] in the place of, or beside, the texts.
+            rewrite: searches by several texts, terms or vectors for each query: ``"feedback"`` (by what its first hits
+                say, too), ``"options"`` (queries are pairs of a question and its possible answers), ``"hyde"`` (by a
+                passage that a model writes, too), ``"multi"`` (by other queries that it writes), or a function
+                (:mod:`pychunk.retrieval.rewrite`). Their scores, or with ``"rrf"`` their ranks, are fused.
+            on_error: what a rewrite or a reranker that fails brings, a rewrite that gives nothing, or scores of NaN:
+                ``"raise"`` an error that names the stage and the row, ``"skip"`` the query's hits without that stage,
+                with the reason in ``hit.scores["rewrite"]`` or ``hit.scores["rerank"]``.
 
         Returns:
             One list a query, which a notebook shows as a table, of :class:`Hit`, or of :class:`DocumentHits`; best
@@ -531,11 +574,19 @@ class Index:
             ValueError: an option out of range, a column that is not there, a condition that cannot be read, queries
                 that nothing can encode.
         """
-        ranking = Ranking(mode, fusion, weight, blend)
+        if plan is not None:
+            options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
+            return planning.searched(self, plan, **options)
+        ranking = Ranking(mode, fusion, weight, blend, document_weight)
+        if fusion == "levels" and by_document:
+            raise ValueError("fusion='levels' goes without by_document=: search with levels='document'")
         checks.whole("depth", depth, 1)
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         by_tree = isinstance(expand, str)
         if by_tree and expand not in context.WAYS:
-            raise ValueError(f"expand must be a whole number, {' or '.join(map(repr, context.WAYS))}; got {expand!r}")
+            ways = " or ".join(map(repr, context.WAYS))
+            raise ValueError(f"expand must be a whole number of at least 0, {ways}; got {expand!r}")
         if not by_tree:
             checks.whole("expand", expand, 0)
         if words is not None:
@@ -544,31 +595,98 @@ class Index:
             checks.number("min_score", min_score, -math.inf)
         if parents and not by_tree:
             raise ValueError("parents= are those of a tree: pass expand= 'subtree' or 'section', too")
+        probing = rewriting.load(rewrite) if rewrite is not None else None
+        given: list[Any] = []
+        if probing == "options" and queries is not None:
+            queries, given = rewriting.choices(queries)
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
         searcher = self._contents.searcher()
-        allowed = searcher.allowed(where, ids)
+        names = [] if levels is None or searcher.table is None else by_level.between(levels, searcher.levels)
+        allowed = searcher.allowed(where, ids, names)
         if searcher.table is None or not texts:
             return Hits([Hits[Hit]() for _ in texts])
-        best = searcher.rank_documents if by_document else searcher.rank
-        found = best(texts, vectors, max(k, depth) if rerank else k, ranking, allowed, threads)
-        lists = searcher.hits(found)
+        probes = self._probes(texts, vectors, ranking)
+        reasons: dict[int, str] = {}
+        if isinstance(probing, rewriting.Feedback):
+            probes = rewriting.with_feedback(probing, searcher, probes, ranking, allowed, threads)
+        elif probing is not None:
+            if queries is None:
+                raise ValueError("rewrite reads the queries' texts; query_vectors came without")
+            wanted, reasons = rewriting.rewritten(
+                probing, texts, given, mode=mode, dim=self._contents.layout.dim, skip=on_error == "skip"
+            )
+            probes = self._filled(wanted, probes, ranking, threads)
+        count = max(k, depth) if rerank else k
+        if fusion == "levels":
+            kept = where is None and ids is None
+            left = None if rerank or expand else words
+            found = searcher.rank_across(probes, count, ranking, allowed, threads, names=names, words=left, kept=kept)
+        else:
+            best = searcher.rank_documents if by_document else searcher.rank_apart if len(names) > 1 else searcher.rank
+            found = best(probes, count, ranking, allowed, threads)
+        lists = searcher.hits(found, texts)
+        for row, reason in reasons.items():
+            lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
         if self._contents.uuids:
             lists = [[replace(hit, id=uuid.UUID(hit.id)) for hit in hits] for hits in lists]
         if rerank:
-            lists = self._reranked(texts, lists, rerank, k, threads)
+            stage: reranking.Reranker
+            if weights := learned.named(rerank):
+                fingerprint = self._store.manifest["encoder"]["fingerprint"]
+                stage = learned.Learned(searcher, vectors, fingerprint, weights, mode=mode)
+            else:
+                stage = reranking.load(rerank, self._placement)
+            lists, _ = reranking.reranked(stage, texts, lists, k, threads=threads, on_error=on_error)
         if min_score is not None:
             lists = [[hit for hit in hits if hit.score >= min_score] for hits in lists]
         if isinstance(expand, str):
             lists = [context.with_context(searcher, hits, expand, parents=parents, words=words) for hits in lists]
         elif expand:
-            lists = [[replace(hit, around=searcher.around(hit.row, expand)) for hit in hits] for hits in lists]
+            lists = [[replace(hit, around=searcher.around(hit.row, expand, names)) for hit in hits] for hits in lists]
+            if names or fusion == "levels":
+                lists = [by_level.once(hits) for hits in lists]
         if words is not None and not by_tree:
             lists = [context.up_to(hits, words) for hits in lists]
         if by_document:
             return Hits(Hits(DocumentHits(hit.id, hit.document, hit.score, (hit,)) for hit in hits) for hits in lists)
         return Hits(Hits(hits) for hits in lists)
+
+    def plan(
+        self, queries: str | Sequence[str], plan: Any = "rules", *, words: int | None = None, threads: int | None = None
+    ) -> list[planning.Plan]:
+        """The levels that a planner chooses for each query, and why; ``words``: how many are to be handed over.
+
+        Raises:
+            ValueError: an unknown planner, an index without levels.
+
+        Example:
+            >>> import pychunk, tempfile
+            >>> from pychunk.retrieval.index import Index
+            >>> found = pychunk.segment("Cats purr. They sleep.", levels=["sentence", "document"], vectors="chunk")
+            >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/i", vectors="chunk") as index:
+            ...     added = index.add(found.chunks())
+            ...     print(index.plan("Who purrs?")[0])
+            sentence: asks for a fact
+        """
+        planner = planning.load(plan)
+        texts = checks.texts(queries)
+        told = self.plan_metadata(texts, words=words, look=planning.looks(planner), threads=threads)
+        return [planning.decide(planner, text, each) for text, each in zip(texts, told, strict=True)]
+
+    def plan_metadata(
+        self, queries: Sequence[str], *, words: int | None = None, look: bool = True, threads: int | None = None
+    ) -> list[planning.Metadata]:
+        """What planners are told of each query; ``look``: with a first pass over the finest and the coarsest level."""
+        terms = self._contents.layout.analyzer is not None
+        ranking = Ranking("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
+        vectors = self._query_vectors(list(queries), None, ranking.mode, threads) if look and queries else None
+        probes = self._probes(list(queries), vectors, ranking) if look else [[Probe(text)] for text in queries]
+        encoder = str(self._store.manifest["encoder"]["fingerprint"])
+        searcher = self._contents.searcher()
+        told = ranking if look else None
+        return planning.metadata_of(searcher, probes, words=words, encoder=encoder, ranking=told, threads=threads)
 
     def rank(
         self,
@@ -579,6 +697,8 @@ class Index:
         fusion: str = "score",
         weight: float = 1.5,
         blend: float = 0.5,
+        document_weight: float = 0.0,
+        levels: Any = None,
         query_vectors: Any = None,
         threads: int | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
@@ -587,14 +707,20 @@ class Index:
         Returns:
             (rows int64[q, k], scores float32[q, k]); -1 and NaN where there are fewer hits.
         """
-        ranking = Ranking(mode, fusion, weight, blend)
+        ranking = Ranking(mode, fusion, weight, blend, document_weight)
         texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
         searcher = self._contents.searcher()
         if searcher.table is not None and texts:
-            for i, (found, _, _) in enumerate(
-                searcher.rank(texts, vectors, k, ranking, searcher.allowed(None, None), threads)
-            ):
+            names = [] if levels is None else by_level.between(levels, searcher.levels)
+            allowed = searcher.allowed(None, None, names)
+            probes = self._probes(texts, vectors, ranking)
+            if fusion == "levels":
+                ranked = searcher.rank_across(probes, k, ranking, allowed, threads, names=names, kept=True)
+            else:
+                best = searcher.rank_apart if len(names) > 1 else searcher.rank
+                ranked = best(probes, k, ranking, allowed, threads)
+            for i, (found, _, _) in enumerate(ranked):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
         return rows, scores
 
@@ -619,6 +745,38 @@ class Index:
             raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
         return texts or [""] * len(vectors), vectors
 
+    def _probes(self, texts: list[str], vectors: Any, ranking: Ranking) -> list[list[Probe]]:
+        """What queries are searched by as they are."""
+        analyzer = self._contents.layout.analyzer if ranking.mode != "dense" else None
+        own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
+        return [
+            [Probe(text, None if analyzer is None else analyzer.terms(text), vector)]
+            for text, vector in zip(texts, own, strict=True)
+        ]
+
+    def _filled(
+        self, probes: list[list[Probe]], plain: list[list[Probe]], ranking: Ranking, threads: int | None
+    ) -> list[list[Probe]]:
+        """Probes of a rewrite with their terms and vectors; a query's own text is not encoded again."""
+        known = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
+        probes = [
+            [
+                replace(each, vector=known[each.text]) if each.vector is None and each.text in known else each
+                for each in own
+            ]
+            for own in probes
+        ]
+        layout = self._contents.layout
+
+        def encode(texts: list[str]) -> Any:
+            return self._query_vectors(texts, None, ranking.mode, threads)
+
+        return rewriting.filled(
+            probes,
+            layout.analyzer.terms if layout.analyzer is not None and ranking.mode != "dense" else None,
+            encode if ranking.mode != "sparse" else None,
+        )
+
     def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
         if given is not None:
             vectors, dim = np.atleast_2d(np.asarray(given, np.float32)), self._contents.layout.dim
@@ -631,19 +789,7 @@ class Index:
             return None
         if self._encoder is None:
             raise ValueError("the index was created without an encoder (encoder=None): pass query_vectors=")
-        return self._encoder.encode(texts, threads=threads)
-
-    def _reranked(self, texts: list[str], lists: list[list[Hit]], model: Any, k: int, threads: int | None) -> Any:
-        found = rerank.scores(
-            rerank.load(model, self._placement), texts, [[hit.text for hit in hits] for hits in lists], threads=threads
-        )
-        return [
-            [
-                replace(hits[i], score=float(own[i]), scores={**hits[i].scores, "rerank": float(own[i])})
-                for i in np.argsort(-own, kind="stable")[:k]
-            ]
-            for hits, own in zip(lists, found, strict=True)
-        ]
+        return self._encoder.encode_queries(texts, threads=threads)
 
 
 def _check_folder(store: Store) -> None:

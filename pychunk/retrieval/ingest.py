@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from .._arrow import compute as pc
 from ..data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
-from . import digests
+from . import beside, digests
 from .part import Layout, Rows
 
 REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
@@ -87,7 +87,7 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             f"the chunks' vectors are of encoder {found!r}, the index's of {encoder!r}: segment with the index's "
             "encoder (vector_encoder=), or create another index"
         )
-    plain = _plain(table)
+    plain = beside.marked(_plain(table))
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim) if layout.pooled else None
     if not layout.sentences:
         return Rows(plain, pooled=pooled)

@@ -7,9 +7,9 @@ import struct
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .. import _native
+from .._arrow import compute as pc
 from .ingest import keys
 
 I64 = npt.NDArray[np.int64]
@@ -77,6 +77,8 @@ def merged(table: pa.Table) -> pa.Table:
                 table = _with(table, name, pc.add(table[name].cast(pa.int64()), pa.array(shift)))
         if last == "end" and "sentences" in table.column_names:
             table = _with(table, "sentences", _moved(table["sentences"], shift))
+        if last == "end" and "page_breaks" in table.column_names:
+            table = _with(table, "page_breaks", _later(table["page_breaks"], shift))
     begin = np.maximum.accumulate(np.where(heads, first, 0))  # of each row's document
     table = _with(table, "document", table["document"].take(pa.array(np.repeat(begin, size))))
     return _with(table, "chunk_id", _chunk_ids(table, several))
@@ -122,6 +124,15 @@ def _moved(column: pa.ChunkedArray, shift: I64) -> pa.Array:
         parts.append(pa.LargeListArray.from_arrays(pa.array(offsets - offsets[0]), items))
         done += len(lists)
     return pa.chunked_array(parts, parts[0].type)
+
+
+def _later(column: pa.ChunkedArray, shift: I64) -> pa.Array:
+    """Lists of characters that come later, by a number for each chunk; null stays null."""
+    lists = column.combine_chunks()
+    sizes = np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
+    values = pc.add(lists.flatten(), pa.array(np.repeat(shift, sizes)))
+    offsets = pa.array(np.append(0, np.cumsum(sizes)))
+    return pa.LargeListArray.from_arrays(offsets, values, mask=lists.is_null() if lists.null_count else None)
 
 
 def _chunk_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
-from . import eight_bit, postings
+from . import beside, eight_bit, postings
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
 
@@ -134,13 +134,16 @@ class PartWriter:
 
     def takes(self, table: pa.Table) -> bool:
         """Whether a table has the columns of those before it; another goes to a part of its own."""
-        return self._table is None or (not self._sealed and bool(table.schema.equals(self._schema)))
+        if self._table is None:
+            return True
+        same = table.schema.equals(self._schema) and beside.is_in(table.schema) == beside.is_in(self._schema)
+        return not self._sealed and bool(same)
 
     def append(self, rows: Rows) -> None:
         """The next chunks; they are in where ``chunks`` has grown, even if the disk then raises an error."""
         self._drain()  # where the disk is full already, memory takes no more
-        with ThreadPoolExecutor(1) as beside:  # vectors take two thirds of the time that terms take
-            counting = beside.submit(self._postings.count, rows.table["text"]) if self._postings else None
+        with ThreadPoolExecutor(1) as aside:  # vectors take two thirds of the time that terms take
+            counting = aside.submit(self._postings.count, beside.counted(rows.table)) if self._postings else None
             rows = self._as_stored(rows)
             counted = counting.result() if counting else None
         with uninterrupted():
@@ -160,8 +163,8 @@ class PartWriter:
                 self._table.close()
                 self._sealed = True
         self._drain()
-        with ThreadPoolExecutor(1) as beside:
-            flushing = beside.submit(self._flush)
+        with ThreadPoolExecutor(1) as aside:
+            flushing = aside.submit(self._flush)
             if self.layout.sentences:
                 with new_file(self.folder / OFFSETS) as file:
                     file.write(np.concatenate(self._offsets).tobytes())

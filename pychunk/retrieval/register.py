@@ -71,10 +71,14 @@ class Register:
         rows[0] = known
         self.note(rows)
 
+    def whole(self) -> U64:
+        """uint64[columns, n]: all that is known, by key."""
+        self._join(len(self._runs))
+        return self._runs[0]
+
     def save(self, path: Path) -> None:
         """All that is known, on the disk when it returns."""
-        self._join(len(self._runs))
-        save_array(path, self._runs[0])
+        save_array(path, self.whole())
 
     def _join(self, count: int) -> None:
         joined = _sorted(np.concatenate(self._runs[-count:], axis=1))

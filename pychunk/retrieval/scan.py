@@ -44,7 +44,7 @@ class Scan:
         """Chunks that can be found: those with a vector, and allowed."""
         if allowed is None:
             return self._count
-        return int((allowed if self._filled is None else allowed & self._filled).sum())
+        return int(np.count_nonzero(allowed if self._filled is None else allowed & self._filled))
 
     def top(
         self, queries: F32, count: int, allowed: Mask | None = None, threads: int | None = None

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from .._arrow import compute as pc
+from .._arrow import primitive
 from ..data.columns import COLUMNS
 from ..encoders.running.placement import Placement
-from . import checks, fusion
+from . import across, beside, checks, fusion, levels, paging
 from . import where as conditions
 from .bm25 import BM25
+from .calibration import Calibration, calibrated
 from .context import Outline
+from .evidence import ByVectors, DocumentBM25, Documents, NearDocuments
 from .fusion import F32, I64, Ranked
 from .hits import Hit, Passage
+from .nodes import Nodes
 from .part import Layout, Part
-from .sources import Batch, ByVector, Mask, Nearest, Scanned, Sparse
+from .probes import Members, Probe, Together
+from .sources import Batch, Mask, Nearest, Scanned, Sparse
 from .vectors import VectorIndex
 
 #: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
@@ -29,7 +35,17 @@ _TOGETHER, _SCORES = 64, 1 << 25
 #: Columns that are fields of a hit; an index of before one of them has none of it.
 _SHOWN = [column.name for column in COLUMNS if column.in_hits]
 #: Of the chunk table, of no use for a reader of hits.
-_INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits)
+_INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}  # which says the page
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """One way of scoring: for all probes, which weigh so much for their queries."""
+
+    name: str
+    batch: Batch | Sparse | NearDocuments
+    weight: float
+    members: Members
 
 
 @dataclass(frozen=True)
@@ -40,16 +56,27 @@ class Ranking:
     fusion: str = "score"
     weight: float = 1.5
     blend: float = 0.5
+    document_weight: float = 0.0
+
+    @property
+    def by_rank(self) -> bool:
+        return self.fusion == "rrf"
 
     def check(self, layout: Layout) -> None:
         if self.mode not in ("dense", "sparse", "hybrid"):
             raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
-        if self.fusion not in ("score", "rrf"):
-            raise ValueError(f"fusion must be 'score' or 'rrf'; got {self.fusion!r}")
+        if self.fusion not in ("score", "rrf", "levels"):
+            raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r}")
         checks.number("weight", self.weight, 0)
         checks.number("blend", self.blend, 0, 1)
+        checks.number("document_weight", self.document_weight, 0)
+        if self.fusion == "levels" and self.document_weight:
+            raise ValueError("fusion='levels' goes without document_weight=: documents are a level of their own")
         if self.mode != "dense" and layout.analyzer is None:
-            raise ValueError("this index has no terms for BM25 (it was created with terms=None): use mode='dense'")
+            raise ValueError(
+                "this index has no terms for BM25 (it was created with terms=None): use mode='dense', or build it "
+                "again with terms='words' or terms='ngrams'"
+            )
 
 
 class Searcher:
@@ -67,12 +94,15 @@ class Searcher:
         placement: Placement,
         k1: float,
         b: float,
+        calibration: Calibration | None = None,
     ) -> None:
-        self.layout = layout
+        self.layout, self._calibration = layout, calibration
         self.alive = ~removed
         self.all_alive = not removed.any()
+        self._at_levels: dict[tuple[str, ...], Mask] = {}
         self.table = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
         self.rows = len(removed)
+        self._shown = _SHOWN + [beside.CONTEXT] * any(beside.is_in(part.table.schema) for part in parts)
         self.spans = [np.asarray(part.spans) for part in parts]
         self._span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
         self.offsets = np.concatenate(
@@ -95,14 +125,15 @@ class Searcher:
         self.pooled = index("chunks", [part.pooled for part in parts]) if layout.pooled else None
         postings = [part.postings for part in parts if part.postings is not None]
         self.bm25 = BM25(postings, self.alive, k1=k1, b=b) if layout.analyzer else None
+        self._postings, self._k1, self._b = postings, k1, b
 
-    def allowed(self, where: Any, ids: Sequence[Any] | None) -> Mask | None:
-        """bool[rows] of the chunks that a search may return; None: all."""
+    def allowed(self, where: Any, ids: Sequence[Any] | None, names: Sequence[str] = ()) -> Mask | None:
+        """bool[rows] of the chunks that a search may return, at one of the levels ``names``; None: all."""
         if ids is not None:
             checks.ids("ids", ids)
-        if self.table is None or (where is None and ids is None and self.all_alive):
+        if self.table is None or (where is None and ids is None and not names and self.all_alive):
             return None
-        mask = self.alive
+        mask = self._at(tuple(names)) if names else self.alive
         if where is not None:
             mask = mask & conditions.rows(where, self.table)
         if ids is not None:
@@ -112,32 +143,77 @@ class Searcher:
             mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
 
+    def _at(self, names: tuple[str, ...]) -> Mask:
+        """bool[rows] of those at one of the levels, kept for the next search, which looks through no rows."""
+        if names not in self._at_levels:
+            found = np.logical_or.reduce([self.levels[name] for name in names])
+            self._at_levels[names] = np.asarray(found & self.alive, np.bool_)
+        return self._at_levels[names]
+
     @cached_property
     def chunk_of(self) -> I64:
         """The chunk of each sentence."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
+    @cached_property
+    def levels(self) -> dict[str, Mask]:
+        """Of each level which rows are at it; from fine to coarse."""
+        return {} if self.table is None else levels.rows_at(self.table)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """How the nodes of an index of levels lie in each other."""
+        return Nodes(list(self.levels), list(self.levels.values()), self.alive, self._document_of, *self._spans)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What scores are worth at each level: as saved, where few rows are others since, or made now."""
+        saved = self._calibration
+        return calibrated(self, self.nodes) if saved is None or saved.stale(self) else saved
+
+    @cached_property
+    def _spans(self) -> tuple[I64, I64]:
+        """First and last characters of the rows."""
+        assert self.table is not None
+        return np.asarray(self.table["start"]), np.asarray(self.table["end"])
+
+    def places(self, rows: I64) -> tuple[I64, I64, I64]:
+        """(document, first, last character) of rows; a number for each document."""
+        start, end = self._spans
+        return self._document_of[rows], start[rows], end[rows]
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Which chunks are of which document."""
+        return Documents(self._document_of, self.alive)
+
+    @cached_property
+    def document_bm25(self) -> DocumentBM25:
+        return DocumentBM25(self._postings, self.documents, k1=self._k1, b=self._b)
+
     def rank(
         self,
-        queries: Sequence[str],
-        vectors: F32 | None,
+        queries: Sequence[Sequence[Probe]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
         threads: int | None = None,
     ) -> list[tuple[Ranked, list[str], I64 | None]]:
-        """For each query its best chunks, the names of their scores, and each one's best sentence."""
+        """For each query its best chunks, the names of their scores, and each one's best sentence.
+
+        Args:
+            queries: what each is searched by, with terms and vectors, as far as ``ranking`` asks for them.
+        """
         found = []
-        together = max(1, min(_TOGETHER, _SCORES // max(1, self.rows)))
+        scores = self.rows * (2 if ranking.document_weight else 1) * max((len(own) for own in queries), default=1)
+        together = max(1, min(_TOGETHER, _SCORES // max(1, scores)))
         for begin in range(0, len(queries), together):
-            own = None if vectors is None else vectors[begin : begin + together]
-            found += self._rank(queries[begin : begin + together], own, count, ranking, allowed, threads)
+            found += self._rank(queries[begin : begin + together], count, ranking, allowed, threads)
         return found
 
     def rank_documents(
         self,
-        queries: Sequence[str],
-        vectors: F32 | None,
+        queries: Sequence[Sequence[Probe]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
@@ -148,14 +224,89 @@ class Searcher:
         Takes ever more chunks until they are of so many documents, or there are no more: four times as many as
         documents at first, as a scan takes no longer for them.
         """
+
+        def first_of_each(chunks: I64) -> I64:
+            return np.sort(np.unique(self._document_of[chunks], return_index=True)[1])
+
+        return self._chosen(first_of_each, queries, count, ranking, allowed, threads)
+
+    def rank_apart(
+        self,
+        queries: Sequence[Sequence[Probe]],
+        count: int,
+        ranking: Ranking,
+        allowed: Mask | None,
+        threads: int | None = None,
+    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+        """The same of the ``count`` best chunks for each query of which none lies in another: the better one stays."""
+
+        def apart(chunks: I64) -> I64:
+            start, end = self._spans
+            return levels.apart(self._document_of[chunks], start[chunks], end[chunks])
+
+        return self._chosen(apart, queries, count, ranking, allowed, threads)
+
+    def rank_across(
+        self,
+        queries: Sequence[Sequence[Probe]],
+        count: int,
+        ranking: Ranking,
+        allowed: Mask | None,
+        threads: int | None = None,
+        *,
+        names: Sequence[str] = (),
+        words: int | None = None,
+        kept: bool = False,
+    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+        """The same of nodes at the levels ``names`` (none: all) by :mod:`.across`, of at most so many ``words``.
+
+        Args:
+            kept: ``allowed`` says nothing beside the names.
+
+        Raises:
+            ValueError: the index holds no levels, or no vectors of its chunks.
+        """
+        if not self.levels:
+            raise ValueError(
+                "fusion='levels' is for an index of levels: make one by pychunk index --levels, or add what "
+                "pychunk.Hierarchy.chunks() gives"
+            )
+        if self.pooled is None or self.sentences is not None:
+            raise ValueError("fusion='levels' needs an index of chunk vectors: create it with vectors='chunk'")
+        groups = self.nodes.groups(names, allowed, kept=kept)
+        together = max(1, min(_TOGETHER, _SCORES // max(1, self.rows)))
+        found = []
+        for begin in range(0, len(queries), together):
+            own = queries[begin : begin + together]
+            found += across.ranked(self, self.nodes, self.calibration, own, count, ranking, groups, words, threads)
+        return found
+
+    def near_chunks(self, vectors: F32, allowed: Mask, depth: int, threads: int | None) -> Batch:
+        """Sources of chunks by their own vectors."""
+        assert self.pooled is not None
+        return self._near(self.pooled, vectors, allowed, False, depth, threads)
+
+    def words_of(self, rows: I64) -> I64:
+        """How many words the texts of rows hold."""
+        return np.array([len(value["text"].split()) for value in self.values(rows)], np.int64)
+
+    def _chosen(
+        self,
+        choose: Callable[[I64], I64],
+        queries: Sequence[Sequence[Probe]],
+        count: int,
+        ranking: Ranking,
+        allowed: Mask | None,
+        threads: int | None,
+    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+        """The first ``count`` chunks for each query that are chosen, of ever more of the best ones."""
         found: dict[int, tuple[Ranked, list[str], I64 | None]] = {}
         left, wide = list(range(len(queries))), 4 * count
         while left:
-            own = None if vectors is None else np.ascontiguousarray(vectors[left])
-            ranked = self.rank([queries[i] for i in left], own, wide, ranking, allowed, threads)
+            ranked = self.rank([queries[i] for i in left], wide, ranking, allowed, threads)
             again = []
             for number, (each, names, sentences) in zip(left, ranked, strict=True):
-                best = np.sort(np.unique(self._document_of[each.chunks], return_index=True)[1])[:count]
+                best = choose(each.chunks)[:count]
                 if len(best) < count and len(each.chunks) >= wide:
                     again.append(number)
                     continue
@@ -167,52 +318,98 @@ class Searcher:
 
     def _rank(
         self,
-        queries: Sequence[str],
-        vectors: F32 | None,
+        queries: Sequence[Sequence[Probe]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
         threads: int | None,
     ) -> list[tuple[Ranked, list[str], I64 | None]]:
-        dense: dict[str, tuple[Batch, float]] = {}
+        depth = 2 * max(4 * count, 32)
+        stages: list[_Stage] = []
         if ranking.mode != "sparse":
-            assert vectors is not None
+            probes = [[probe for probe in own if probe.vector is not None] for own in queries]
+            members = Members.number([[probe.weight for probe in own] for own in probes])
+            vectors = np.zeros((sum(map(len, probes)), self.layout.dim), np.float32)
+            for place, vector in enumerate(probe.vector for own in probes for probe in own):
+                vectors[place] = vector
             share = ranking.blend if self.sentences is not None and self.pooled is not None else 1.0
-            depth = 2 * max(4 * count, 32)
+            near: list[tuple[str, Batch, float]] = []
             if self.sentences is not None:
-                dense["dense"] = self._near(self.sentences, vectors, allowed, True, depth, threads), share
+                near.append(("dense", self._near(self.sentences, vectors, allowed, True, depth, threads), share))
             if self.pooled is not None:
                 other = 1 - share if self.sentences is not None else 1.0
-                dense["chunk"] = self._near(self.pooled, vectors, allowed, False, depth, threads), other
-        names, weights = list(dense), [weight for _, weight in dense.values()]
-        by_vector: list[list[ByVector]] = [
-            [batch.source(number) for batch, _ in dense.values()] for number in range(len(queries))
-        ]
-        sources: list[list[fusion.Source]] = [list(own) for own in by_vector]
-        fetched: list[Batch | Sparse] = [batch for batch, _ in dense.values()]
+                near.append(("chunk", self._near(self.pooled, vectors, allowed, False, depth, threads), other))
+            stages = [_Stage(name, batch, weight, members) for name, batch, weight in near]
+            for name, batch, weight in near if ranking.document_weight else ():
+                documents = self._near_documents(name, batch, vectors, allowed, depth, threads)
+                stages.append(_Stage(f"document_{name}", documents, weight * ranking.document_weight, members))
         if ranking.mode != "dense":
             assert self.bm25 is not None
-            assert self.layout.analyzer is not None
-            names.append("sparse")
-            weights.append(ranking.weight if dense else 1.0)
-            scores = self.bm25.scores([self.layout.analyzer.terms(query) for query in queries], threads)
-            sparse = Sparse(scores, allowed, threads)
-            fetched.append(sparse)
-            for number, each in enumerate(sources):
-                each.append(sparse.source(number))
-
-        def ahead(numbers: list[int], depth: int) -> None:
-            for batch in fetched:
-                batch.fetch(numbers, depth)
-
-        if ranking.fusion == "rrf" and len(names) > 1:
-            ahead(list(range(len(queries))), fusion.rank_depth(count))
-            ranked = [fusion.reciprocal_rank(each, weights, count) for each in sources]
+            own_terms = [[probe for probe in own if probe.terms is not None] for own in queries]
+            members = Members.number([[probe.weight for probe in own] for own in own_terms])
+            terms = [probe.terms for own in own_terms for probe in own if probe.terms is not None]
+            weight = ranking.weight if stages else 1.0
+            scores = self.bm25.scores(terms, threads)
+            by_words = [("sparse", scores, weight)]
+            if ranking.document_weight:
+                scores = self.document_bm25.scores(terms, threads).take(self.documents.of, axis=1)
+                by_words.append(("document_sparse", scores, weight * ranking.document_weight))
+            for name, scores, weight in by_words:
+                if ranking.by_rank:
+                    stages.append(_Stage(name, Sparse(scores, allowed, threads), weight, members))
+                else:  # a weighted mean of BM25 is one array again, and so one source
+                    means = Sparse(members.means(scores), allowed, threads)
+                    stages.append(_Stage(name, means, weight, Members.number([[1.0]] * len(queries))))
+        names = [stage.name for stage in stages]
+        if ranking.by_rank and (len(stages) > 1 or not all(stage.members.single for stage in stages)):
+            ranked = self._by_rank(stages, len(queries), count)
         else:
-            ranked = fusion.weighted(sources, weights, count, ahead)
-        if "dense" not in dense:
+            batches = [
+                stage.batch if stage.members.single else Together(stage.batch, stage.members) for stage in stages
+            ]
+            sources: list[list[fusion.Source]] = [
+                [batch.source(number) for batch in batches] for number in range(len(queries))
+            ]
+
+            def ahead(numbers: list[int], depth: int) -> None:
+                for batch in batches:
+                    batch.fetch(numbers, depth)
+
+            ranked = fusion.weighted(sources, [stage.weight for stage in stages], count, ahead)
+        if "dense" not in names:
             return [(each, names, None) for each in ranked]
-        return [(each, names, own[0].best(each.chunks)) for each, own in zip(ranked, by_vector, strict=True)]
+        by_sentence, members = near[0][1], stages[0].members
+        return [
+            (each, names, by_sentence.source(own[0]).best(each.chunks) if own else np.full(len(each.chunks), -1))
+            for each, own in zip(ranked, members.of, strict=True)
+        ]
+
+    @staticmethod
+    def _by_rank(stages: Sequence[_Stage], queries: int, count: int) -> list[Ranked]:
+        """Reciprocal ranks of all probes by all stages; the score of a stage is the mean of its probes."""
+        for stage in stages:
+            stage.batch.fetch(stage.members.flat(range(queries)), fusion.rank_depth(count))
+        found = []
+        for number in range(queries):
+            sources: list[fusion.Source] = []
+            weights: list[float] = []
+            shared: list[bool] = []
+            for stage in stages:
+                for probe, share in zip(stage.members.of[number], stage.members.shares[number], strict=True):
+                    sources.append(stage.batch.source(probe))
+                    weights.append(stage.weight * share)
+                    shared.append(stage.name.startswith("document_"))
+            ranked = fusion.reciprocal_rank(sources, weights, count, shared)
+            parts = []
+            first = 0
+            for stage in stages:
+                shares = stage.members.shares[number]
+                own = ranked.parts[first : first + len(shares)]
+                first += len(shares)
+                mean = sum(np.float32(share) * part for share, part in zip(shares, own, strict=True))
+                parts.append(np.asarray(mean + np.zeros(len(ranked.chunks)), np.float32))
+            found.append(Ranked(ranked.chunks, ranked.scores, parts))
+        return found
 
     def _near(
         self, index: VectorIndex, vectors: F32, allowed: Mask | None, sentences: bool, depth: int, threads: int | None
@@ -225,29 +422,51 @@ class Searcher:
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
         return Nearest(index, vectors, mask, self.chunk_of, depth)
 
+    def _near_documents(
+        self, name: str, near: Batch, vectors: F32, allowed: Mask | None, depth: int, threads: int | None
+    ) -> NearDocuments:
+        """Sources of chunks by the vectors of their documents; ``near``: by their own."""
+        sentences = name == "dense"
+        index = self.sentences if sentences else self.pooled
+        assert index is not None
+        whole = self.documents.whole(allowed)
+        if whole is not None and allowed is not None and not np.array_equal(whole, allowed):
+            near = self._near(index, vectors, whole, sentences, depth, threads)
+        by = ByVectors(index.scan, self.documents, self.offsets if sentences else None)
+        return NearDocuments(by, near, vectors, allowed)
+
     def _spans_of(self, sentences: I64) -> list[tuple[int, int] | None]:
         """Of sentences by their rows, in characters of their documents; None of -1."""
         found = np.zeros((len(sentences), 2), np.int64)
         part = np.searchsorted(self._span_first, sentences, side="right") - 1
-        for each in np.unique(part[sentences >= 0]).tolist():
+        for each in fusion.distinct(part[sentences >= 0]).tolist():
             own = part == each
             found[own] = self.spans[each][sentences[own] - self._span_first[each]]
         pairs = zip(found.tolist(), sentences.tolist(), strict=True)
         return [(start, end) if row >= 0 else None for (start, end), row in pairs]
 
-    def hits(self, found: Sequence[tuple[Ranked, list[str], I64 | None]]) -> list[list[Hit]]:
-        """Of each query its hits, with what the chunk table says of them, from what :meth:`rank` found."""
-        values = iter(self._values(np.concatenate([np.empty(0, np.int64), *(ranked.chunks for ranked, *_ in found)])))
+    def hits(
+        self, found: Sequence[tuple[Ranked, list[str], I64 | None]], queries: Sequence[str] = ()
+    ) -> list[list[Hit]]:
+        """Of each query its hits, with what the chunk table says of them, from what :meth:`rank` found.
+
+        ``queries``: their texts, which say the page of a hit on several whose best sentence nobody looked for.
+        """
+        values = iter(self.values(np.concatenate([np.empty(0, np.int64), *(ranked.chunks for ranked, *_ in found)])))
         lists = []
-        for ranked, names, sentences in found:
+        for number, (ranked, names, sentences) in enumerate(found):
             count = len(ranked.chunks)
+            query = queries[number] if queries else ""
             spans = [None] * count if sentences is None else self._spans_of(sentences)
             parts = [part.tolist() for part in ranked.parts]
             each = zip(ranked.chunks.tolist(), ranked.scores.tolist(), spans, *parts, strict=True)
             hits = []
             for row, score, span, *scores in each:
                 own = next(values)
-                shown = {name: own.pop(name) for name in _SHOWN if name in own}
+                breaks = own.pop("page_breaks", None)
+                shown = {name: own.pop(name) for name in self._shown if name in own}
+                if breaks:
+                    shown.update(self._pages(shown, breaks, span, query))
                 hits.append(
                     Hit(
                         row=row,
@@ -262,6 +481,19 @@ class Searcher:
             lists.append(hits)
         return lists
 
+    def _pages(
+        self, chunk: Mapping[str, Any], breaks: Sequence[int], span: tuple[int, int] | None, query: str
+    ) -> dict[str, int]:
+        """``page`` and ``page_end`` of a hit on several pages, by its best sentence, or by the query's terms."""
+        if span is not None:
+            return dict(zip(("page", "page_end"), paging.pages_of(chunk["page"], breaks, *span), strict=True))
+        if not query or self.bm25 is None or self.layout.analyzer is None:
+            return {}
+        analyzer = self.layout.analyzer
+        weights = self.bm25.idf(analyzer.terms(query))
+        page = paging.by_terms(chunk["page"], breaks, chunk["start"], chunk["text"], weights, analyzer)
+        return {"page": page, "page_end": page}
+
     @cached_property
     def _batches(self) -> tuple[list[pa.RecordBatch], I64]:
         """The table's record batches, without columns that no hit shows, and the row that each begins with."""
@@ -270,7 +502,7 @@ class Searcher:
         batches = self.table.select(names).to_batches()
         return batches, np.cumsum([0, *(batch.num_rows for batch in batches)])[:-1]
 
-    def _values(self, rows: I64) -> list[dict[str, Any]]:
+    def values(self, rows: I64) -> list[dict[str, Any]]:
         """What the chunk table says of rows, each with values of its own.
 
         ``Table.take`` would copy the columns of strings first. That of a batch takes 80 us, and 6 a row; a slice 35.
@@ -279,11 +511,11 @@ class Searcher:
         if len(rows):
             batches, first = self._batches
             batch = np.searchsorted(first, rows, side="right") - 1
-            for each in np.unique(batch).tolist():
+            for each in fusion.distinct(batch).tolist():
                 places = np.flatnonzero(batch == each)
                 own = rows[places] - first[each]
-                if len(own) > 2:
-                    taken = batches[each].take(pa.array(own)).to_pylist()
+                if len(own) > (2 if "pyarrow.compute" in sys.modules else 8):  # which a first take() loads
+                    taken = batches[each].take(primitive(own)).to_pylist()
                 else:
                     taken = [batches[each].slice(row, 1).to_pylist()[0] for row in own.tolist()]
                 for place, value in zip(places.tolist(), taken, strict=True):
@@ -292,7 +524,7 @@ class Searcher:
 
     def _row(self, row: int) -> dict[str, Any]:
         """What the chunk table says of a row."""
-        return self._values(np.array([row], np.int64))[0]
+        return self.values(np.array([row], np.int64))[0]
 
     @cached_property
     def outline(self) -> Outline:
@@ -310,9 +542,16 @@ class Searcher:
         values = [self._row(row) for row in rows if self.alive[row]]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in values)
 
-    def around(self, row: int, width: int) -> tuple[Passage, ...]:
-        """Up to ``width`` chunks of the same document before and after a chunk, and itself."""
+    def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
+        """Up to ``width`` chunks of the same document before and after a chunk, and itself.
+
+        In an index of levels those of one level, the coarsest that the chunk is at, of ``names`` if there are any.
+        """
         assert self.table is not None
+        if self.levels:
+            beside = self.nodes.beside(row, width, names)
+            if len(beside):
+                return self.passages(beside.tolist())
         begin, end = max(0, row - width), min(self.rows, row + width + 1)
         names = [
             name for name in ("document", "id", "chunk", "start", "end", "text") if name in self.table.column_names

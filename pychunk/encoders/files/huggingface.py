@@ -31,6 +31,8 @@ class Source:
     heads: tuple[str, ...]
     pooling: str = "mean"
     normalize: bool = True
+    query_prompt: str = ""
+    passage_prompt: str = ""
 
     @property
     def is_bert(self) -> bool:
@@ -47,6 +49,7 @@ class Source:
     def facts(self, name: str, **others: Any) -> ModelFacts:
         """Contents of ``pychunk.json``, but for what is known only once the files are written."""
         around = template(self.tokenizer)
+        said = {"query_prompt": self.query_prompt, "passage_prompt": self.passage_prompt, **others}
         return ModelFacts(
             name=name,
             task=self.task,
@@ -61,7 +64,7 @@ class Source:
             threshold=EVEN if self.task == "pairs" else None,
             notes={"heads": list(self.heads)},
             **around,
-            **others,
+            **said,
         )
 
 
@@ -92,7 +95,27 @@ def read(path: Path, task: str | None = None) -> Source:
     if task != "vectors":
         return source
     pooling, normalize = _pooling(path)
-    return replace(source, pooling=pooling, normalize=normalize)
+    query, passage = _prompts(path)
+    return replace(source, pooling=pooling, normalize=normalize, query_prompt=query, passage_prompt=passage)
+
+
+#: What models call the prompt of passages.
+_OF_PASSAGES = ("passage", "document", "corpus")
+
+
+def _prompts(path: Path) -> tuple[str, str]:
+    """(of queries, of passages) as a sentence-transformers directory names them; empty where it has none.
+
+    The default prompt is that of texts of which nothing else is said.
+    """
+    file = path / "config_sentence_transformers.json"
+    said = _json(file) if file.is_file() else {}
+    prompts = said.get("prompts") or {} if isinstance(said, dict) else {}
+    if not isinstance(prompts, dict) or not all(isinstance(each, str) for each in prompts.values()):
+        raise ValueError(f"{file}: prompts must be texts by name; got {prompts!r:.80}")
+    usual = prompts.get(said.get("default_prompt_name") or "", "") if prompts else ""
+    passage = next((prompts[name] for name in _OF_PASSAGES if name in prompts), usual)
+    return str(prompts.get("query", usual)), str(passage)
 
 
 def _json(file: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -44,6 +45,9 @@ class ModelFacts:
     pooling: str = "mean"
     normalize: bool = True
     dim: int = 0
+    #: vectors: what the model was trained to read before a question, and before what may answer it.
+    query_prompt: str = ""
+    passage_prompt: str = ""
     #: pairs: which of the logits says "follows", and the threshold for its probability, fitted where that was done.
     positive: int = 0
     threshold: float | None = None
@@ -57,8 +61,12 @@ class ModelFacts:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model and its exact weights; vectors of equal fingerprint can be compared."""
-        return f"{self.name}:{self.model_sha256[:16]}"
+        """Names the model, its exact weights and its prompts; vectors of equal fingerprint can be compared."""
+        own = f"{self.name}:{self.model_sha256[:16]}"
+        if not self.query_prompt and not self.passage_prompt:
+            return own
+        said = json.dumps([self.query_prompt, self.passage_prompt]).encode()
+        return f"{own}:prompts-{hashlib.sha256(said).hexdigest()[:8]}"
 
 
 def read(path: Path, task: str | None = None) -> ModelFacts:
@@ -105,7 +113,11 @@ def _head(facts: ModelFacts, task: str) -> str:
 
 def write_facts(path: Path, facts: ModelFacts) -> None:
     """Write ``pychunk.json``."""
-    text = json.dumps({"format": FORMAT, **vars(facts)}, indent=2)
+    said = dict(vars(facts))
+    for name in ("query_prompt", "passage_prompt"):  # older versions of pychunk know no prompts
+        if not said[name]:
+            del said[name]
+    text = json.dumps({"format": FORMAT, **said}, indent=2)
     (path / FACTS).write_text(text + "\n", encoding="utf-8")
 
 

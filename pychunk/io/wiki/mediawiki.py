@@ -12,7 +12,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
 import pyarrow as pa
@@ -20,7 +20,9 @@ import pyarrow as pa
 from ...parsing.columns import BLOCKS_TYPE, packed
 from ..bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
-from .wikitext import Cleaner
+
+if TYPE_CHECKING:
+    from .wikitext import Cleaner
 
 #: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
 MAX_PAGE_BYTES = 64 << 20
@@ -316,6 +318,8 @@ def _short(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def _cleaner(namespaces: Namespaces) -> Cleaner:
+    from .wikitext import Cleaner  # here, as few inputs are dumps: .01 s of every command's start
+
     return Cleaner(dict(namespaces))
 
 

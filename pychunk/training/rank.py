@@ -1,0 +1,241 @@
+"""Learns the weights of ``rerank="features"`` from articles alone: nobody said what answers what.
+
+A query is a sentence of an article with words left out, as a question leaves out its answer; what is asked for is the
+chunk that holds the sentence, or, where the sentence was taken out of its paragraph before the articles were indexed,
+the chunks of the rest of that paragraph. Hybrid search finds the candidates. The weights make the chunk asked for
+likely among them (softmax over each query's candidates).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import functions
+from ..encoders import static
+from ..evaluation import intervals
+from ..plumbing.checksums import sha256
+from ..retrieval.index import Index
+from ..retrieval.learned import FACTS, INPUTS, Inputs
+from ..segmenter import Segmenter
+from . import rank_card
+from .corpus import default_articles
+from .options import add_out, add_plan, command, names, new_parser, plan_from, setting
+from .topic_articles import read_articles
+
+logger = logging.getLogger(__name__)
+
+F32 = npt.NDArray[np.float32]
+WEIGHTS = "rank.npz"
+#: Candidates of a query, words of a paragraph and of a sentence that is asked about.
+DEPTH, PARAGRAPH, SENTENCE = 20, 40, (8, 40)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is learned from, and how long."""
+
+    documents: int = setting(800, "articles to learn from, and as many at most to measure on")
+    queries: int = setting(6, "queries of an article, at most")
+    absent: float = setting(0.35, "share of queries whose sentence is taken out of its paragraph")
+    steps: int = setting(400, "steps over all queries")
+    rate: float = setting(0.05, "step size")
+    decay: float = setting(0.001, "weight of the squares of the weights")
+    seed: int = setting(0, "of all that is drawn")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text, and what it asks for: characters of a document, as it is indexed."""
+
+    text: str
+    document: int
+    start: int
+    end: int
+    taken_out: bool
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Queries' candidates.
+
+    Attributes:
+        inputs: float32[queries, DEPTH, inputs]. there: which are candidates. asked: which were asked for.
+        taken_out: of which queries the sentence is in no chunk.
+    """
+
+    inputs: F32
+    there: npt.NDArray[np.bool_]
+    asked: npt.NDArray[np.bool_]
+    taken_out: npt.NDArray[np.bool_]
+
+
+def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
+    """Documents, some of whose sentences were taken out, and queries about them."""
+    random = np.random.default_rng(plan.seed)
+    documents, queries = [], []
+    for number, article in enumerate(articles):
+        lines = article.split("\n")
+        long = [place for place, line in enumerate(lines) if len(line.split()) >= PARAGRAPH]
+        chosen = set(random.permutation(long)[: plan.queries].tolist())
+        at = 0
+        for place, line in enumerate(lines):
+            if place in chosen:
+                lines[place], query = _asked(line, number, at, plan, random)
+                queries += [] if query is None else [query]
+            at += len(lines[place]) + 1
+        documents.append("\n".join(lines))
+    return documents, queries
+
+
+def _asked(line: str, document: int, at: int, plan: Plan, random: np.random.Generator) -> tuple[str, Query | None]:
+    """A paragraph, which may have lost a sentence, and a query about it."""
+    spans = functions.sentences(line)[0]
+    start, end = spans[int(random.integers(len(spans)))]
+    sentence = line[start:end].strip()
+    if len(spans) < 3 or not SENTENCE[0] <= len(sentence.split()) <= SENTENCE[1]:
+        return line, None
+    taken_out = bool(random.random() < plan.absent)
+    text = thinned(sentence, taken_out, random)
+    if taken_out:
+        rest = line[:start] + line[end:]
+        return rest, Query(text, document, at, at + len(rest), True)
+    return line, Query(text, document, at + start, at + start + len(line[start:end].rstrip()), False)
+
+
+def thinned(sentence: str, taken_out: bool, random: np.random.Generator) -> str:
+    """A sentence with words left out: of one that is still in its chunk more, and one to three words together."""
+    words = sentence.split()
+    low, high = (0.5, 1.0) if taken_out else (0.25, 0.6)
+    if not taken_out:
+        begin, length = int(random.integers(len(words) - 3)), int(random.integers(1, 4))
+        del words[begin : begin + length]
+    kept = random.random(len(words)) < random.uniform(low, high)
+    return " ".join(word for word, keep in zip(words, kept, strict=True) if keep) or sentence
+
+
+def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
+    """Indexes the articles and asks the queries; those whose chunk is not found teach nothing, but count in figures."""
+    documents, queries = drawn(articles, plan)
+    texts = [query.text for query in queries]
+    segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
+    vectors = static.load().encode(texts)
+    inputs = np.zeros((len(queries), DEPTH, len(INPUTS)), np.float32)
+    there, asked = np.zeros((2, len(queries), DEPTH), np.bool_)
+    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
+        index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
+        index.save()
+        computed = Inputs(index._contents.searcher())
+        found: Any = index.search(texts, DEPTH, query_vectors=vectors)
+        for i, (query, own) in enumerate(zip(queries, found, strict=True)):
+            inputs[i, : len(own)] = computed.of(query.text, vectors[i], own)
+            there[i, : len(own)] = True
+            asked[i, : len(own)] = [
+                hit.id == str(query.document) and hit.start < query.end and hit.end > query.start for hit in own
+            ]
+    return Lessons(inputs, there, asked, np.array([query.taken_out for query in queries], np.bool_))
+
+
+def fit(taught: Lessons, plan: Plan) -> F32:
+    """Weights of the inputs, by Adam over all queries at once; the same for the same lessons."""
+    some = taught.asked.any(axis=1)
+    there, asked = taught.there[some], taught.asked[some]
+    scale = taught.inputs[taught.there].std(axis=0) + 1e-6
+    inputs = (taught.inputs[some] / scale).astype(np.float64)
+    weights = np.zeros(inputs.shape[2])
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, plan.steps + 1):
+        scores = np.where(there, inputs @ weights, -np.inf)
+        wanted = _softmax(np.where(asked, scores, -np.inf))
+        slope = np.einsum("qc,qci->i", _softmax(scores) - wanted, inputs) / len(inputs) + plan.decay * weights
+        mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
+        weights -= plan.rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+    return np.asarray(weights / scale, np.float32)
+
+
+def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    found = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def measured(taught: Lessons, weights: F32) -> dict[str, Any]:
+    """Share of queries whose best candidate is one asked for, as found and by the weights, and the paired gain."""
+    after = np.where(taught.there, taught.inputs @ weights, -np.inf).argmax(axis=1)
+    found: dict[str, Any] = {}
+    for name, own in (("in a chunk", ~taught.taken_out), ("taken out", taught.taken_out)):
+        before = taught.asked[own, 0].astype(np.float64)
+        by_weights = taught.asked[own, after[own]].astype(np.float64)
+        every = {"queries": len(before), "found first": intervals.interval(before)._asdict()}
+        every["found first, reranked"] = intervals.interval(by_weights)._asdict()
+        every["gain"] = intervals.paired(by_weights, before)._asdict()
+        found[name] = every
+    return found
+
+
+def train(options: argparse.Namespace) -> None:
+    plan = plan_from(Plan, options)
+    training = read_articles(options.articles, "train", plan.documents)
+    test = read_articles(options.articles, "test", plan.documents)
+    taught = lessons(training, plan)
+    logger.info("%d queries about %d articles", len(taught.inputs), len(training))
+    weights = fit(taught, plan)
+    options.out.mkdir(parents=True, exist_ok=True)
+    np.savez(options.out / WEIGHTS, weights=weights)
+    facts = {
+        "format": 1,
+        "name": "pychunk-rank-features",
+        "weights": WEIGHTS,
+        "weights_sha256": sha256(options.out / WEIGHTS),
+        "encoder": static.load().fingerprint,
+        "inputs": list(INPUTS),
+        "values": [round(float(each), 4) for each in weights],
+        "licence": "Apache-2.0",
+        "seed": plan.seed,
+        "articles": {"train": len(training), "test": len(test)},
+        "queries": len(taught.inputs),
+        "bytes": (options.out / WEIGHTS).stat().st_size,
+        "metrics": measured(lessons(test, plan), weights),
+        "command": command("rank", options, names(Plan)),
+    }
+    logger.info("%s", json.dumps(facts["metrics"], indent=2))
+    (options.out / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (options.out / "rank.md").write_text(rank_card.card(facts), encoding="utf-8")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = new_parser("rank", __doc__)
+    made.add_argument(
+        "--articles",
+        type=Path,
+        default=default_articles(),
+        metavar="FILE",
+        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+    )
+    add_out(made, static.SHIPPED)
+    add_plan(made, Plan())
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the weights; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        train(parser().parse_args(arguments))
+    except KeyboardInterrupt:
+        logger.info("interrupted")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

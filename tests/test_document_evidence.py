@@ -1,0 +1,268 @@
+"""Document evidence: a chunk's score and its document's own, held against every chunk scored one by one."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("faiss")
+
+from index_reference import F32, Reference, chunks_of, encoded, seen
+
+import pychunk
+from pychunk._reference.scan import products
+from pychunk.evaluation import datasets
+from pychunk.retrieval.evidence import BEST
+from pychunk.retrieval.index import Index
+from pychunk.retrieval.terms import Analyzer
+
+WORDS = [
+    "all",
+    "bark",
+    "bread",
+    "burns",
+    "cats",
+    "day",
+    "dogs",
+    "hydrogen",
+    "night",
+    "oven",
+    "purr",
+    "rust",
+    "sleep",
+    "star",
+    "the",
+]
+
+
+class WithDocuments(Reference):
+    """The slow index with document evidence: documents are made anew from their rows for each query."""
+
+    def documents(self) -> dict[Any, list[dict[str, Any]]]:
+        found: dict[Any, list[dict[str, Any]]] = {}
+        for row in self.rows:
+            found.setdefault(row.get("id", row["document"]), []).append(row)
+        return found
+
+    def by_words(self, query: str) -> dict[Any, np.float32]:
+        whole = WithDocuments(self.dtype, self.k1, self.b)
+        documents = self.documents()
+        for rows in documents.values():
+            whole.rows.append({"terms": sum((row["terms"] for row in rows), Counter())})
+        return dict(zip(documents, whole.bm25(query)))
+
+    def by_vectors(self, vector: Any, name: str) -> dict[Any, np.float32]:
+        found = {}
+        for key, rows in self.documents().items():
+            scores = [score for row in rows if row[name].size for score in products(row[name], vector).tolist()]
+            best = [F32(score) for score in sorted(scores, reverse=True)[:BEST]]
+            found[key] = F32(sum(best, F32(0)) / F32(max(1, len(best))))
+        return found
+
+    def found(
+        self,
+        query: str,
+        vector: Any,
+        k: int,
+        mode: str,
+        weight: float,
+        keep: Callable[[dict[str, Any]], bool] = lambda row: True,
+    ) -> list[tuple[Any, ...]]:
+        """What search() must give, as ``seen`` shows it."""
+        kinds = [name for name in ("rows", "pooled") if any(row[name].size for row in self.rows)]
+        share = 1 / max(1, len(kinds))
+        own_words, sparse = self.by_words(query), self.bm25(query)
+        own_vectors = {name: self.by_vectors(vector, name) for name in kinds}
+        found = []
+        for place, row in enumerate(self.rows):
+            key = row.get("id", row["document"])
+            parts = []
+            if mode != "sparse":
+                parts += [F32(share) * products(row[name], vector).max() for name in kinds]
+                parts += [F32(share * weight) * own_vectors[name][key] for name in kinds]
+            if mode != "dense":
+                by = 1.5 if mode == "hybrid" else 1.0
+                parts += [F32(by) * sparse[place], F32(by * weight) * own_words[key]]
+            score = sum(parts[1:], parts[0])
+            if keep(row) and (mode != "sparse" or score > 0):
+                found.append((-float(score), place, row))
+        found.sort(key=lambda each: each[:2])
+        return [(row.get("id"), row["document"], row["chunk"], row["text"], -score) for score, _, row in found[:k]]
+
+
+def texts(seed: int, count: int) -> list[str]:
+    """Documents of one to nine sentences of few words, so that scores tie."""
+    random = np.random.default_rng(seed)
+    return [
+        " ".join(
+            " ".join(random.choice(WORDS, random.integers(1, 7))).capitalize() + "."
+            for _ in range(random.integers(1, 10))
+        )
+        for _ in range(count)
+    ]
+
+
+def assert_equal(
+    reference: WithDocuments, index: Index, queries: list[str], k: int, weight: float, **filters: Any
+) -> None:
+    keep = filters.pop("keep", lambda row: True)
+    for mode in ("sparse", "dense", "hybrid"):
+        found = index.search(queries, k=k, mode=mode, document_weight=weight, **filters)
+        for query, vector, hits in zip(queries, encoded(queries), found):
+            assert seen(hits) == reference.found(query, vector, k, mode, weight, keep), (mode, query, weight)
+
+
+@pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_search_equals_every_chunk_scored_one_by_one(tmp_path: Path, vectors: str, with_ids: bool) -> None:
+    documents = texts(1, 30)
+    chunks = chunks_of(documents, vectors, [f"d{i}" for i in range(30)] if with_ids else None)
+    reference = WithDocuments()
+    reference.add(chunks)
+    with Index.create(tmp_path / "x", vectors=vectors) as index:
+        index.add(chunks)
+        for weight in (1.0, 7.0):
+            for k in (3, 400):
+                assert_equal(reference, index, ["Do cats sleep all day?", "the rust star", "zebra"], k, weight)
+
+
+def test_with_removed_and_replaced_documents_filters_and_parts(tmp_path: Path) -> None:
+    documents, ids = texts(2, 80), [f"d{i}" for i in range(80)]
+    reference = WithDocuments()
+    with Index.create(tmp_path / "x") as index:
+        for begin in (0, 30, 60):
+            part = chunks_of(documents[begin : begin + 30], ids=ids[begin : begin + 30])
+            reference.add(part)
+            index.add(part)
+            index.save()
+        again = chunks_of(texts(3, 5), ids=ids[10:15])
+        reference.add(again)
+        index.add(again)
+        index.remove(ids[::7])
+        reference.rows = [row for row in reference.rows if row["id"] not in ids[::7]]
+        queries = ["Do cats sleep all day?", "hydrogen burns in the oven"]
+        assert_equal(reference, index, queries, 9, 1.0)
+        chosen = ids[20:50:3]
+        assert_equal(reference, index, queries, 9, 1.0, ids=chosen, keep=lambda row: row["id"] in chosen)
+        # Conditions choose chunks; the rest of a document speaks for it all the same.
+        assert_equal(reference, index, queries, 9, 2.0, where="chunk >= 3", keep=lambda row: row["chunk"] >= 3)
+        assert_equal(reference, index, queries, 9, 2.0, where="chunk = 99", keep=lambda row: False)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=12), st.text(max_size=30))
+def test_arbitrary_text(tmp_path_factory: Any, documents: list[str], query: str) -> None:
+    reference, chunks = WithDocuments(), chunks_of(documents)
+    reference.add(chunks)
+    with Index.create(tmp_path_factory.mktemp("any") / "x") as index:
+        index.add(chunks)
+        if len(index) and query.strip():
+            assert_equal(reference, index, [query], 5, 1.0)
+
+
+def test_ngrams_count_in_documents(tmp_path: Path) -> None:
+    documents = ["Katze und Hund. Der Kater schläft.", "Kätzchen schlafen. Ein Hund bellt.", "Brot und Wasser."]
+    chunks = chunks_of(documents)
+    reference, analyzer = WithDocuments(), Analyzer("ngrams", ngram=4)
+    reference.add(chunks)
+    for row in reference.rows:
+        row["terms"] = Counter(analyzer.terms(row["text"]))
+    with Index.create(tmp_path / "x", terms="ngrams") as index:
+        index.add(chunks)
+        terms = analyzer.terms("Katzen schlafen")
+        searcher = index._contents.searcher()
+        found = searcher.document_bm25.scores([terms])[0]
+        lengths = np.array([sum(len(analyzer.terms(text)) for text in [whole]) for whole in documents])
+        expected, bound = np.zeros(3), 0.0
+        for term, times in Counter(terms).items():
+            counts = np.array([analyzer.terms(whole).count(term) for whole in documents])
+            if counts.any():
+                idf = times * np.log1p((3 - (counts > 0).sum() + 0.5) / ((counts > 0).sum() + 0.5))
+                bound += idf
+                expected += idf * counts / (counts + 0.9 * (0.6 + 0.4 * lengths / lengths.mean()))
+    assert np.allclose(found, expected / bound, atol=1e-6)
+
+
+def test_documents_are_ranked_by_it_and_ranks_are_fused(tmp_path: Path) -> None:
+    # The first document's chunk is the better one, the second's text speaks of nothing else.
+    documents = [
+        "Cats purr. Rust is memory safe. Bread needs an oven. The sun burns. Stars shine.",
+        "Cats purr at night. Cats sleep. Cats purr again.",
+    ]
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(documents, ids=["short", "whole"]))
+        plain = index.search("cats purr", mode="sparse", by_document=True)[0]
+        with_it = index.search("cats purr", mode="sparse", by_document=True, document_weight=1.0)[0]
+        assert [each.id for each in plain] == ["short", "whole"]
+        assert [each.id for each in with_it] == ["whole", "short"]
+        hit = with_it[0].hits[0]
+        assert hit.score == pytest.approx(hit.scores["sparse"] + hit.scores["document_sparse"])
+        hits = index.search("cats purr", k=8, fusion="rrf", document_weight=1.0)[0]
+        assert {"dense", "document_dense", "sparse", "document_sparse"} == set(hits[0].scores)
+        # all chunks of a document have one rank by it
+        words = sorted({hit.scores["document_sparse"] for hit in hits}, reverse=True)
+        vectors = sorted({hit.scores["document_dense"] for hit in hits}, reverse=True)
+        dense = [hit.chunk_id for hit in index.search("cats purr", k=8, mode="dense")[0]]
+        sparse = [hit.chunk_id for hit in index.search("cats purr", k=8, mode="sparse")[0]]
+        for hit in hits:
+            expected = 1 / (61 + dense.index(hit.chunk_id)) + 1 / (61 + vectors.index(hit.scores["document_dense"]))
+            expected += 1.5 / (61 + words.index(hit.scores["document_sparse"]))
+            expected += 1.5 / (61 + sparse.index(hit.chunk_id)) if hit.chunk_id in sparse else 0
+            assert hit.score == pytest.approx(expected, abs=1e-6)
+
+
+def test_rank_and_threads_agree_with_search(tmp_path: Path) -> None:
+    queries = ["Do cats sleep all day?", "the rust star", "oven"] * 24
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(texts(5, 50)))
+        for mode in ("sparse", "dense", "hybrid"):
+            rows, scores = index.rank(queries, 4, mode, document_weight=1.0)
+            for threads in (1, 3):
+                for i, hits in enumerate(index.search(queries, 4, mode, document_weight=1.0, threads=threads)):
+                    assert [(hit.row, hit.score) for hit in hits] == list(zip(rows[i].tolist(), scores[i].tolist()))
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x", terms=None) as index:
+        index.add(chunks_of(["Cats purr. Dogs bark."]))
+        with pytest.raises(ValueError, match=r"no terms.*build it again with terms='words'"):
+            index.search("cats", mode="sparse", document_weight=1.0)
+        assert index.search("cats", mode="dense", document_weight=1.0)[0]
+        with pytest.raises(ValueError, match="document_weight must be"):
+            index.search("cats", mode="dense", document_weight=-1.0)
+
+
+def test_an_approximate_index_scores_what_it_finds_exactly(tmp_path: Path) -> None:
+    chunks = chunks_of(texts(7, 150), ids=[f"d{i}" for i in range(150)])
+    with Index.create(tmp_path / "x", kind="hnsw") as index, Index.create(tmp_path / "flat") as flat:
+        for made in (index, flat):
+            made.add(chunks)
+        for mode in ("dense", "hybrid"):
+            every = {hit.row: hit.score for hit in flat.search("the rust star", 1000, mode, document_weight=1.0)[0]}
+            for hit in index.search("the rust star", 9, mode, document_weight=1.0)[0]:
+                assert hit.score == every[hit.row]
+
+
+def test_the_leaflets_are_told_apart_by_whole_documents(data: Path, tmp_path: Path) -> None:
+    """Pages of Ukrainian leaflets by BM25 of n-grams alone: what .901 and .599 were without document evidence."""
+    leaflets = datasets.unlp(data / "unlp2026")
+    ids = [str(number) for number in range(len(leaflets.documents))]
+    chunks = pychunk.segment(leaflets.documents, "page", vectors="sentence", ids=ids, page_starts=leaflets.page_starts)
+    with Index.create(tmp_path / "x", terms="auto") as index:
+        index.add(chunks)
+        measured = {}
+        for weight in (0.0, 1.0):
+            rows, _ = index.rank([each.text for each in leaflets.questions], 1, "sparse", document_weight=weight)
+            found = index.table.select(["id", "page"]).take(pa.array(rows[:, 0])).to_pylist()
+            pairs = list(zip(found, leaflets.questions))
+            document = np.mean([int(row["id"]) == each.document for row, each in pairs])
+            page = np.mean([int(row["id"]) == each.document and row["page"] == each.page for row, each in pairs])
+            measured[weight] = document, page
+    assert measured[0.0] == pytest.approx((0.901, 0.599), abs=0.005)
+    assert measured[1.0] == pytest.approx((0.962, 0.630), abs=0.005)

@@ -1,0 +1,130 @@
+"""The learned planner: what it chooses, of which indexes, and how it is trained."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pychunk
+from pychunk.evaluation import breadth
+from pychunk.evaluation.sections import LEAST_WORDS
+from pychunk.retrieval.plan_features import features
+from pychunk.retrieval.plan_learned import FACTS, Learned, PlanModel
+from pychunk.retrieval.planning import Metadata, Pass, decide
+
+pytest.importorskip("faiss")
+
+LEVELS = ("sentence", "paragraph", "section", "document")
+FOLDER = Path(pychunk.__file__).parent / "models"
+
+
+def told(levels: tuple[str, ...] = LEVELS, seed: int = 0) -> Metadata:
+    rng = np.random.default_rng(seed)
+
+    def hits(count: int) -> Pass:
+        scores = np.sort(rng.random(count).astype(np.float32))[::-1]
+        return Pass(
+            scores,
+            scores / 2,
+            scores / 3,
+            rng.integers(0, 9, count),
+            rng.integers(0, 5000, count),
+            np.ones(count, np.int64),
+        )
+
+    encoder = PlanModel().facts["encoder"]
+    return Metadata(levels, (9,) * len(levels), fine=hits(32), coarse=hits(20), encoder=encoder)
+
+
+def test_the_range_that_promises_most_within_the_words() -> None:
+    model = PlanModel()
+    metadata = told()
+    seen = features("Who crossed the Andes?", metadata)
+    own = np.clip((seen - model.parts["mean"]) / model.parts["scale"], -5, 5)
+    hidden = [
+        max(0.0, float(own @ column) + bias)
+        for column, bias in zip(model.parts["hidden"].T, model.parts["hidden_bias"], strict=True)
+    ]
+    wanted = np.array(hidden) @ model.parts["out"] + model.parts["out_bias"]
+    expected = model.expected(seen)
+    assert np.allclose(expected.reshape(-1), wanted, atol=1e-5)
+    for place, words in enumerate(model.budgets):
+        plan = decide(Learned(), "Who crossed the Andes?", replace(metadata, words=words))
+        assert (plan.low, plan.high) == model.ranges[int(expected[:, place].argmax())]
+        assert f"within {words} words" in plan.why
+    assert decide(Learned(), "Who crossed the Andes?", metadata)[:2] == model.ranges[int(expected[:, 1].argmax())]
+
+
+@pytest.mark.parametrize(
+    "levels", [("sentence", "document"), ("sentence", "paragraph", "document"), ("sentence", "128", "document")]
+)
+def test_only_levels_that_the_index_has(levels: tuple[str, ...]) -> None:
+    for seed in range(20):
+        plan = decide(Learned(), "rivers of Peru", told(levels, seed))
+        assert set(plan[:2]) <= set(levels)
+        assert not plan.failed
+
+
+def test_what_it_was_not_made_for() -> None:
+    query = "Who crossed the Andes?"
+    other = decide(Learned(), query, replace(told(), encoder="minilm:1"))
+    assert other.failed
+    assert other.why.startswith("fixed, as the planner failed: the planner in")
+    assert decide(Learned(), query, told(("128", "256"))).failed
+    assert decide(Learned(), query, replace(told(), fine=None)).failed
+    plan = decide(Learned(), "Хто перетнув Анди?", told())
+    assert plan == ("sentence", "document", "the query is in another script", False)
+
+
+def test_a_search_plans_by_it(tmp_path: Path) -> None:
+    texts = ["Cats\n\nCats purr. They sleep by day.\n\nFood\n\nMice taste good. Fish, too.", "Stars burn hydrogen."]
+    found = pychunk.segment(texts, levels=list(LEVELS), vectors="chunk", ids=["cats", "stars"])
+    with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
+        index.add(found.chunks())
+        (plan,) = index.plan("When do cats sleep?", "learned", words=150)
+        assert not plan.failed
+        assert index.search("When do cats sleep?", plan="learned", words=150)[0]
+        (wide,) = index.plan("", "learned")
+        assert wide[:2] == ("sentence", "document")
+
+
+def test_what_is_shipped(tmp_path: Path) -> None:
+    assert sum((FOLDER / name).stat().st_size for name in (FACTS, "planner.npz", "planner.md")) < 300_000
+    with pytest.raises(ValueError, match=r"planner.json is missing"):
+        PlanModel(tmp_path)
+    for name in (FACTS, "planner.npz"):
+        shutil.copy(FOLDER / name, tmp_path / name)
+    assert PlanModel(tmp_path).ranges == breadth.ranges()
+    (tmp_path / "planner.npz").write_bytes(b"x")
+    with pytest.raises(ValueError, match=r"planner.npz is damaged"):
+        PlanModel(tmp_path)
+
+
+@pytest.mark.slow  # it imports torch
+def test_training_on_a_few_questions(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from pychunk.training import planner
+
+    body = "She was born in London and wrote about engines. " * (LEAST_WORDS // 2)
+    texts = [f"Ada was an early writer of long programs.\nLife.\n{row} {body}\nWork.\n{body} {row}" for row in range(6)]
+    articles = breadth.of_articles([f"Ada {row}" for row in range(6)], texts)
+    for row, own in enumerate(articles):
+        own.asked.append(("sentence", f"Which engines, {row}?", ((100, 148),)))
+    data = breadth.mixed(articles)
+    lessons = planner.lessons(data)
+    assert lessons.seen.shape[0] == len(lessons.f1) == len(lessons.breadth) == 2 * len(data.questions) > 0
+    settings = planner.Settings(epochs=3, hidden=4)
+    options = planner.parser().parse_args(["--out", str(tmp_path), "--epochs", "3", "--hidden", "4"])
+    planner.finish(options, settings, lessons, lessons)
+    once = (tmp_path / "planner.npz").read_bytes()
+    planner.finish(options, settings, lessons, lessons)
+    assert (tmp_path / "planner.npz").read_bytes() == once
+    facts = json.loads((tmp_path / FACTS).read_text())
+    assert "--epochs 3" in facts["command"]
+    assert len(facts["history"]) == 3
+    assert facts["metrics"]["best range of each question"] >= facts["metrics"]["learned"]
+    plan = decide(Learned(tmp_path), "Which engines?", told())
+    assert not plan.failed
