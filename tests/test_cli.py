@@ -68,6 +68,13 @@ def test_text_files_and_standard_input_are_listed_as_they_are(tmp_path: Path) ->
     assert piped == listed.replace(f"document {tmp_path / 'a.txt'},", "document -,")
 
 
+def test_the_list_of_commands_is_whole_at_80_columns() -> None:
+    listed = invoke(["--help"], terminal_width=80).output.partition("Commands:")[2].strip().splitlines()
+    assert listed[0].split()[0] == "segment"
+    assert len(listed) == 12  # one line each
+    assert not [line for line in listed if line.endswith("...")]
+
+
 def test_limit(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     source = str(inputs(tmp_path)["in.parquet"])
@@ -184,7 +191,7 @@ def test_methods_and_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "place", "found"), [("se", 1, ["search", "segment"]), ("segment --meth", 2, ["--method"])]
+    ("word", "place", "found"), [("se", 1, ["segment", "search"]), ("segment --meth", 2, ["--method"])]
 )
 def test_a_shell_completes_commands_and_options(word: str, place: int, found: list[str]) -> None:
     said = {"_PYCHUNK_COMPLETE": "complete_bash", "COMP_WORDS": f"pychunk {word}", "COMP_CWORD": str(place)}
@@ -457,7 +464,7 @@ def test_every_flag_that_a_text_names_exists() -> None:
     named = 0
     for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md"), *root.glob("docs/*.md")):
         text = file.read_text(encoding="utf-8")
-        for call in re.finditer(r"pychunk ((?:model )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
+        for call in re.finditer(r"pychunk ((?:model |llm )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
             known = flags.get(f"pychunk {call[1]}")
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", call[2]) if known else ():
                 named += 1

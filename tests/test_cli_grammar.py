@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from pychunk import Segmenter
 from pychunk.cli.grammar import method_of, value_of
 from pychunk.cli.groups import many, with_groups
-from pychunk.cli.options import SHORT_FORMS, Cutting, Reading, Vectors
+from pychunk.cli.options import SHORT_FORMS, Beside, Cutting, Reading, Vectors
 from pychunk.given.columns import DOCUMENT_COLUMNS
 from pychunk.methods import METHODS, option_names
 
@@ -83,7 +83,7 @@ def test_flags_are_short_for_options_and_said_once() -> None:
 
 
 def test_every_option_of_a_segmenter_can_be_said() -> None:
-    flags = {*inspect.signature(Cutting).parameters, *inspect.signature(Vectors).parameters}
+    flags = {name for group in (Cutting, Vectors, Beside) for name in inspect.signature(group).parameters}
     assert set(inspect.signature(Segmenter).parameters) - flags == {"on_error", "options"}  # on_error: each command's
     said = ["titles", "summaries", "page_starts", "blocks", "removed"]
     assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == said

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pdfs import Page, made
 
 from pychunk.evaluation import datasets
 
@@ -264,6 +265,33 @@ def test_unlp_data(data: Path) -> None:
         assert len(found.page_starts[question.document]) == int(row["N_Pages"])
         same += found.documents[question.document][start:end].split() == row["Page_Text"].split()
     assert same >= 0.95 * len(rows)
+
+
+def test_leaflets_as_pdf_have_the_pages_of_their_texts(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    (tmp_path / "own").mkdir()
+    pages = [Page().put(72, 100, text) for text in ("Cats purr.", "Stars burn.")]
+    (tmp_path / "own" / "leaflet.pdf").write_bytes(made(pages))
+    header = "Question,Doc_ID,Page_Num,A,B,C,D,E,F,Correct_Answer"
+    (tmp_path / "questions.csv").write_text(f"{header}\nWhat burns?,leaflet.pdf,2,cats,stars,c,d,e,f,B\n")
+    for found in (datasets.load(tmp_path), datasets.load(tmp_path, pdf=True)):
+        (question,) = found.questions
+        begin, end = question.paragraph
+        assert (found.documents[0][begin:end].strip(), question.page, question.answers) == (
+            "Stars burn.",
+            2,
+            ("stars",),
+        )
+        assert len(found.page_starts[0]) == 2
+
+
+@pytest.mark.slow
+def test_unlp_data_as_pdf(data: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    texts, found = datasets.load(data / "unlp2026"), datasets.load(data / "unlp2026", pdf=True)
+    assert found.ids == texts.ids
+    assert list(map(len, found.page_starts)) == list(map(len, texts.page_starts))
+    assert [each.page for each in found.questions] == [each.page for each in texts.questions]
 
 
 def test_wikipedia_data(data: Path) -> None:

@@ -3,6 +3,7 @@
 import inspect
 import logging
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -161,3 +162,26 @@ def test_the_document_of_another_script_is_named(
         told = [record.getMessage() for record in caplog.records if "single letters or unknown" in record.getMessage()]
         assert len(told) == bool(said)
         assert all(said in each for each in told)
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        ({"method": "fixed", "size": 50}, True),
+        ({"method": "sentence", "max_tokens": 30}, True),
+        ({"method": "fixed", "size": 50, "unit": "characters", "max_tokens": 30}, True),
+        ({"method": "cluster", "max_tokens": 30}, True),
+        ({"method": "fixed", "size": 50, "unit": "characters"}, False),
+        ({"method": "cluster", "max_tokens": 30, "unit": "characters"}, False),
+        ({"method": "topic"}, False),
+    ],
+)
+def test_a_budget_in_tokens_that_are_letters_is_told_of_with_the_unit_to_use(
+    options: dict[str, Any], warned: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segmenter, "_warned", set())
+    with caplog.at_level(logging.WARNING, "pychunk"):
+        for _ in range(2):
+            pychunk.segment([UKRAINIAN], **options)
+    told = [record.getMessage() for record in caplog.records if 'unit="characters"' in record.getMessage()]
+    assert len(told) == warned

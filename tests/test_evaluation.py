@@ -1,6 +1,7 @@
 """The harness: what it reports is what searching and counting by hand give."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ pytest.importorskip("faiss")
 from command_line import invoke
 
 import pychunk
-from pychunk.evaluation import contenders, datasets, metrics, runner
+from pychunk.evaluation import contenders, datasets, metrics, runner, strategies
 from pychunk.evaluation.contenders import Encoder
 from pychunk.evaluation.datasets import Dataset, Question
 
@@ -133,6 +134,55 @@ def test_pages_count_only_in_the_right_document(encoder: Encoder) -> None:
     assert values["accuracy page"].mean() >= 0.75
 
 
+def test_the_page_of_a_chunk_over_several_is_that_of_its_best_sentence(encoder: Encoder) -> None:
+    starts = [[0, text.index("\n") + 1] for text in TEXTS]
+    questions = [Question(q, d, page=1 + (TEXTS[d].index(a) >= starts[d][1])) for q, d, a in ASKED]
+    data = Dataset("small", "pages", ["a", "b", "c"], TEXTS, questions, page_starts=starts)
+    whole = contenders.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
+    found = runner.retrieve(whole, data, encoder, "sparse", None, {})
+    assert found.pages is not None
+    assert found.milliseconds > 0
+    gold = np.array([[question.document, question.page] for question in questions])
+    right = found.rows[:, 0] == gold[:, 0]
+    assert right.all()  # a chunk a document
+    assert (found.pages[:, 0] == gold[:, 1]).mean() >= 0.75
+    assert set(np.unique(found.pages)) <= {-1, 1, 2}
+
+
+def test_strategies_combine_and_find_what_a_search_finds(tmp_path: Path, encoder: Encoder) -> None:
+    ways = strategies.combined(["sparse", "recipe+bm25"], document_weight=[0.0, 0.5], rerank=[None, "m"], depth=[7])
+    assert [str(each) for each in ways[:3]] == ["sparse", "sparse, rerank=m", "sparse, document_weight=0.5"]
+    assert (ways[-1].mode, ways[-1].recipe, ways[-1].depth) == ("hybrid", True, 7)
+    with pytest.raises(ValueError, match="a strategy is one of hybrid, dense, sparse, recipe, recipe"):
+        strategies.named("best")
+    data = answered()
+    chunked = contenders.by_method("sentence", {}, data, encoder)
+    asked = [question.text for question in data.questions]
+    own = strategies.Strategy("sparse", document_weight=0.5)
+    found = runner.retrieve(chunked, data, encoder, own, None, {"stemmer": "english"})
+    with pychunk.Index.create(tmp_path / "index", stemmer="english") as index:
+        index.add(pychunk.segment(TEXTS, "sentence", vectors="sentence", ids=data.ids))
+        rows, _ = index.rank(asked, 5, "sparse", document_weight=0.5)
+        plain, _ = index.rank(asked, 5, "sparse")
+    assert (found.rows[:, :5] == rows).all()
+    assert (plain != rows).any()
+
+
+def test_eval_runs_combinations_as_rows(tmp_path: Path) -> None:
+    lines = [json.dumps({"question": q, "answers": [a], "document": TEXTS[d]}) for q, d, a in ASKED]
+    file, out = tmp_path / "q.jsonl", tmp_path / "out.json"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    call = ["eval", str(file), "-m", "sentence", "--mode", "sparse", "--document-weight", "0", "--document-weight", "1"]
+    done = invoke([*call, "--json", str(out)])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["name"] for row in rows] == ["sentence, sparse", "sentence, sparse, document_weight=1"]
+    assert all(row["cost"]["ms a question"] > 0 for row in rows)
+    refused = invoke([*call, "--pdf"])
+    assert refused.exit_code == 2
+    assert "no questions.csv about PDF files" in refused.output
+
+
 def test_sections_found_exactly_score_perfectly(encoder: Encoder) -> None:
     cuts = [[text.index("\n") + 1] for text in TEXTS]
     data = Dataset("small", "boundaries", ["a", "b", "c"], TEXTS, boundaries=cuts)
@@ -234,3 +284,28 @@ def test_answer_cosine_and_relevant_share_are_means_over_the_top(encoder: Encode
         assert values["answer cosine@5"][i] == pytest.approx(np.mean(cosines), abs=1e-5)
         assert values["answer cosine@3"][i] == pytest.approx(np.mean(cosines[:3]), abs=1e-5)
         assert values["relevant among top 5"][i] == np.mean([kinds[row] == "relevant" for row in top])
+
+
+def test_titles_stand_beside_chunks_where_a_data_set_tells_them(tmp_path: Path) -> None:
+    articles = [
+        {"title": title, "paragraphs": [{"context": text, "qas": [{"question": asked, "answers": [{"text": text}]}]}]}
+        for title, text, asked in (
+            ("Domestic_cat", "They purr.", "What do domestic cat articles say?"),
+            ("Blank", " ", "Nothing?"),
+            ("Dog", "They bark.", "What is said of the dog?"),
+        )
+    ]
+    (tmp_path / "set.json").write_text(json.dumps({"data": articles}))
+    done = invoke(["eval", str(tmp_path / "set.json"), "-m", "sentence", "--mode", "sparse", "--stemmer", "none"])
+    assert done.exit_code == 0
+    own = datasets.squad(tmp_path / "set.json")
+    assert own.titles == ["Domestic cat", "Blank", "Dog"]
+    encoder = Encoder("static")
+    chunked = contenders.by_method("sentence", {}, own, encoder)
+    for way, first in (("title", 1.0), ("head", 0.0)):
+        found = runner.retrieve(chunked, own, encoder, strategies.Strategy("sparse", augment=way), None, {})
+        assert runner.measure(found, own, encoder)[0]["strict hits@1"][[0, 2]].mean() == first
+    with pytest.raises(ValueError, match="the chunks have no column 'title'"):
+        runner.retrieve(
+            chunked, replace(own, titles=[]), encoder, strategies.Strategy("sparse", augment="title"), None, {}
+        )

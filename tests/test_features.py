@@ -247,7 +247,9 @@ def test_cuts_are_for_given_alone() -> None:
 
 
 def test_native_methods_say_the_same_of_themselves_on_both_sides() -> None:
-    assert _native.method_traits() == {name: method().traits for name, method in METHODS.items()}
+    plain = {name: method() for name, method in METHODS.items() if name != "proposition"}  # cut by structure
+    native = {name: method for name, method in plain.items() if method.is_native}
+    assert _native.method_traits() == {name: method.traits for name, method in native.items()}
 
 
 def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
     ("options", "message"),
     [
         ({"mode": "fuzzy"}, "mode must be 'dense', 'sparse' or 'hybrid'"),
-        ({"fusion": "sum"}, "fusion must be 'score' or 'rrf'"),
+        ({"fusion": "sum"}, "fusion must be 'score', 'rrf' or 'levels'"),
         ({"k": 0}, "k must be a whole number of at least 1; got 0"),
         ({"k": True}, "k must be a whole number"),
         ({"where": {"colour": "red"}}, "where names the column 'colour'; the index has document, id"),

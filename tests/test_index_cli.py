@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -226,9 +227,9 @@ def test_a_pipe_gets_names_and_texts_on_whole_lines(tmp_path: Path) -> None:
 
 
 def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:
-    done = invoke(["search", str(tmp_path), "question"])
-    assert done.exit_code == 2
-    assert "Index.create" in done.output
+    shown = refused("search", tmp_path, "question")
+    assert "holds no index (manifest.json is missing): make an index by pychunk index" in shown
+    assert "--depth says how many hits --rerank orders anew" in refused("search", tmp_path, "question", "--depth", "9")
 
 
 def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) -> None:
@@ -248,6 +249,19 @@ def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
     code += "print('pandas' in sys.modules)"
     command = [sys.executable, "-c", code, str(tmp_path / "it.idx")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_the_command_loads_only_what_one_search_takes(tmp_path: Path, documents: Path) -> None:
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    code = "import atexit, runpy, sys; sys.argv = ['pychunk', 'search', *sys.argv[1:]]; "
+    code += "atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+    code += "runpy.run_module('pychunk.__main__', {}, '__main__')"
+    command = [sys.executable, "-c", code, str(tmp_path / "it.idx"), "Rhine"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "The Rhine rises in Switzerland." in done.stdout
+    loaded = set(done.stderr.split())
+    assert "pychunk.retrieval.searcher" in loaded
+    assert not {"pandas", "faiss", "pyarrow.compute", "numpy.ma", "pychunk.io"} & loaded
 
 
 def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
@@ -276,7 +290,7 @@ def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
         ("--terms none --ngram 3", "--ngram changes nothing with --terms none"),
         ("--terms words --ngram 3", "--ngram changes nothing with --terms words"),
         ("--ngram 3", "--ngram changes nothing where BM25 counts words"),
-        ("--terms letters", "--terms must be one of words, ngrams, none; got 'letters'"),
+        ("--terms letters", "--terms must be one of words, ngrams, auto, none; got 'letters'"),
         ("--stemmer klingon", "stemmer must be one of arabic, "),
     ],
 )
@@ -333,8 +347,55 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
         "c.txt": {"year": None, "lang": None},
         "d": {"year": "2001", "lang": None},
     }
-    assert "kept, as in" not in index("a.csv", keep="--keep lang")
+    said = index("a.csv", keep="--keep lang")
+    assert "kept, as in" not in said
+    assert "not kept of what is cut now: year, which the index has" in said
     assert metadata()["a"] == {"year": None, "lang": "en"}
+    assert "not kept" not in index("a.csv", keep="--keep lang --keep year")
+
+
+def test_ids_are_those_of_the_column_that_was_named_before(tmp_path: Path) -> None:
+    def index(name: str, text: str, *options: str) -> tuple[str, list[str]]:
+        (tmp_path / name).write_text(text)
+        column = [] if name.endswith(".txt") else ["--column", "text"]
+        done = invoke(["index", str(tmp_path / name), *column, "-o", str(tmp_path / "x.idx"), *options])
+        assert done.exit_code == 0, done.output
+        with pychunk.Index.open(tmp_path / "x.idx") as made:
+            return " ".join(done.stderr.split()), sorted(made.ids())
+
+    def rows(**texts: str) -> str:
+        return "id,slug,text\n" + "".join(f"{i},{slug},{text}\n" for i, (slug, text) in enumerate(texts.items()))
+
+    assert index("a.csv", rows(cats="Cats purr.", dogs="Dogs bark."), "--ids", "slug")[1] == ["cats", "dogs"]
+    said, ids = index("a.csv", rows(cats="Cats purr.", dogs="Dogs sleep."))
+    assert ids == ["cats", "dogs"]
+    assert "ids are those of column slug, as in the index (--ids names another)" in said
+    assert "0 documents added, 1 kept, 1 replaced" in said
+    said, ids = index("b.csv", "id,text\nowls,Owls hunt.\n")
+    assert ids == ["cats", "dogs", "owls"]
+    assert "ids are those" not in said
+    said, ids = index("c.txt", "Fish swim.")
+    assert ids == sorted(["cats", "dogs", "owls", str(tmp_path / "c.txt")])
+    assert "ids are those" not in said
+    said, ids = index("a.jsonl", json.dumps({"id": "7", "slug": "emus", "text": "Emus run."}) + "\n", "--ids", "id")
+    assert "7" in ids
+    assert "8" in index("a.jsonl", json.dumps({"id": "8", "slug": "emus", "text": "Emus run."}) + "\n")[1]
+
+
+def test_a_column_is_kept_of_the_inputs_that_have_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text,lang\na,Cats purr.,en\n")
+    (tmp_path / "b.md").write_text("# Dogs\n\nThey bark.")
+    for order in (["a.csv", "b.md"], ["b.md", "a.csv"]):
+        inputs = [tmp_path / name for name in order]
+        run("index", *inputs, "--column", "text", "--keep", "lang", "-o", tmp_path / f"{order[0]}.idx")
+        with pychunk.Index.open(tmp_path / f"{order[0]}.idx") as made:
+            kept = {Path(hit.id).name: hit.metadata["lang"] for hit in made.search("x", k=9, mode="dense")[0]}
+        assert kept == {"a": "en", "b.md": None}
+    output = refused("index", tmp_path / "b.md", "--keep", "lang", "-o", tmp_path / "x.idx")
+    assert "markdown has no column 'lang'" in output
+    (tmp_path / "c.txt").write_text("Owls hunt.")
+    output = refused("index", tmp_path / "b.md", tmp_path / "c.txt", "--keep", "lang", "-o", tmp_path / "x.idx")
+    assert "--keep: none of the inputs has a column 'lang'" in output
 
 
 def test_a_warning_is_one_line(tmp_path: Path) -> None:
@@ -354,7 +415,7 @@ def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> N
 
 def test_a_wrong_value_is_named_for_an_index_that_is_there_too(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    for options, said in (("--terms letters", "words, ngrams, none"), ("--stemmer klingon", "arabic, ")):
+    for options, said in (("--terms letters", "words, ngrams, auto, none"), ("--stemmer klingon", "arabic, ")):
         output = refused("index", documents, "-o", tmp_path / "it.idx", *options.split())
         assert f"must be one of {said}" in output
 
@@ -608,3 +669,23 @@ def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None
             "2 chunks of documents without ids stay: --prune tells documents by their ids. In Python index.rem" in said
         )
         assert f"1 document added, 0 kept, 0 replaced, {int(name == 'other.md')} removed" in said
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_table_that_breaks_off_leaves_the_index_as_it_was(tmp_path: Path, threads: str) -> None:
+    path, index = tmp_path / "a.jsonl", tmp_path / "a.idx"
+    lines = [json.dumps({"id": str(number), "text": f"Text {number} is of cats. " * 500}) for number in range(400)]
+    path.write_text("\n".join(lines[:9]))
+    command = ["index", str(path), "-o", str(index), "--threads", threads]
+    assert invoke(command).exit_code == 0
+    path.write_text("\n".join([*lines, '{"id": "400", "text": 1', *lines[:3]]))
+    before = threading.active_count()
+    done = invoke(command)
+    assert done.exit_code == 2
+    assert "line 401" in done.output
+    assert threading.active_count() == before
+    with pychunk.Index.open(index) as made:
+        assert len(made.ids()) == 9
+    done = invoke([*command, "--on-error", "skip", "--limit", "30"])
+    assert done.exit_code == 0, done.output
+    assert "21 documents added, 9 kept" in " ".join(done.stderr.split())

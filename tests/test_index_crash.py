@@ -52,6 +52,20 @@ def test_killed_at_any_write_the_state_before_or_after_goes_on_to_the_same_bytes
 
 
 @pytest.mark.slow
+def test_killed_at_any_write_contexts_that_were_saved_are_found_and_no_others(disk: FailingDisk) -> None:
+    options = {"kind": "flat", "vectors": "sentence", "script": SCRIPT, "contexts": True}
+    for i in range(40):
+        disk.check(Case("index", options, "kill", (i + 0.5) / 40, half=i % 2 == 0))
+
+
+@pytest.mark.slow
+def test_killed_at_any_write_documents_have_all_their_levels_or_none(disk: FailingDisk) -> None:
+    options = {"kind": "flat", "vectors": "chunk", "script": SCRIPT, "levels": True}
+    for i in range(12):
+        disk.check(Case("index", options, "kill", (i + 0.5) / 12, half=i % 2 == 0))
+
+
+@pytest.mark.slow
 def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk) -> None:
     script = [*SCRIPT[2:5], ["save"], ["add", list("bc")], ["remove", list("amnopqrstuvwxy")], ["save"]]
     options = {"kind": "hnsw", "vectors": "sentence", "script": script}

@@ -13,11 +13,12 @@ import pytest
 
 pytest.importorskip("faiss")
 
+import pyarrow as pa
 from index_reference import chunks_of
 
 from pychunk.retrieval import store as store_module
 from pychunk.retrieval.index import Index
-from pychunk.retrieval.store import Store
+from pychunk.retrieval.store import Store, _digest, headers
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_index: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"holds an index already: Index\.open"):
         Index.create(saved_index)
-    with pytest.raises(ValueError, match=r"holds no index.*Index\.create"):
+    with pytest.raises(ValueError, match=r"nowhere is no folder: make an index by .*Index\.create"):
         Index.open(tmp_path / "nowhere")
     manifest = json.loads((saved_index / "manifest.json").read_text())
     (saved_index / "manifest.json").write_text(json.dumps({**manifest, "schema": 99, "pychunk": "9.9"}))
@@ -118,6 +119,65 @@ def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -
                 Index.open(saved_index)
         path.write_bytes(whole)
     assert len(Index.open(saved_index)) == 4
+
+
+def test_headers_are_all_that_says_how_a_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "chunks.arrow"
+    table = pa.table({"text": [letter * 9000 for letter in "abcdef"], "n": range(6)})
+    with pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    whole, said = file.read_bytes(), headers(file)
+    with pa.memory_map(str(file)) as source:
+        source.seek(8)
+        parts = [message.metadata.to_pybytes() for message in pa.ipc.MessageReader.open_stream(source)]
+    assert len(parts) == 4
+    places = {0, 4095, len(whole) - 1, len(whole) - 4096}
+    places |= {whole.index(part) + at for part in parts for at in range(0, len(part), 7)}
+    for place in places:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        try:
+            assert headers(file) != said
+        except (OSError, pa.ArrowException):
+            continue
+    file.write_bytes(whole.replace(b"c" * 9000, b"x" * 9000))
+    assert headers(file) == said
+
+
+def test_a_damaged_header_is_found_without_reading_all(saved_index: Path) -> None:
+    assert len(Index.open(saved_index, verify="headers")) == 4
+    with pytest.raises(ValueError, match="verify must be True, False or 'headers'; got 'all'"):
+        Index.open(saved_index, verify="all")  # type: ignore[arg-type]  # the point of it
+    files = [path for path in saved_index.rglob("*") if path.suffix in (".arrow", ".bin", ".npy", ".faiss")]
+    for path in files:
+        whole = path.read_bytes()
+        for damaged in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1] + bytes([whole[-1] ^ 1]), whole[:-1]):
+            path.write_bytes(damaged)
+            with pytest.raises(
+                ValueError, match=f"{path} is damaged: restore it from a copy, or build the index again"
+            ):
+                Index.open(saved_index, verify="headers")
+        path.write_bytes(whole)
+    manifest = json.loads((saved_index / "manifest.json").read_text())
+    assert manifest["headers"].keys() == Store.files(manifest).keys()
+
+
+def test_an_index_that_tells_nothing_of_headers_is_read_whole(saved_index: Path) -> None:
+    store = Store(saved_index)
+    manifest = store.read(verify=False)
+    manifest.pop("headers")
+    manifest["checksum"] = _digest(manifest)
+    (saved_index / "manifest.json").write_text(json.dumps(manifest))
+    with Index.open(saved_index, verify="headers") as index:  # what a save leaves as it is gets no checksum unread
+        index.add(chunks_of(["Owls hunt."], ids=["owl"]))
+        index.save()
+    manifest = json.loads((saved_index / "manifest.json").read_text())
+    assert manifest["headers"].keys() < Store.files(manifest).keys()
+    file = saved_index / "part-000001" / "chunks.arrow"
+    whole = file.read_bytes()
+    for place in (0, len(whole) // 2):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(ValueError, match="arrow is damaged"):
+            Index.open(saved_index, verify="headers")
 
 
 @pytest.mark.parametrize("name", ["part-000001/sentence_vectors.bin", "part-000001/chunks.arrow"])

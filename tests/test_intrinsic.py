@@ -97,11 +97,15 @@ def test_where_headings_stand() -> None:
     text = "Ada\nLife\nShe wrote.\nWork\nEngines.\nDeath\nIn 1852."
     headings = [(0, 3), (4, 8), (20, 24), (34, 39)]
     # The title and the first heading are one run.
-    assert edges.heading_places(text, headings, [(0, 19), (20, 33), (34, 48)]) == (4, 0, 0, 0)
-    assert edges.heading_places(text, headings, [(0, 3), (4, 24), (25, 39), (40, 48)]) == (1, 1, 2, 0)
-    assert edges.heading_places(text, headings, [(0, 48)]) == (2, 0, 0, 2)
-    assert edges.heading_places(text, headings, [(0, 8), (9, 48)]) == (0, 2, 0, 2)
-    assert edges.heading_places(text, headings, [(9, 19)]) == (0, 0, 0, 0)
+    assert edges.heading_places(text, headings, [(0, 19), (20, 33), (34, 48)]) == (4, 0, 0, 0, 0)
+    assert edges.heading_places(text, headings, [(0, 3), (4, 24), (25, 39), (40, 48)]) == (1, 1, 2, 0, 0)
+    assert edges.heading_places(text, headings, [(0, 48)]) == (2, 0, 0, 0, 2)
+    assert edges.heading_places(text, headings, [(0, 8), (9, 48)]) == (0, 2, 0, 0, 2)
+    assert edges.heading_places(text, headings, [(9, 19)]) == (0, 0, 0, 0, 0)
+    assert edges.heading_places("x" * 50 + text, [(70, 74)], [(0, 98)]) == (0, 0, 0, 1, 0)
+    # The number of a heading is part of it; what is above is none.
+    numbered = "7.\n\nWork\n\nEngines. 8.\n\nDeath\n\nIn 1852."
+    assert edges.heading_places(numbered, [(4, 8), (23, 28)], [(0, 18), (19, 38)]) == (2, 0, 0, 0, 0)
     with pytest.raises(ValueError, match="in order"):
         edges.heading_places(text, headings, [(4, 8), (0, 3)])
 

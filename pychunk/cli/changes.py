@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import importlib.metadata
 import os
 from typing import Any
 
@@ -13,19 +16,21 @@ from rich.console import Console
 from rich.text import Text
 
 from ..data.columns import COLUMNS
-from ..io.files import scheme_of
-from ..retrieval import digests
+from ..io import Source
+from ..io.files import SourceFile, scheme_of
+from ..retrieval import beside, digests
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
 from ..retrieval.index import Index
 from ..retrieval.register import Register
 from ..segmenter import Segmenter
 from .batches import counted
+from .seen import OF_ONE_DOCUMENT, Seen, mark
 
 #: Columns that only readers of structured documents make, and what cuts reads.
 _OF_PARSERS = ("blocks", "removed", "page_starts")
 #: Options that change nothing in the chunks.
-_FREE = ("threads", "on_error")
+_FREE = ("threads", "on_error", "llm")
 
 
 class Changes:
@@ -33,13 +38,17 @@ class Changes:
 
     Attributes:
         merge: whether rows of one id that follow each other come as one document.
+        seen: what is known of files, which is the index's to keep once it is saved.
         count: documents so far.
         kept: those of them that are in the index as they are.
     """
 
-    def __init__(self, index: Index, *, prune: bool = False, merge: bool = False) -> None:
-        self._index, self._prune, self.merge = index, prune, merge
+    def __init__(self, index: Index, *, prune: bool = False, merge: bool = False, rehash: bool = False) -> None:
+        self._index, self._prune, self.merge, self._rehash = index, prune, merge, rehash
+        self._files: dict[str, tuple[SourceFile, int]] = {}
+        self.seen = Seen(index.path)
         self._made_by: list[Any] = []
+        self._read: list[str] = []  # for contexts
         self._seen = Register(4)
         self._ids: list[pa.Array] | None = []
         self._waiting: list[Digests] = []
@@ -51,16 +60,50 @@ class Changes:
     def columns(self) -> list[str]:
         """The columns of the index that are none of pychunk's own: what was kept of documents."""
         own = {column.name for column in COLUMNS}
+        own |= {beside.CONTEXT} if beside.is_in(self._index.table.schema) else set()
         return [name for name in self._index.table.column_names if name not in own]
 
     def cut_by(self, made: Segmenter) -> None:
         """What cuts the documents: with another option, model or version all of them are new."""
         options = {name: value for name, value in made.options.items() if name not in _FREE}
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
+        self._read = [way.reads for way in made.ways if way.reads]
         self._made_by = [options, made([], **nothing).metadata]
 
-    def rows(self, table: pa.Table, said: dict[str, Any]) -> npt.NDArray[np.int64]:
-        """Which rows of the next batch are to be cut; ``said``: the keywords that name its columns.
+    def unread(self, source: Source, said: dict[str, Any], first: int) -> npt.NDArray[np.bool_]:
+        """bool[n]: files of the next source that the index holds as they were when they were read.
+
+        Args:
+            said: the keywords that name its columns. first: the number of its first document.
+        """
+        own = [at for at, kind in enumerate(source.kinds) if kind in OF_ONE_DOCUMENT]
+        marks = {kind: mark([*self._made_by, said, kind, _how(source, kind)]) for kind in dict.fromkeys(source.kinds)}
+        files = [source.files[at] for at in own]
+        self._files = {file.path: (file, marks[source.kinds[at]]) for file, at in zip(files, own, strict=True)}
+        unread = np.zeros(len(source.files), np.bool_)
+        if self._rehash or not own:
+            return unread
+        same, found = self.seen.known(files, np.array([marks[source.kinds[at]] for at in own], np.uint64))
+        held = ~self._index.changed(found)
+        found = found.choose(held)
+        unread[np.array(own)[same][held]] = True
+        self.see(found.ids, first + np.flatnonzero(unread))
+        self.kept += len(found)
+        return unread
+
+    def _note(self, table: pa.Table, found: Digests) -> None:
+        """What files are whose documents were read."""
+        paths = table["file"].to_pylist() if self._files else []
+        rows = [row for row, path in enumerate(paths) if path in self._files]
+        if rows:
+            files, marks = zip(*(self._files[paths[row]] for row in rows), strict=True)
+            self.seen.note(files, np.array(marks, np.uint64), found.choose(np.array(rows)))
+
+    def rows(self, table: pa.Table, said: dict[str, Any], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Which rows of the next batch are to be cut.
+
+        Args:
+            said: the keywords that name its columns. numbers: of its documents, in the run.
 
         Raises:
             ValueError: two documents of the run have the same id.
@@ -71,15 +114,17 @@ class Changes:
         if "blocks" in table.column_names:
             marks = table.schema.metadata or {}
             names += [name for name in _OF_PARSERS if name in table.column_names]
+        names += [name for name in self._read if name in table.column_names and name not in names]
         how = [*self._made_by, columns, sorted(said.get("keep", ())), sorted(map(str, marks.items()))]
         found = digests.of(table, names, how)
-        self.see(found.ids)
+        self.see(found.ids, numbers)
+        self._note(table, found)
         changed = np.flatnonzero(self._index.changed(found))
         if len(changed) and not self._looked and not self._prune:  # which drops them
             self._looked = True
             self._tell_otherwise(found.ids.take(pa.array(changed)), table["file"].take(pa.array(changed)))
         self._waiting.append(found.choose(changed))
-        self._numbers.append(changed + self.count - len(found))
+        self._numbers.append(numbers[changed])
         self.kept += len(found) - len(changed)
         return changed
 
@@ -113,8 +158,8 @@ class Changes:
         self._waiting, self._numbers = [], []
         return Digests(ids, values).choose(~np.isin(numbers, left_out))
 
-    def see(self, ids: pa.Array | None) -> None:
-        """The next documents of the run; None where they have no ids.
+    def see(self, ids: pa.Array | None, numbers: npt.NDArray[np.int64] | None = None) -> None:
+        """The next documents of the run; None where they have no ids. ``numbers``: theirs, else one after another.
 
         Raises:
             ValueError: an id that came before; documents without ids, where what is not seen is to be dropped.
@@ -124,18 +169,19 @@ class Changes:
                 raise ValueError("--prune tells documents by their ids, and these chunks have none: segment with --ids")
             self._ids = None
             return
-        own = digests.of(pa.table({"id": ids}), [], None).values
+        if numbers is None:
+            numbers = np.arange(self.count, self.count + len(ids))
+        own = _names(ids)
         before = self._seen.latest(own[0])
         again = np.flatnonzero((before[:2] == own[1:]).all(axis=0))
         if len(again):
-            self._refuse(ids[again[0]], int(before[2, again[0]]), self.count + int(again[0]))
+            self._refuse(ids[again[0]], *sorted((int(before[2, again[0]]), int(numbers[again[0]]))))
         first: dict[Any, int] = {}
         if len(ids.unique()) < len(ids):
-            for row, each in enumerate(ids.to_pylist(), self.count):
+            for row, each in zip(numbers.tolist(), ids.to_pylist(), strict=True):
                 if first.setdefault(each, row) != row:
                     self._refuse(each, first[each], row)
-        numbers = np.arange(self.count, self.count + len(ids)).astype(np.uint64)
-        self._seen.note(np.concatenate([own, numbers[None]]))
+        self._seen.note(np.concatenate([own, numbers[None].astype(np.uint64)]))
         self.count += len(ids)
         if self._prune and self._ids is not None:
             self._ids.append(ids)
@@ -168,3 +214,18 @@ class Changes:
         gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([known[:0], *self._ids]))))
         self._index.remove(gone)
         return Added(removed=len(gone))
+
+
+def _names(ids: pa.Array) -> digests.U64:
+    """uint64[3, n]: a hash of each id."""
+    made = (hashlib.blake2b(str(each).encode(), digest_size=24).digest() for each in ids.to_pylist())
+    return np.ascontiguousarray(np.frombuffer(b"".join(made), "<u8").astype(np.uint64).reshape(-1, 3).T)
+
+
+def _how(source: Source, kind: str) -> list[Any]:
+    """What the text of a file of this kind hangs on beside its bytes."""
+    package = {"html": "selectolax", "pdf": "pypdfium2"}.get(kind, "")
+    version = ""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        version = importlib.metadata.version(package) if package else ""
+    return [source.encoding, source.noise, source.noise_threshold, version]

@@ -16,6 +16,8 @@ from rich.text import Text
 
 #: What a message advises to pass to a function.
 _KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
+#: What messages about a model behind an endpoint advise; the key is in the environment alone.
+_OF_A_MODEL = {"url=": "--llm-url", "model=": "--llm-model", "key= or ": ""}
 
 
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
@@ -25,7 +27,12 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     'unknown kind; pass --kind, one of text, jsonl'
     >>> in_flags("mend it or pass on_error='skip'", {})
     'mend it or pass --on-error skip'
+    >>> in_flags("an LLM needs url=, or PYCHUNK_LLM_URL in the environment", {})
+    'an LLM needs --llm-url, or PYCHUNK_LLM_URL in the environment'
     """
+    if "PYCHUNK_LLM_" in message:
+        for keyword, said in _OF_A_MODEL.items():
+            message = re.sub(rf"\b{keyword}", said, message)
 
     def flag(found: re.Match[str]) -> str:
         name = flags.get(found[1], f"--{found[1].replace('_', '-')}")

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from ..evaluation import contenders, datasets, peers, report, runner
+from ..augmentation.asked import asks_model
+from ..augmentation.augment import with_client
+from ..evaluation import contenders, datasets, peers, report, runner, strategies
+from ..evaluation.answering import Answering
 from ..plumbing.durable import write_text
 from .errors import readable_errors
 from .grammar import method_of
+from .groups import with_groups
+from .judging import Judging
+from .llm import Asking, Told, asks_a_model
 from .outputs import Overwrite, check_output
 
 EPILOG = """Examples:
@@ -24,13 +30,22 @@ pychunk eval dev-v2.0.json -m recursive:size=110 -m fixed:size=100 -m pic --mode
 
 pychunk eval chunking_evaluation/ --encoder minilm --peers --json out.json
 
-pychunk eval questions.jsonl -m recursive:size=80 --stemmer none"""
+pychunk eval questions.jsonl -m recursive:size=80 --stemmer none
+
+pychunk eval unlp2026 -m page --mode sparse --augment none --augment head --document-weight 1
+
+pychunk eval questions.jsonl -m recursive:size=80 -m sentence --judge completeness,retrieval --dry-run"""
 
 #: Methods that this command counts in words unless told otherwise.
 _SIZED = ("fixed", "recursive")
+#: Values of --rerank that ask a model.
+_ASKED = ("logprob", "listwise")
+#: Values of --rewrite that do.
+_REWRITING = ("hyde", "multi")
 _METHODS = ["recursive:size=110", "fixed:size=100", "pic:max_tokens=150", "semantic:max_tokens=150", "sentence"]
 
 
+@with_groups
 def evaluate(
     dataset: Annotated[
         str,
@@ -52,21 +67,59 @@ def evaluate(
         list[str] | None,
         typer.Option("--mode", help=f"How chunks are found: {', '.join(runner.MODES)}; default: hybrid and dense."),
     ] = None,
+    augment: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WAY", help="What chunks are found by beside their text: head, title ..., or none."),
+    ] = None,
+    answer: Annotated[
+        bool, typer.Option("--answer", help="Have an LLM answer from what each row finds, and measure its answers.")
+    ] = False,
+    document_weight: Annotated[
+        list[float] | None, typer.Option(min=0, help="Of the whole document's score beside a chunk's.")
+    ] = None,
+    rewrite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOW", help="Of questions: feedback, options (multiple choice), an LLM's (hyde, multi) or none."
+        ),
+    ] = None,
+    rerank: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="What orders the best hits anew: features, a cross-encoder, an LLM (logprob, listwise), or none.",
+        ),
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Hits that --rerank orders.")] = 20,
     encoder: Annotated[str, typer.Option(help="Of chunks and questions; see `pychunk model list`.")] = "static",
     with_peers: Annotated[
         bool, typer.Option("--peers", help="Other packages' chunkers, too, at equal mean length.")
     ] = (False),
-    stemmer: Annotated[str, typer.Option(help="Language that BM25 stems words in, or none.")] = "english",
-    terms: Annotated[str, typer.Option(help="What BM25 counts: words or ngrams.")] = "words",
+    stemmer: Annotated[
+        str | None, typer.Option(help="Language that BM25 stems words in, or none; default: english, of n-grams none.")
+    ] = None,
+    terms: Annotated[
+        str | None, typer.Option(help="What BM25 counts: words, ngrams or auto; default: words, on leaflets auto.")
+    ] = None,
     ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
     weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = 1.5,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Read the leaflets' PDF files, not the texts beside them.")
+    ] = False,
     dtype: Annotated[str, typer.Option(help="Of the index's vectors: int8, float16 or float32.")] = "int8",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions (or articles).")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures.")] = None,
     html_out: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = None,
     overwrite: Overwrite = False,
+    *,
+    judging: Judging,
+    asking: Asking,
 ) -> None:
-    """Compare methods on the same questions, with 95 % bootstrap intervals, paired differences and what each costs."""
+    """Compare methods on the same questions, with 95 % bootstrap intervals, paired differences and what each costs.
+
+    Of options that may be repeated every combination is a row: methods, modes, --augment, --document-weight, --rewrite
+    and --rerank.
+    """
     errors = Console(stderr=True, highlight=False)
     with readable_errors("interrupted; nothing was written"):
         for out in filter(None, (json_out, html_out)):
@@ -75,24 +128,54 @@ def evaluate(
         for mode in chosen:
             if mode not in runner.MODES:
                 raise ValueError(f"--mode must be one of {', '.join(runner.MODES)}; got {mode!r}")
-        data = datasets.load(dataset, limit)
+        if judging.of_answers and not answer:
+            raise ValueError("--judge answers is of the answers that --answer has a model give: add --answer")
+        named = [method_of(each) for each in methods or _METHODS]
+        asks = [asks_a_model({"method": name, **options}) for name, options in named]
+        told = Told(
+            asking.opened(
+                any(asks)
+                or asks_model(augment)
+                or bool({*_ASKED, *_REWRITING} & {*(rerank or ()), *(rewrite or ())})
+                or bool(judging.names)
+                or answer,
+                f", --rerank {' or '.join(_ASKED)}, --rewrite {' or '.join(_REWRITING)}, --answer, --judge",
+            )
+        )
+        ways = strategies.combined(
+            chosen,
+            augment=[each if told.llm is None else with_client(each, told.llm) for each in _each(augment)],
+            document_weight=document_weight or [0.0],
+            rewrite=[_rewriter(each, told) for each in _each(rewrite)],
+            rerank=[_reranker(each, told) for each in _each(rerank)],
+            depth=[depth],
+        )
+        data = datasets.load(dataset, limit, pdf=pdf)
         made = contenders.Encoder(encoder)
         makers: list[Callable[[], contenders.Chunked]] = []
-        for each in methods or _METHODS:
-            name, options = method_of(each)
+        for each, (name, options), of_model in zip(methods or _METHODS, named, asks, strict=True):
             if name in _SIZED:
                 options.setdefault("unit", "words")
-            makers.append(partial(contenders.by_method, name, options, data, made, each))
+            llm = told.llm if of_model else None
+            makers.append(partial(contenders.by_method, name, options, data, made, each, llm=llm))
         usable, absent = peers.available() if with_peers else ([], [])
         if usable:
             first = makers[0]()
             words = float(first.words.mean())
             makers[0] = lambda: first
             makers += [partial(contenders.by_peer, peer, words, data, made) for peer in usable]
+        terms = terms or ("auto" if data.kind == "pages" else "words")
+        stemmer = stemmer or ("none" if terms == "ngrams" else "english")
         options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
         options["dtype"] = dtype
-        with errors.status("reading") as status:
-            results = runner.run(data, makers, made, chosen, options, step=status.update)
+        with told, errors.status("reading") as status:
+            judges = judging.rows(told.llm, data, made, ways, options, status.update)
+            answering = Answering(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None
+            results = runner.run(
+                data, makers, made, ways, options, step=status.update, judging=judges, answering=answering
+            )
+        if asking.dry_run:
+            return
         results["absent"] = [{"name": each.name, "reason": each.reason} for each in absent]
         console = Console(highlight=False)
         if not console.is_terminal:  # who reads a pipe wants lines whole
@@ -102,3 +185,26 @@ def evaluate(
             if path is not None:
                 write_text(path.resolve(), text(results))
                 errors.print(f"wrote {path}")
+
+
+def _reranker(name: str | None, told: Told) -> Any:
+    """What a search takes: a function where a model is asked, else the name."""
+    if name not in _ASKED or told.llm is None:
+        return name
+    from ..llm.rerank import Listwise, Logprob
+
+    return Logprob(told.llm) if name == "logprob" else Listwise(told.llm)
+
+
+def _rewriter(name: str | None, told: Told) -> Any:
+    """What a search takes: a function where a model is asked, else the name."""
+    if name not in _REWRITING or told.llm is None:
+        return name
+    from ..llm.queries import Hyde, Multi
+
+    return Hyde(told.llm) if name == "hyde" else Multi(told.llm)
+
+
+def _each(given: list[str] | None) -> list[str | None]:
+    """Values of an option that may be repeated; ``none`` is none."""
+    return [None if each == "none" else each for each in given or ["none"]]

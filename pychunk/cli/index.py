@@ -14,8 +14,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ..augmentation import augment
+from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import has_documents
+from ..levels.segmenting import NodeSegmenter
 from ..plumbing.durable import remove
 from ..retrieval import ingest
 from ..retrieval.added import Added
@@ -23,17 +26,21 @@ from ..retrieval.digests import Digests
 from ..retrieval.index import Index
 from ..retrieval.terms import Analyzer
 from ..segmenter import Segmenter
+from . import seen
 from .batches import LeftOut, Shares, check_once, counted, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
 from .errors import readable_errors
 from .groups import given_in, with_groups
-from .options import Cutting, OnError, Reading
+from .llm import Asking, Told, with_llm
+from .options import Beside, Cutting, OnError, Reading
 from .outputs import check_folder
 
 #: How this command counts, where the user does not say.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
 #: What an index is made with, apart from how its terms are made.
 _OF_VECTORS = ("encoder", "vectors", "kind", "dtype", "terms")
+#: Options of cutting that also say how vectors of chunks are made.
+_BESIDE_CUTTING = ("--runtime", "--device", "--precision", "--threads")
 
 EPILOG = """Examples:
 
@@ -44,6 +51,10 @@ pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
 pychunk index notes -o notes.idx --prune        (again: only what changed, without files that are gone)
 
 pychunk index --verify wiki.idx
+
+pychunk index leaflets -o leaflets.idx --method page --terms ngrams --augment head    (found by their documents' heads)
+
+pychunk index articles.parquet -o levels.idx --levels sentence,paragraph,section,document
 
 pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, with or without vectors)
 
@@ -66,7 +77,9 @@ def index(
     vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
     kind: Annotated[str | None, typer.Option(help="flat, hnsw, ivfpq or auto (default).")] = None,
     dtype: Annotated[str | None, typer.Option(help="Of vectors: int8 (default), float16 or float32.")] = None,
-    terms: Annotated[str | None, typer.Option(help="What BM25 counts: words (default), ngrams or none.")] = None,
+    terms: Annotated[
+        str | None, typer.Option(help="What BM25 counts: words (default), ngrams, auto (by the texts) or none.")
+    ] = None,
     ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
     fold_diacritics: Annotated[
@@ -78,6 +91,15 @@ def index(
     ] = None,
     *,
     cutting: Cutting,
+    beside: Beside,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL,...",
+            help="Hold documents at these levels, from fine to coarse, such as sentence,paragraph,section,document; "
+            "remembered by the index. With pages of HTML: --noise off.",
+        ),
+    ] = None,
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
     reading: Reading,
     on_error: OnError = "raise",
@@ -88,9 +110,13 @@ def index(
     prune: Annotated[
         bool, typer.Option("--prune", help="Drop the index's documents that are in none of the inputs.")
     ] = False,
+    rehash: Annotated[
+        bool, typer.Option("--rehash", help="Read every file again, also one whose size and times are as they were.")
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Nothing is added: the inputs are indexes, of which every byte is checked.")
     ] = False,
+    asking: Asking,
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
@@ -116,13 +142,17 @@ def index(
         "cjk_bigrams": cjk_bigrams,
     }
     given = {name: value for name, value in wanted.items() if value is not None}
+    if levels is not None and vectors is None and not (output and (output / "manifest.json").is_file()):
+        given["vectors"] = "chunk"
     if verify:
-        others = [f"--{name.replace('_', '-')}" for name in given] + ["--prune"] * prune
+        others = [f"--{name.replace('_', '-')}" for name in given] + ["--prune"] * prune + ["--rehash"] * rehash
         others += ["--on-duplicate"] * (on_duplicate != "raise")
-        _verify(inputs, output, [*others, *given_in(cutting), *given_in(reading)])
+        groups = (cutting, beside, reading, asking)
+        _verify(inputs, output, [*others, *(name for group in groups for name in given_in(group))])
         return
     with (
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
+        _asked(asking, cutting, beside, reading) as told,
         _writing(output, given, inputs) as made,
     ):
         if on_duplicate not in ("raise", "merge"):
@@ -134,9 +164,33 @@ def index(
         begun = time.monotonic()
         errors = Console(stderr=True)
         done, size_ = Added(), 0
-        changes, tell = Changes(made, prune=prune, merge=on_duplicate == "merge"), Lost(on_error)
+        changes = Changes(made, prune=prune, merge=on_duplicate == "merge", rehash=rehash)
+        tell = Lost(on_error)
         shares = Shares()
-        source = _batches(made.info, inputs, cutting, source_kind, reading, shares, on_error, changes, tell)
+        source = _batches(
+            made.info,
+            inputs,
+            cutting,
+            beside,
+            source_kind,
+            reading,
+            shares,
+            on_error,
+            changes,
+            tell,
+            made.notes.get("ids"),
+            levels,
+            made.notes.get("levels"),
+            told,
+        )
+        if asking.dry_run:
+            for _ in source:
+                pass
+            raise typer.Exit
+        if reading.ids is not None:
+            made.notes["ids"] = reading.ids
+        if levels is not None:
+            made.notes["levels"] = levels
         bar = progress_bar("index", errors)
         with bar:
             task = bar.add_task("", total=1.0, rate="")
@@ -150,6 +204,7 @@ def index(
             bar.remove_task(task)  # how long saving takes, and building what is approximate, nobody can tell
             bar.add_task("", total=None, rate=f"saving {counted(len(made), 'chunk')}")
             made.save()
+            changes.seen.save(made.changed)
         if prune and tell.count:
             lost = f"nothing was dropped: {counted(tell.count, 'document')} could not be read, and may be in the index"
             errors.print(Text(lost, style="yellow"))
@@ -160,6 +215,11 @@ def index(
             f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB",
             highlight=False,
         )
+
+
+def _asked(asking: Asking, cutting: Cutting, beside: Beside, reading: Reading) -> Told:
+    """The model that the method asks, if it asks one; known before the index is made."""
+    return Told(asking.client(cutting.options(reading.said, usual=_USUAL, **vars(beside))))
 
 
 def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
@@ -174,6 +234,7 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
             try:
                 with Index.open(path, verify=True) as made:
                     size = f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
+                seen.check(Path(path))
                 Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}"))
             except ValueError as error:
                 damaged.append(str(error))
@@ -217,8 +278,8 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
 
 def _check_terms(given: dict[str, Any]) -> None:
     """That options of BM25's terms are such, before anything is opened, and that none is said without effect."""
-    if given.get("terms") not in (None, "words", "ngrams", "none"):
-        raise ValueError(f"--terms must be one of words, ngrams, none; got {given['terms']!r}")
+    if given.get("terms") not in (None, "words", "ngrams", "auto", "none"):
+        raise ValueError(f"--terms must be one of words, ngrams, auto, none; got {given['terms']!r}")
     if "stemmer" in given:
         Analyzer(stemmer=given["stemmer"])
     terms = given.get("terms")
@@ -232,7 +293,7 @@ def _check_terms(given: dict[str, Any]) -> None:
 def _opened(path: Path, given: dict[str, Any]) -> Index:
     _check_terms(given)
     if (path / "manifest.json").is_file():
-        made = Index.open(path, verify=False)  # a search does so, too: checking 490 MB took .3 s of every call
+        made = Index.open(path, verify=False)  # checking 490 MB took .3 s of every call
         facts = made.info
         terms = facts["terms"] or {}
         known = {
@@ -246,6 +307,8 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
             "fold_diacritics": terms.get("fold_diacritics", False),
             "cjk_bigrams": terms.get("cjk_bigrams", False),
         }
+        if "terms_chosen" in facts and given.get("terms") == "auto":
+            known |= {name: given[name] for name in ("terms", "stemmer") if name in given}
         other = [name for name, value in given.items() if value != known[name]]
         if other:
             raise ValueError(
@@ -274,36 +337,75 @@ def _batches(
     facts: dict[str, Any],
     inputs: list[str],
     cutting: Cutting,
+    beside: Beside,
     kind: str,
     reading: Reading,
     shares: Shares,
     on_error: str,
     changes: Changes,
     tell: Lost,
+    ids: str | None,
+    levels: str | None,
+    levels_before: str | None,
+    told: Told,
 ) -> Iterator[tuple[pa.Table, Digests | None, int]]:
-    """(chunk table, its documents, bytes of text), cut here from documents or read from files of chunks."""
+    """(chunk table, its documents, bytes of text), cut here from documents or read from files of chunks.
+
+    ``levels``: as said now. ``levels_before``: of the documents that the index has, which new ones get where none are
+    said: or else they would be replaced by plain chunks, and a search by levels would miss them.
+    """
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
+    if levels is not None and vectors != "chunk":
+        raise ValueError(
+            "--levels needs an index of chunk vectors, with a score of each level's own; this one is of "
+            f"{vectors} vectors: name a new folder, without --vectors"
+        )
     if vectors == "both":
         raise ValueError("an index of both vectors takes chunks from Python: see pychunk.Index.add")
     chunk_files = [path for path in inputs if _holds_chunks(path)]
     if chunk_files and len(chunk_files) < len(inputs):
         raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs documents: add them one after the other")
+    if chunk_files and levels is not None:
+        raise ValueError(f"--levels cuts documents, and {chunk_files[0]} holds chunks: leave it out")
+    if chunk_files and (idle := [name for name in given_in(cutting) if name not in _BESIDE_CUTTING]):
+        raise ValueError(f"{idle[0]} says how to cut documents, and {chunk_files[0]} holds chunks: leave it out")
     if chunk_files:
         check_once(map(open_source, inputs))
         for path in inputs:
             for table in _whole_documents(path, merge=changes.merge):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
                     table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
+                if beside.augment:
+                    table = augment(table, beside.augment, llm=told.llm)
                 changes.see(ingest.keys(table).unique() if "id" in table.column_names else None)
                 yield table, None, table["text"].nbytes
         return
-    options = cutting.options(reading.said, usual=_USUAL)
-    made = Segmenter(**options, vector_encoder=encoder, vectors=vectors, threads=cutting.threads, on_error=on_error)
+    levels = levels or levels_before
+    if levels is not None and "group" not in levels.split(","):
+        idle = [name for name in given_in(cutting) if name not in (*_BESIDE_CUTTING, "--atoms", "--wrap")]
+        if idle:
+            raise ValueError(
+                f"{idle[0]} changes nothing with --levels {levels}: leave it out, add level group, which is the "
+                "method's chunks, or name a new folder for chunks without levels"
+            )
+    options = cutting.options(reading.said, usual=_USUAL, **vars(beside))
+    options |= {"vector_encoder": encoder, "vectors": vectors, "threads": cutting.threads, "on_error": on_error}
+    if told.llm is not None:
+        options = with_llm(options, told.llm)
+    made = Segmenter(**options) if levels is None else NodeSegmenter(levels.split(","), **options)
     changes.cut_by(made)
-    choice: dict[str, Any] = {"choose": changes.rows, "kept": changes.columns, "merge": changes.merge}
+    choice: dict[str, Any] = {
+        "choose": changes.rows,
+        "skip": changes.unread,
+        "kept": changes.columns,
+        "ids": ids,
+        "merge": changes.merge,
+    }
     for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, **choice):
-        tell.count += len(out.errors)
-        yield out.table, changes.cut([error.row for error in out.errors]), bytes_
+        lost = [error.row for error in out.errors if not isinstance(error, NotedRowError)]
+        tell.count += len(lost)
+        told.see(out)
+        yield out.table, changes.cut(lost), bytes_
 
 
 def _holds_chunks(path: str) -> bool:

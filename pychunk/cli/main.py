@@ -7,23 +7,37 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
+from ..plumbing.quick_start import loaded
+from .plain_values import read_quickly
 
-#: By name the file of a command and what it is called there, or the group of commands.
+#: By name the file of a command and what it is called there, or the group of commands; those of every day first.
 COMMANDS = {
-    "model": ("model", "app"),
-    "export": ("model", "export"),
-    "eval": ("evaluate", "evaluate"),
-    "ingest": ("ingest", "command"),
-    "index": ("index", "index"),
-    "bench": ("bench", "bench"),
-    "search": ("search", "search"),
     "segment": ("segment", "segment"),
     "view": ("view", "view"),
     "methods": ("about", "methods"),
+    "index": ("index", "index"),
+    "search": ("search", "search"),
+    "ingest": ("ingest", "command"),
+    "eval": ("evaluate", "evaluate"),
+    "model": ("model", "app"),
+    "export": ("model", "export"),
+    "llm": ("llm", "app"),
+    "bench": ("bench", "bench"),
     "backend": ("about", "backend"),
+}
+#: What the list of commands says of those whose own help begins with more than a line of 80 columns takes.
+IN_SHORT = {
+    "segment": "Cut documents into chunks: show them, or write them to a file.",
+    "view": "Show chunks, scores and sizes on one page of HTML.",
+    "index": "Cut documents and add them to an index, or update it.",
+    "search": "Find the chunks of an index that answer a question.",
+    "ingest": "Cut a whole corpus into Parquet files; --resume goes on.",
+    "eval": "Compare methods on the same questions, with intervals and costs.",
+    "export": "Export a transformer to a folder for --encoder or --rerank.",
+    "bench": "Time fixed workloads with known answers, to find slowdowns.",
 }
 
 
@@ -57,11 +71,22 @@ class _Commands(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "commands": _Made()})
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        return read_quickly(super().get_params(ctx))
+
+
+class _Command(TyperCommand):
+    """A command that starts in a moment."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return read_quickly(super().get_params(ctx))
+
 
 def _command(name: str) -> Any:
     file, called = COMMANDS[name]
     try:
         module = importlib.import_module(f".{file}", __package__)
+        loaded()
     except KeyboardInterrupt:  # without a word, as while the rest loads
         sys.exit(130)
     found = getattr(module, called)
@@ -70,9 +95,11 @@ def _command(name: str) -> Any:
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
-        alone.command(name, epilog=getattr(module, "EPILOG", None))(found)
+        alone.command(name, cls=_Command, epilog=getattr(module, "EPILOG", None))(found)
     group: Any = typer.main.get_command(alone)
-    return group.commands[name]
+    command = group.commands[name]
+    command.short_help = IN_SHORT.get(name)
+    return command
 
 
 app = typer.Typer(

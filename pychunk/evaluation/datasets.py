@@ -50,6 +50,7 @@ class Dataset:
         ids: one a document.
         page_starts: of each document, in characters; only where there are pages.
         boundaries: where the sections of each document begin, in characters, without 0; only of kind "boundaries".
+        titles: of each document, for ``augment="title"``; only where they are told.
     """
 
     name: str
@@ -59,10 +60,13 @@ class Dataset:
     questions: list[Question] = field(default_factory=list)
     page_starts: list[list[int]] = field(default_factory=list)
     boundaries: list[list[int]] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
 
 
-def load(path: str | Path, limit: int | None = None) -> Dataset:
+def load(path: str | Path, limit: int | None = None, *, pdf: bool = False) -> Dataset:
     """The dataset in a file or folder, of whatever kind it is; its first ``limit`` questions.
+
+    ``pdf``: of leaflets the PDF files, as :func:`unlp` has it.
 
     A path that is not there is looked for in the folder that PYCHUNK_DATA names. Documents are never left out, but
     where there are no questions ``limit`` is of documents.
@@ -74,6 +78,10 @@ def load(path: str | Path, limit: int | None = None) -> Dataset:
         where = Path(os.environ.get("PYCHUNK_DATA", "")) / path
     if not where.exists():
         raise ValueError(f"no dataset at {path}: no such file or folder, nor one in the folder PYCHUNK_DATA names")
+    if pdf:
+        if not (where / "questions.csv").is_file():
+            raise ValueError(f"{where} has no questions.csv about PDF files, which alone are read as such")
+        return unlp(where, limit, pdf=True)
     if where.is_dir():
         return _load_folder(where, limit)
     if where.suffix == ".parquet":
@@ -121,6 +129,7 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
         got = sorted(content) if isinstance(content, dict) else type(content).__name__
         raise ValueError(f"{file} is not SQuAD: looked for the key 'data'; got {got}")
     ids, documents, questions = [], [], []
+    titles = [str(article.get("title", "")).replace("_", " ") for article in content["data"]]
     for number, article in enumerate(content["data"]):
         start = 0
         for paragraph in article["paragraphs"]:
@@ -134,7 +143,7 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
                     questions.append(Question(asked["question"], number, answers, paragraph=span))
         ids.append(str(article.get("title", number)))
         documents.append("\n".join(paragraph["context"] for paragraph in article["paragraphs"]))
-    return Dataset(file.stem, "answers", ids, documents, questions[:limit])
+    return Dataset(file.stem, "answers", ids, documents, questions[:limit], titles=titles if any(titles) else [])
 
 
 _REFERENCE_COLUMNS = {"question", "references", "corpus_id"}
@@ -168,15 +177,18 @@ def chunking_evaluation(folder: str | Path, limit: int | None = None) -> Dataset
 _PAGE_COLUMNS = {"Question", "Doc_ID", "Page_Num", *_OPTIONS}
 
 
-def unlp(folder: str | Path, limit: int | None = None) -> Dataset:
+def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> Dataset:
     """The UNLP 2026 shared task: questions.csv, and at any depth a text <Doc_ID>.txt with page marks for each document.
+
+    With ``pdf``, or where there are no texts, the files <Doc_ID>.pdf are read in their place (extra ``docs``).
 
     A mark is a line ``===== Page 3 =====``. It follows its page; if text goes on after the last mark, they precede.
     Marks are not part of the documents. The answer is the right option, where the table says which that is.
     """
     folder = Path(folder)
-    files = sorted(folder.rglob("*.txt"))
-    pages = [_split_pages(file) for file in files]
+    files = [] if pdf else sorted(folder.rglob("*.txt"))
+    pages = [_split_pages(file) for file in files] if files else _pages_of_pdf(folder)
+    files = files or sorted(folder.rglob("*.pdf"))
     rows = {file.stem: row for row, file in enumerate(files)}
     documents = ["".join(parts) for parts in pages]
     starts = [_starts(parts) for parts in pages]
@@ -202,6 +214,19 @@ def unlp(folder: str | Path, limit: int | None = None) -> Dataset:
             )
         )
     return Dataset(folder.name, "pages", [file.stem for file in files], documents, questions, page_starts=starts)
+
+
+def _pages_of_pdf(folder: Path) -> list[list[str]]:
+    """The text of each page of the PDF files in a folder, at any depth, in the order of their paths."""
+    from ..io import open_source
+
+    found: dict[str, list[str]] = {}
+    if any(folder.rglob("*.pdf")):
+        for batch in open_source(folder, kind="pdf").batches():
+            for row in batch.table.select(["file", "text", "page_starts"]).to_pylist():
+                borders = pairwise([0, *row["page_starts"][1:], len(row["text"])])
+                found[row["file"]] = [row["text"][begin:end] for begin, end in borders]
+    return [found.get(str(file), [""]) for file in sorted(folder.rglob("*.pdf"))]
 
 
 def _split_pages(file: Path) -> list[str]:

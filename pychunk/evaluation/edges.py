@@ -63,28 +63,34 @@ def refers_back(text: str) -> bool:
 
 
 class Places(NamedTuple):
-    """How many headings begin their chunk with what follows them, are all of it, end it, or stand inside of it."""
+    """How many headings begin their chunk with what follows them, are all of it, end it, or stand inside of it.
+
+    ``behind``: inside of it, behind a scrap, which a cut before the heading would leave to itself.
+    """
 
     begin: int
     alone: int
     end: int
     inside: int
+    behind: int
 
 
 def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) -> Places:
     """Where headings stand in the chunks that hold their first characters; a heading in no chunk is not counted.
 
     Headings with nothing but white space between them are one run, which begins a chunk as a whole: of a title and a
-    subtitle at the top of a chunk both begin it. A heading is alone where its chunk holds nothing but headings of its
-    run, and ends its chunk where other text comes first and nothing but its run follows.
+    subtitle at the top of a chunk both begin it. Marks and digits before a run, as its number on a line of its own, are
+    part of it. A heading is alone where its chunk holds nothing but headings of its run, and ends its chunk where other
+    text comes first and nothing but its run follows. One that has text on both sides is behind a scrap where fewer than
+    :data:`SCRAP` characters of its chunk come before its run.
 
     Example:
         >>> text = "Life. Ada lived. Work. She wrote."
         >>> heading_places(text, [[0, 5], [17, 22]], chunks=[[0, 22], [23, 33]])
-        Places(begin=1, alone=0, end=1, inside=0)
+        Places(begin=1, alone=0, end=1, inside=0, behind=0)
     """
     wanted, held = _spans(headings, "headings"), _spans(chunks, "chunks")
-    counts = [0, 0, 0, 0]
+    counts = [0] * len(Places._fields)
     own = holders(wanted[:, 0], held)
     first = 0
     while first < len(wanted):
@@ -94,8 +100,11 @@ def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) ->
         begin, end = wanted[first, 0], wanted[last, 1]
         for row in own[first : last + 1]:
             if row >= 0:
-                leads, closes = held[row, 0] >= begin, held[row, 1] <= end
-                counts[1 if leads and closes else 0 if leads else 2 if closes else 3] += 1
+                above, closes = text[held[row, 0] : begin].strip(), held[row, 1] <= end
+                if any(map(str.isalpha, above)):
+                    counts[2 if closes else 4 if len(above) < SCRAP else 3] += 1
+                else:
+                    counts[1 if closes else 0] += 1
         first = last + 1
     return Places(*counts)
 

@@ -9,9 +9,14 @@ missing, null or not a number is shown as an en dash::
                    measures {name: {mean, low, high}},          low and high: 95 % interval
                    within {words [..], share [..], low [..], high [..]},
                    lengths {edges [..], counts [..], mean, std, chunks},
-                   cost {"words a chunk", "chunk seconds", "encoder tokens", "index bytes", "words in top 5"}}]
+                   cost {"words a chunk", "chunk seconds", "encoder tokens", "index bytes", "words in top 5",
+                         "ms a question"}}]
     differences  [{measure, row, against, mean, low, high}]     row minus against, on the same questions
     primary      [measure ..]                                   whose differences the terminal shows; default: all
+    judged       [{name, judge, better: "more" | "less", share {mean, low, high}, asked, abstained, faults {why: n},
+                   reasons [why calls had no answer ..],
+                   counted: null | share without a model, kappa: null | {mean, low, high}}]      where a model judged
+    notes        [text ..]                                      what a model left without an answer of use
     absent       [{name, reason}]                               peers that did not run
 """
 
@@ -36,6 +41,8 @@ Row = Mapping[str, Any]
 DASH = "–"
 #: Measures of which less is better; every other measure is the better the higher.
 LOWER_IS_BETTER = {"pk", "windowdiff"}
+#: Columns of the table of judges.
+JUDGED = ("judge", "judged", "asked", "abstained", "counted", "kappa")
 DIFFERENCE = ("measure", "row", "against")
 #: Columns of the cost table and how their values are written.
 COSTS: dict[str, Callable[[Any], str]] = {
@@ -44,6 +51,7 @@ COSTS: dict[str, Callable[[Any], str]] = {
     "encoder tokens": lambda value: _number(value, ","),
     "index bytes": lambda value: _size(value),
     "words in top 5": lambda value: _number(value, ".0f"),
+    "ms a question": lambda value: _number(value, ".2f"),
 }
 
 
@@ -84,6 +92,20 @@ def print_table(results: Results, console: Console) -> None:
         for difference in differences:
             table.add_row(*(Text(_text(difference.get(key))) for key in DIFFERENCE), _cell(difference, False, "+.3f"))
         console.print(table)
+    judged = results.get("judged") or []
+    if judged:
+        table = _table("row", *JUDGED)
+        for each in judged:
+            asked, abstained = (_number(each.get(key), ",") for key in ("asked", "abstained"))
+            counted = _number(each.get("counted"), ".3f")
+            said, kappa = (_cell(each.get(key) or {}, False) for key in ("share", "kappa"))
+            name, judge = (Text(_text(each.get(key))) for key in ("name", "judge"))
+            table.add_row(name, judge, said, asked, abstained, counted, kappa)
+        console.print(table)
+        for each in filter(lambda each: each.get("faults"), judged):
+            console.print(Text(f"{_text(each.get('name'))}, {_text(each.get('judge'))}: {_faults(each)}", style="dim"))
+    for note in results.get("notes") or []:
+        console.print(Text(_text(note), style="yellow"))
     for peer in results.get("absent") or []:
         console.print(Text(f"absent: {_text(peer.get('name'))}: {_text(peer.get('reason'))}", style="dim"))
 
@@ -109,6 +131,7 @@ def html(results: Results) -> str:
         _within(results),
         _forest(results),
         _differences(results),
+        _judged(results),
         _cost(results),
         _lengths(results),
         _run(results),
@@ -197,6 +220,34 @@ def _differences(results: Results) -> str:
         )
     notes = "Differences on the same questions; an interval that holds 0 decides nothing."
     return _section("Paired differences", f'<p>{notes}</p><div class="grid">{"".join(tables)}</div>')
+
+
+def _judged(results: Results) -> str:
+    body = ""
+    for each in results.get("judged") or []:
+        asked, abstained = (_number(each.get(key), ",") for key in ("asked", "abstained"))
+        less = ' <span class="soft">(less is better)</span>' if each.get("better") == "less" else ""
+        body += (
+            f'<tr><th scope="row">{_name(each)}</th><td>{escape(_text(each.get("judge")))}{less}</td>'
+            f'{_means(each.get("share") or {})}<td class="number">{asked}</td><td class="number">{abstained}'
+            f"{f' ({escape(_faults(each))})' if each.get('faults') else ''}</td>"
+            f'<td class="number">{_number(each.get("counted"), ".3f")}</td>{_means(each.get("kappa") or {})}</tr>'
+        )
+    if not body:
+        return ""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("row", *JUDGED))
+    notes = (
+        "What a model says of drawn chunks: the share of yes, or weighted precision, its interval over documents; "
+        "beside it the same counted without a model, and Cohen's kappa of both: 1 where they always agree, 0 where no "
+        "more than by chance. Chunks without a verdict are in none of them."
+    )
+    return _section("Judged by a model", f"<p>{notes}</p>" + _scrolled(f"<tr>{head}</tr>", body, "What a model says"))
+
+
+def _faults(judged: Mapping[str, Any]) -> str:
+    """Why chunks have no verdict."""
+    counts = ", ".join(f"{_number(count, ',')} {name}" for name, count in (judged.get("faults") or {}).items())
+    return ": ".join(filter(None, [counts, "; ".join(judged.get("reasons") or ())]))
 
 
 def _cost(results: Results) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -13,21 +15,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from .. import _native
+from ..augmentation import augment
+from ..augmentation.augment import How
 from ..retrieval.index import Index
 from . import boundaries, metrics, pages, spans
+from .answering import Answering
 from .contenders import Chunked, Encoder, count_tokens, pooled
 from .datasets import Dataset, Question
 from .intervals import interval, paired
+from .strategies import STRATEGIES, Strategy, named
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 #: How chunks are found: by their best sentence with BM25 or without, by BM25, by their text encoded as a whole
 #: (what most pipelines do), and that with BM25.
-MODES = ("hybrid", "dense", "sparse", "recipe", "recipe+bm25")
+MODES = tuple(STRATEGIES)
 CUTOFFS = (1, 3, 5, 20)
+#: Those of pages: the UNLP paper's.
+PAGE_CUTOFFS = (1, 3, 5, 10, 20)
 #: Those at which what the retrieved chunks are is averaged: the NSP paper's k, and one of two that the PIC paper has.
 AVERAGED = (3, 5)
 #: The measures that matter most, by kind of dataset: what the terminal shows differences of.
@@ -42,30 +51,54 @@ BUDGETS = (50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, 900, 1000)
 
 @dataclass(frozen=True)
 class Found:
-    """The best chunks of each question: rows int64[q, depth] of ``chunked.table`` (-1: none), words of each."""
+    """The best chunks of each question: rows int64[q, depth] of ``chunked.table`` (-1: none), words of each.
+
+    ``pages``: of each hit, where the questions ask for one. ``milliseconds``: a question, all of them in one call.
+    ``hits``: of each question, where they were wanted. ``plain``: questions that were searched as they are, as a model
+    gave no answer of use for their rewriting.
+    """
 
     chunked: Chunked
     rows: I64
     words: I64
     index_bytes: int
     tokens: int
+    pages: I64 | None = None
+    milliseconds: float = math.nan
+    hits: Sequence[Sequence[Any]] = ()
+    plain: int = 0
 
 
 def retrieve(
-    chunked: Chunked, data: Dataset, encoder: Encoder, mode: str, vectors: Any, options: Mapping[str, Any]
+    chunked: Chunked,
+    data: Dataset,
+    encoder: Encoder,
+    how: str | Strategy,
+    vectors: Any,
+    options: Mapping[str, Any],
+    *,
+    hits: bool = False,
 ) -> Found:
     """Index the chunks and ask all questions.
 
     Args:
+        how: a strategy, or the name of one.
         vectors: of the questions, float32[q, dim]. options: ``stemmer``, ``terms``, ``weight`` and so on.
+        hits: keep them.
     """
+    strategy = named(how)
     own_words = chunked.words
     depth = int(np.clip(np.ceil(1.5 * BUDGETS[-1] / max(1.0, float(own_words.mean()))), CUTOFFS[-1], 200))
-    search = {key: options[key] for key in ("weight", "fusion") if key in options}
+    search: dict[str, Any] = {key: options[key] for key in ("weight", "fusion") if key in options}
     create = {key: value for key, value in options.items() if key not in search}
-    recipe = mode.startswith("recipe")
+    search |= strategy.search()
+    recipe = strategy.recipe
     before = encoder.tokens
     table = pooled(chunked, encoder) if recipe else chunked.table
+    if strategy.augment is not None:
+        there = table["document"].unique()
+        known = {"title": pa.array(data.titles, pa.large_string()).take(there)} if data.titles else None
+        table = _augmented(table, strategy.augment, known)
     tokens = encoder.tokens - before if recipe else count_tokens(data.documents)
     tokens = max(tokens, chunked.cutting) if chunked.reused and not recipe else tokens + chunked.cutting
     with tempfile.TemporaryDirectory() as folder:
@@ -73,11 +106,42 @@ def retrieve(
         with Index.create(Path(folder) / "index", encoder=encoder.name, vectors=layout, **create) as index:
             index.add(table)
             index.save()
-            how = {"recipe": "dense", "recipe+bm25": "hybrid"}.get(mode, mode)
-            rows, _ = index.rank([each.text for each in data.questions], depth, how, query_vectors=vectors, **search)
             size = index.info["bytes"]
+            queries = strategy.queries(data.questions)
+            if strategy.rewrite is None:
+                search["query_vectors"] = vectors
+            index.rank("warm", 1, "sparse" if index.info["terms"] else "dense")  # opens what was saved
+            begun, pages_found = time.perf_counter(), None
+            lists: Sequence[Sequence[Any]] = ()
+            if strategy.rerank is None and strategy.rewrite is None and data.kind != "pages" and not hits:
+                rows, _ = index.rank(queries, depth, strategy.mode, **search)
+            else:
+                depth = max(CUTOFFS[-1], strategy.depth) if strategy.rerank else depth
+                lists = index.search(queries, depth, strategy.mode, **search)
+                rows, pages_found = _searched(lists, depth)
+            seconds = time.perf_counter() - begun
     words = np.where(rows >= 0, own_words[rows], 0)
-    return Found(chunked, rows, words, size, tokens)
+    each = 1000 * seconds / max(1, len(data.questions))
+    plain = sum(bool(own) and "rewrite" in own[0].scores for own in lists)
+    return Found(chunked, rows, words, size, tokens, pages_found, each, lists if hits else (), plain)
+
+
+def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa.Table:
+    """With contexts; where the method made some, as ``proposition`` does, after those."""
+    if "context" not in table.column_names:
+        return augment(table, how, columns=known)
+    table = table.append_column("own context", table["context"]).drop_columns(["context"])
+    several = how if isinstance(how, (list, tuple)) else [how]
+    return augment(table, ["column:own context", *several], columns=known).drop_columns(["own context"])
+
+
+def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | None]:
+    """(rows int64[q, depth], pages of hits, None where they have none); -1 where there are fewer hits."""
+    rows, paged = np.full((2, len(lists), depth), -1, np.int64)
+    for number, hits in enumerate(lists):
+        rows[number, : len(hits)] = [hit.row for hit in hits]
+        paged[number, : len(hits)] = [hit.page or -1 for hit in hits]
+    return rows, paged if (paged >= 0).any() else None
 
 
 def measure(found: Found, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
@@ -167,11 +231,13 @@ def _spans_by_document(chunked: Chunked, data: Dataset) -> list[I64]:
 
 
 def _pages(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
-    document, start = _column(found, "document"), _column(found, "start")
-    page = np.zeros_like(start)
-    for number, starts in enumerate(data.page_starts):
-        own = document == number
-        page[own] = pages.pages_at(starts, start[own])
+    document, page = _column(found, "document"), found.pages
+    if page is None:  # chunks that know no pages: those that they begin on
+        start = _column(found, "start")
+        page = np.zeros_like(start)
+        for number, starts in enumerate(data.page_starts):
+            own = document == number
+            page[own] = pages.pages_at(starts, start[own])
     gold = np.array([question.document for question in data.questions])
     gold_page = np.array([question.page or 0 for question in data.questions])
     counts = np.array([len(starts) for starts in data.page_starts])[gold]
@@ -179,7 +245,7 @@ def _pages(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
         "accuracy doc": pages.accuracy_doc(document[:, 0], gold),
         "accuracy page": pages.accuracy_page(document[:, 0], page[:, 0], gold, gold_page, counts),
     }
-    for k in CUTOFFS[1:]:
+    for k in PAGE_CUTOFFS:
         values[f"page recall@{k}"] = pages.page_recall_at_k(document[:, :k], page[:, :k], gold, gold_page)
     held = (document == gold[:, None]) & (page == gold_page[:, None])
     return values, metrics.hits_within_words(held, found.words, BUDGETS)
@@ -211,31 +277,41 @@ def run(
     data: Dataset,
     makers: Sequence[Callable[[], Chunked]],
     encoder: Encoder,
-    modes: Sequence[str],
+    modes: Sequence[str | Strategy],
     options: Mapping[str, Any],
     *,
     seed: int = 0,
     step: Callable[[str], None] = lambda _: None,
+    judging: Callable[[Chunked], list[Any]] | None = None,
+    answering: Answering | None = None,
 ) -> dict[str, Any]:
     """Results in the form that :mod:`pychunk.evaluation.report` shows.
 
     Args:
         makers: each makes one contender's chunks; the first one's first mode is what the others are compared with.
-        modes: of :data:`MODES`; a dataset of boundaries has none.
+        modes: strategies, or their names, of :data:`MODES`; a dataset of boundaries has none.
         options: of :meth:`Index.create` and :meth:`Index.search`.
         step: told what is being done.
+        answering: who answers the questions from what each row found, which measures are added for.
+        judging: rows under ``judged`` of each contender (:func:`~.judged_rows.judged_rows`).
     """
+    if answering is not None:
+        answering.check(data)
+    judged: list[Any] = []
+    notes: list[str] = []
     rows: list[dict[str, Any]] = []
     values: list[dict[str, F64]] = []
     vectors = None
-    if data.questions and any(mode != "sparse" for mode in modes):
-        vectors = encoder.encode([question.text for question in data.questions])
+    if data.questions and any(named(mode).mode != "sparse" for mode in modes):
+        vectors = encoder.asked([question.text for question in data.questions])
     for make in makers:
         step("cutting")
         chunked = make()
-        for row, own in _rows(chunked, data, encoder, modes, options, vectors, seed, step):
+        for row, own in _rows(chunked, data, encoder, modes, options, vectors, seed, step, answering, notes, judged):
             rows.append(row)
             values.append(own)
+        if judging is not None:
+            judged += judging(chunked)
     return {
         "dataset": {
             "name": data.name,
@@ -251,6 +327,8 @@ def run(
         "rows": rows,
         "differences": _differences(rows, values, seed),
         "primary": PRIMARY[data.kind],
+        "judged": judged,
+        "notes": notes,
         "absent": [],
     }
 
@@ -259,11 +337,14 @@ def _rows(
     chunked: Chunked,
     data: Dataset,
     encoder: Encoder,
-    modes: Sequence[str],
+    modes: Sequence[str | Strategy],
     options: Mapping[str, Any],
     vectors: Any,
     seed: int,
     step: Callable[[str], None],
+    answering: Answering | None,
+    notes: list[str],
+    judged: list[Any],
 ) -> Iterator[tuple[dict[str, Any], dict[str, F64]]]:
     words = chunked.words
     counts, edges = np.histogram(np.minimum(words, 500), bins=np.arange(0, 520, 20))
@@ -286,14 +367,24 @@ def _rows(
         return
     for mode in modes:
         step(f"{chunked.name}, {mode}")
-        found = retrieve(chunked, data, encoder, mode, vectors, options)
+        found = retrieve(chunked, data, encoder, mode, vectors, options, hits=answering is not None)
         own, within = measure(found, data, encoder)
+        name = f"{chunked.name}, {mode}"
+        if found.plain:
+            notes.append(f"{name}: {found.plain} questions were searched as they are, as no answer rewrote them")
+        if answering is not None:
+            values, answers = answering(found.hits, data)
+            own |= values
+            judged += answering.rows(name, answers, data, seed)
+            if answers.failed:
+                row_first, why = answers.failed[0]
+                notes.append(f"{name}: {len(answers.failed)} answers lack text or sources; question {row_first}: {why}")
         bands = [interval(column, seed=seed) for column in within.T]
         yield (
             {
                 **row,
-                "name": f"{chunked.name}, {mode}",
-                "mode": mode,
+                "name": name,
+                "mode": str(mode),
                 "measures": {name: interval(each, seed=seed)._asdict() for name, each in own.items()},
                 "within": {
                     "words": list(BUDGETS),
@@ -318,6 +409,7 @@ def _cost(chunked: Chunked, found: Found | None) -> dict[str, Any]:
             "encoder tokens": found.tokens,
             "index bytes": found.index_bytes,
             "words in top 5": float(found.words[:, :5].sum(axis=1).mean()),
+            "ms a question": found.milliseconds,
         }
     return cost
 

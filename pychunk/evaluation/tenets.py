@@ -111,9 +111,14 @@ class Noise(NamedTuple):
         return Tally(int(self.outside.sum()), int(self.of.sum()))
 
     @property
+    def noisy(self) -> Bools:
+        """bool[chunks]: whether each is noise by more than 20 %; one without words is not."""
+        return np.asarray(self.outside > NOISY * self.of, np.bool_)
+
+    @property
     def chunks(self) -> Tally:
-        """How many chunks are noise by more than 20 %; one without words is none."""
-        return Tally(int((self.outside > NOISY * self.of).sum()), len(self.of))
+        """How many chunks are noise by more than 20 %."""
+        return Tally(int(self.noisy.sum()), len(self.of))
 
 
 def noise(text: str, chunks: npt.ArrayLike, marked: npt.ArrayLike) -> Noise:
@@ -172,6 +177,16 @@ def cuts_a_unit(chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
     return np.asarray(((rows >= 0) & (spans < whole[rows, 1])).any(axis=1), np.bool_)
 
 
+def incomplete(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
+    """bool[chunks]: whether each begins by referring back, or cuts a unit.
+
+    Example:
+        >>> incomplete("It rains. It pours.", [(0, 9), (10, 19)], units=[(0, 9), (10, 19)]).tolist()
+        [False, True]
+    """
+    return dangling(text, chunks) | cuts_a_unit(chunks, units)
+
+
 def completeness(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> Tally:
     """How many chunks are complete: they do not begin by referring back, and cut no unit.
 
@@ -179,8 +194,8 @@ def completeness(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> Tall
         >>> completeness("It rains. It pours.", [(0, 9), (10, 19)], units=[(0, 9), (10, 19)])
         Tally(found=1, of=2)
     """
-    incomplete = dangling(text, chunks) | cuts_a_unit(chunks, units)
-    return Tally(int((~incomplete).sum()), len(incomplete))
+    found = incomplete(text, chunks, units)
+    return Tally(int((~found).sum()), len(found))
 
 
 def breaks_inside(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, chunks: int) -> Bools:

@@ -1,0 +1,424 @@
+"""Questions of mixed breadth: a third asks for a sentence, a third for a section or several passages, a third for an
+article; and how much of what was asked for is handed over within so many words.
+
+The leads of articles are withheld, whichever question is asked about them: their first sentences are questions. In the
+place of headings stands a mark, as in :mod:`pychunk.evaluation.sections`. Every question also comes stripped: its
+content words alone, as many for each kind, so that nothing tells the breadth by the form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.blocks import BLOCK_KINDS, HEADING, Blocks
+from ..functions import segment
+from . import datasets, sections
+from .datasets import Span
+
+I64 = npt.NDArray[np.int64]
+F64 = npt.NDArray[np.float64]
+Part = Literal["train", "validation", "test"]
+Kind = Literal["sentence", "passages", "section", "document"]
+Rows = list[tuple[str, int, int, int]]
+
+#: Words that are handed over.
+BUDGETS = (150, 500, 1500)
+#: What each kind of question counts as.
+BREADTH = {"sentence": "narrow", "passages": "middle", "section": "middle", "document": "broad"}
+#: Levels that the documents are searched at.
+LEVELS = ("sentence", "paragraph", "section", "document")
+#: Shares of articles that nothing is learned from.
+VALIDATION, TEST = 0.1, 0.3
+#: Documents of fewer words are no broad answer; a first sentence needs so many content words.
+LEAST_WORDS, LEAST_ASKED = 300, 4
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_TITLE_LINE = re.compile(r"^ = [^=;]+ = $", re.MULTILINE)
+_FORM = """
+a about after all also although among an and any are as at be because been before being between both but by can
+could describe did difference do does doing done during each either era every example explain few following for
+found from give had has have he her him his how if in include included into is it its itself kind kinds known like
+list made main make many may might more most much must name named no nor not of off on one only or other others
+our out over own part period refer referred refers said same say see several she should since so some such
+summarise summarize tell than that the their them then there these they this those through to too two type types
+under until up upon us use used various very was way ways we well were what when where whether which while who
+whom whose why will with within would you your
+"""
+#: What makes the form of a question and no part of what it is about.
+FORM = frozenset(_FORM.split())
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with what answers it.
+
+    Attributes:
+        text: as it is asked. stripped: its content words, in lower case, and no more of them than of other kinds.
+        kind: what was made of what: see :data:`BREADTH`.
+        document: row of the documents. spans: characters of it, rising, apart.
+    """
+
+    text: str
+    stripped: str
+    kind: Kind
+    document: int
+    spans: tuple[Span, ...]
+
+    @property
+    def breadth(self) -> str:
+        """``"narrow"``, ``"middle"`` or ``"broad"``."""
+        return BREADTH[self.kind]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Documents with their names and blocks, and questions about them."""
+
+    names: list[str]
+    documents: list[str]
+    blocks: Blocks
+    questions: list[Question]
+
+
+@dataclass(frozen=True)
+class _Article:
+    """A document before it is chosen; ``asked`` are (kind, text, spans)."""
+
+    name: str
+    text: str
+    rows: Rows
+    asked: list[tuple[Kind, str, tuple[Span, ...]]]
+
+
+def part_of(name: str) -> Part:
+    """Which part of the split an article belongs to, by a hash of its title however it is written.
+
+    Example:
+        >>> part_of("Steam_engine") == part_of("Steam engine")
+        True
+    """
+    plain = " ".join(_WORD.findall(name.replace("_", " ").casefold()))
+    share = int.from_bytes(hashlib.sha256(f"breadth:{plain}".encode()).digest()[:8], "big") / 2**64
+    return "test" if share < TEST else "validation" if share < TEST + VALIDATION else "train"
+
+
+def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Questions:
+    """At most ``count`` questions about the articles of a part, as many of each breadth; 0: as many as there are.
+
+    Read are ``wiki/articles.parquet``, and where they are ``squad/dev-v2.0.json`` and ``chunking_evaluation``.
+
+    Raises:
+        FileNotFoundError: there are no articles.
+    """
+    import pyarrow.parquet as pq
+
+    where = Path(folder)
+    file = where / "wiki" / "articles.parquet"
+    if not file.is_file():
+        raise FileNotFoundError(f"no articles at {file}: set PYCHUNK_DATA to the folder that holds wiki/")
+    articles: list[_Article] = []
+    squad, references = where / "squad" / "dev-v2.0.json", where / "chunking_evaluation"
+    if squad.is_file():
+        articles += of_squad(datasets.squad(squad), part)
+    if references.is_dir():
+        articles += of_references(datasets.chunking_evaluation(references), part)
+    known = {_plain(each.name) for each in articles}
+    rows = pq.read_table(file, columns=["title", "text"]).to_pylist()
+    own = [row for row in rows if part_of(row["title"]) == part and _plain(row["title"]) not in known]
+    articles += of_articles([row["title"] for row in own], [row["text"] or "" for row in own])
+    return mixed(articles, count, seed)
+
+
+def of_articles(titles: Sequence[str], texts: Sequence[str]) -> list[_Article]:
+    """Section and document questions about articles as WikiExtractor writes them; without those that have no sections.
+
+    Example:
+        >>> body = "She was born in London and wrote about engines. " * 40
+        >>> text = f"Ada Lovelace was an early English writer of programs.\\nLife.\\n{body}"
+        >>> found = of_articles(["Ada Lovelace"], [text])[0]
+        >>> [(kind, asked) for kind, asked, _ in found.asked]
+        [('section', 'Ada Lovelace: Life'), ('document', 'was an early English writer of programs.')]
+        >>> found.text[:12]
+        '§\\n\\nShe was b'
+    """
+    made = sections.section_questions(titles, texts)
+    by_document: dict[int, list[sections.Question]] = {}
+    for question in made.questions:
+        by_document.setdefault(question.document, []).append(question)
+    leads = []
+    for row in range(len(titles)):
+        own = made.blocks.rows(row, row + 1)
+        headings = np.flatnonzero(own.kind == HEADING)
+        leads.append(int(own.start[headings[0]]) if len(headings) else 0)
+    firsts = first_sentences([text[:lead] for text, lead in zip(made.documents, leads, strict=True)])
+    found = []
+    for row, (title, text, lead) in enumerate(zip(titles, made.documents, leads, strict=True)):
+        if not lead:
+            continue
+        own = made.blocks.rows(row, row + 1)
+        kept = zip(own.kind.tolist(), own.level.tolist(), own.start.tolist(), own.end.tolist(), strict=True)
+        rows = [(BLOCK_KINDS[k], level, a - lead, b - lead) for k, level, a, b in kept if a >= lead]
+        asked: list[tuple[Kind, str, tuple[Span, ...]]] = [
+            ("section", each.text, ((each.start - lead, each.end - lead),)) for each in by_document.get(row, [])
+        ]
+        found.append(_with_document(_Article(title, text[lead:], rows, asked), firsts[row]))
+    return found
+
+
+def of_squad(data: datasets.Dataset, part: Part) -> list[_Article]:
+    """Of each question about articles of a part the sentence that holds its answer; without those about first
+    paragraphs, which are leads."""
+    found = []
+    rows = [row for row, name in enumerate(data.ids) if part_of(name) == part]
+    texts = [data.documents[row] for row in rows]
+    leads = [text.find("\n") + 1 for text in texts]
+    bodies = [text[lead:] for text, lead in zip(texts, leads, strict=True)]
+    firsts = first_sentences([text[:lead] for text, lead in zip(texts, leads, strict=True)])
+    bounds = _sentences(bodies)
+    for place, row in enumerate(rows):
+        asked: list[tuple[Kind, str, tuple[Span, ...]]] = []
+        for question in (each for each in data.questions if each.document == row):
+            assert question.paragraph is not None
+            begin, end = (each - leads[place] for each in question.paragraph)
+            at = bodies[place].find(question.answers[0], begin, end) if begin >= 0 else -1
+            if at < 0:
+                continue
+            own = bounds[place]
+            first, last = np.searchsorted(own[:, 0], [at, at + len(question.answers[0]) - 1], "right") - 1
+            asked.append(("sentence", question.text, ((int(own[first, 0]), int(own[last, 1])),)))
+        article = _Article(data.ids[row].replace("_", " "), bodies[place], _lines(bodies[place]), asked)
+        found.append(_with_document(article, firsts[place]))
+    return found
+
+
+def of_references(data: datasets.Dataset, part: Part) -> list[_Article]:
+    """Chroma's questions about documents of a part: one reference is narrow, two to four are several passages.
+
+    A file of several articles, with title lines `` = Title = ``, is as many documents; headings give way to marks of
+    the same length, so that spans stay.
+    """
+    found = []
+    for row, (name, text) in enumerate(zip(data.ids, data.documents, strict=True)):
+        starts = [match.start() for match in _TITLE_LINE.finditer(text)]
+        edges = [0, *(start for start in starts if start), len(text)]
+        for begin, end in pairwise(edges):
+            title = text[begin : text.find("\n", begin)].strip(" =") if starts else name
+            if end <= begin or part_of(title) != part:
+                continue
+            own, rows = _marked(text[begin:end])
+            asked: list[tuple[Kind, str, tuple[Span, ...]]] = []
+            for question in data.questions:
+                spans = _apart((a - begin, b - begin) for a, b in question.spans)
+                if question.document == row and spans[0][0] >= 0 and spans[-1][1] <= end - begin:
+                    kind: Kind = "sentence" if len(question.spans) == 1 else "passages"
+                    if len(question.spans) <= 4:
+                        asked.append((kind, question.text, spans))
+            found.append(_Article(title, own, rows, asked))
+    return found
+
+
+def mixed(articles: Sequence[_Article], count: int = 0, seed: int = 0) -> Questions:
+    """As many questions of each breadth, ``count`` in all at most, drawn with ``seed``.
+
+    Of the middle ones those with several passages come first, as they are few; sections are of the articles that broad
+    questions are about, where these have enough. Documents are the articles that are asked about.
+    """
+    rng = np.random.default_rng(seed)
+    every = [(row, *asked) for row, article in enumerate(articles) for asked in article.asked]
+    by_kind = {kind: [each for each in every if each[1] == kind] for kind in BREADTH}
+    middle = len(by_kind["passages"]) + len(by_kind["section"])
+    each = min(len(by_kind["sentence"]), middle, len(by_kind["document"]), *([count // 3] if count else []))
+    broad = _drawn(by_kind["document"], each, rng)
+    narrow = _drawn(by_kind["sentence"], each, rng)
+    several = _drawn(by_kind["passages"], each, rng)
+    asked_of = {row for row, *_ in broad}
+    near = [one for one in by_kind["section"] if one[0] in asked_of]
+    pool = near if len(near) >= each - len(several) else by_kind["section"]
+    chosen = [*narrow, *several, *_drawn(pool, each - len(several), rng), *broad]
+    documents = sorted({row for row, *_ in chosen})
+    place = {row: number for number, row in enumerate(documents)}
+    texts = [articles[row].text for row in documents]
+    made = [Question(text, "", kind, place[row], spans) for row, kind, text, spans in sorted(chosen)]
+    return Questions(
+        [articles[row].name for row in documents],
+        texts,
+        Blocks.of([articles[row].rows for row in documents]),
+        _stripped(made, texts, rng),
+    )
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that are no question words and no function words, in lower case, each once.
+
+    Example:
+        >>> content_words("Who was the first King of the Normans?")
+        ['first', 'king', 'normans']
+    """
+    words = (word.casefold() for word in _WORD.findall(text))
+    return [word for word in dict.fromkeys(words) if word not in FORM and (len(word) > 1 or word.isdigit())]
+
+
+def _stripped(questions: list[Question], documents: Sequence[str], rng: np.random.Generator) -> list[Question]:
+    """With content words alone: as many as a section question has that is drawn for each, the rarest, in their order.
+
+    Section questions are the shortest; where there are none all words stay.
+    """
+    words = [content_words(question.text) for question in questions]
+    lengths = [len(own) for own, question in zip(words, questions, strict=True) if question.kind == "section"]
+    counts = Counter(word for text in documents for word in set(content_words(text)))
+    found = []
+    for question, own in zip(questions, words, strict=True):
+        most = int(rng.choice(lengths)) if lengths and question.kind != "section" else len(own)
+        rare = set(sorted(own, key=lambda word: (counts[word], word))[: max(1, most)])
+        found.append(replace(question, stripped=" ".join(word for word in own if word in rare)))
+    return found
+
+
+def _drawn(values: list[Any], count: int, rng: np.random.Generator) -> list[Any]:
+    if count >= len(values):
+        return list(values)
+    return [values[i] for i in np.sort(rng.choice(len(values), count, replace=False))]
+
+
+def _with_document(article: _Article, first: str) -> _Article:
+    """With the question for the whole, where the lead's first sentence says enough besides the title."""
+    title = {word.casefold() for word in _WORD.findall(article.name)}
+    asked = " ".join(word for word in first.split() if not set(map(str.casefold, _WORD.findall(word))) & title)
+    if len(content_words(asked)) < LEAST_ASKED or len(article.text.split()) < LEAST_WORDS:
+        return article
+    return replace(article, asked=[*article.asked, ("document", asked, ((0, len(article.text)),))])
+
+
+def first_sentences(texts: Sequence[str]) -> list[str]:
+    """The first sentence of each text; of an empty one nothing."""
+    return [text[own[0, 0] : own[0, 1]] if len(own) else "" for text, own in zip(texts, _sentences(texts), strict=True)]
+
+
+def _sentences(texts: Sequence[str]) -> list[I64]:
+    """int64[n, 2]: characters of the sentences of each text."""
+    table = segment(list(texts), "sentence").table
+    document = np.asarray(table["document"])
+    spans = np.stack([np.asarray(table["start"]), np.asarray(table["end"])], 1).astype(np.int64)
+    edges = np.searchsorted(document, np.arange(len(texts) + 1))
+    return [spans[a:b] for a, b in pairwise(edges)]
+
+
+def _lines(text: str) -> Rows:
+    """A paragraph a line."""
+    return [("paragraph", 0, match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
+
+
+def _marked(text: str) -> tuple[str, Rows]:
+    """Lines of a text as paragraphs and headings, those `` = = Title = = `` and ``# Title``, as marks."""
+    rows: Rows = []
+    parts, at = [], 0
+    for line in text.split("\n"):
+        plain = line.strip()
+        depth = len(re.match(r"(?:= )*", plain)[0]) // 2 if plain.endswith("=") else len(plain) - len(plain.lstrip("#"))  # type: ignore[index]  # always matches
+        kind = "heading" if depth and plain.strip("=# ") else "paragraph"
+        shown = sections.MARK + " " * (len(line) - 1) if kind == "heading" else line
+        if plain:
+            rows.append((kind, min(depth, 6) if kind == "heading" else 0, at, at + max(1, len(shown.rstrip()))))
+        parts.append(shown)
+        at += len(line) + 1
+    return "\n".join(parts), rows
+
+
+def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Rising, those that overlap or touch as one."""
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return tuple(found)
+
+
+def _plain(name: str) -> str:
+    return " ".join(_WORD.findall(name.replace("_", " ").casefold()))
+
+
+class Measure:
+    """Character F1 of ranked spans against what answers a question.
+
+    Args:
+        documents: their texts.
+
+    Example:
+        >>> asked = Question("?", "", "sentence", 0, ((0, 9),))
+        >>> Measure(["One two. Three four."]).f1(asked, [0, 0], [9, 0], [20, 8], words=4)
+        0.5714285714285714
+    """
+
+    def __init__(self, documents: Sequence[str]) -> None:
+        #: Of each document int64[words]: where its words end.
+        self.ends = [np.array([match.end() for match in re.finditer(r"\S+", text)], np.int64) for text in documents]
+
+    def handed_over(
+        self, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int
+    ) -> list[tuple[int, int, int]]:
+        """The first spans of a ranking that together hold ``words`` words; the last is cut where they end.
+
+        Spans that overlap one before them are passed over.
+        """
+        found: list[tuple[int, int, int]] = []
+        taken: dict[int, list[Span]] = {}
+        left = words
+        for row, begin, finish in zip(*(np.asarray(each).tolist() for each in (document, start, end)), strict=True):
+            own = taken.setdefault(row, [])
+            if any(begin < b and a < finish for a, b in own):
+                continue
+            first, last = np.searchsorted(self.ends[row], [begin + 1, finish + 1]).tolist()
+            cut = finish if last - first <= left else int(self.ends[row][first + left - 1])
+            found.append((row, begin, cut))
+            own.append((begin, finish))
+            left -= last - first
+            if left <= 0:
+                break
+        return found
+
+    def f1(
+        self, question: Question, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int
+    ) -> float:
+        """2 x shared / (handed over + asked for), in characters, of what :meth:`handed_over` gives."""
+        spans = self.handed_over(document, start, end, words)
+        own = [(a, b) for row, a, b in spans if row == question.document]
+        shared = sum(max(0, min(b, d) - max(a, c)) for a, b in own for c, d in question.spans)
+        total = sum(b - a for _, a, b in spans) + sum(d - c for c, d in question.spans)
+        return 2 * shared / total if total else 0.0
+
+
+def ranges(levels: Sequence[str] = LEVELS) -> list[tuple[str, str]]:
+    """Every (finest, coarsest) of levels: single ones first, wider ones after, fine before coarse.
+
+    Example:
+        >>> ranges(["sentence", "document"])
+        [('sentence', 'sentence'), ('document', 'document'), ('sentence', 'document')]
+    """
+    count = len(levels)
+    return [(levels[low], levels[low + wide]) for wide in range(count) for low in range(count - wide)]
+
+
+def pseudo_labels(scores: npt.ArrayLike) -> I64:
+    """int64[questions]: the range whose score is the highest, of equals the first; -1 where nothing was found.
+
+    Args:
+        scores: [questions, ranges].
+
+    Example:
+        >>> pseudo_labels([[0.1, 0.5, 0.5], [0, 0, 0]]).tolist()
+        [1, -1]
+    """
+    found = np.asarray(scores, np.float64)
+    return np.where(found.max(axis=1, initial=0) > 0, found.argmax(axis=1), -1).astype(np.int64)

@@ -1,0 +1,77 @@
+"""Questions of mixed breadth searched at every range of levels: an index of their documents, F1 by range and budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..functions import segment
+from ..retrieval.index import Index
+from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+#: Hits of each level: 150 sentences hold more than 3,000 words.
+HITS = 150
+#: Queries at a time.
+_BATCH = 256
+
+
+def index_of(data: Questions, folder: str | Path, levels: Sequence[str] = LEVELS, threads: int | None = None) -> Index:
+    """A new index of the documents at levels, with the settings of the other measurements on English text."""
+    ids = [str(row) for row in range(len(data.documents))]
+    found: Any = segment(
+        data.documents, levels=list(levels), vectors="chunk", blocks=data.blocks, ids=ids, threads=threads
+    )
+    made = Index.create(folder, vectors="chunk", stemmer="english")
+    made.add(found.chunks())
+    return made
+
+
+def f1_of_ranges(
+    index: Index,
+    data: Questions,
+    queries: Sequence[str],
+    *,
+    levels: Sequence[str] = LEVELS,
+    measure: Measure | None = None,
+    threads: int | None = None,
+) -> F64:
+    """float64[questions, ranges, budgets]: F1 of each question at each of :func:`ranges` within each of the budgets.
+
+    Each level is searched once: hits of several levels by score, without those that lie in a better one or hold it, are
+    what ``levels=(low, high)`` finds.
+
+    Args:
+        queries: one a question, in whichever version.
+    """
+    measure = measure or Measure(data.documents)
+    pairs = ranges(levels)
+    found = np.zeros((len(queries), len(pairs), len(BUDGETS)))
+    places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
+    for first in range(0, len(queries), _BATCH):
+        asked = list(queries[first : first + _BATCH])
+        by_level = {level: index.rank(asked, HITS, levels=level, threads=threads) for level in levels}
+        for number, question in enumerate(data.questions[first : first + _BATCH]):
+            for place, (low, high) in enumerate(pairs):
+                own = levels[levels.index(low) : levels.index(high) + 1]
+                rows = _merged([(by_level[level][0][number], by_level[level][1][number]) for level in own])
+                spans = [each[rows] for each in places]
+                for budget, words in enumerate(BUDGETS):
+                    document, start, end = spans
+                    found[first + number, place, budget] = measure.f1(question, document, start, end, words)
+    return found
+
+
+def _merged(lists: Sequence[tuple[I64, npt.NDArray[np.float32]]]) -> I64:
+    """Rows of several rankings by falling score, each once."""
+    rows = np.concatenate([own for own, _ in lists])
+    scores = np.concatenate([own for _, own in lists])
+    rows, scores = rows[rows >= 0], scores[rows >= 0]
+    rows = rows[np.lexsort((rows, -scores))]
+    return rows[np.sort(np.unique(rows, return_index=True)[1])]
