@@ -71,7 +71,9 @@ ABOUT = (
     "Static encoder; seeded samples of questions, articles and pages. Hits: within the first 500 words read, hybrid "
     "search. Chunks of other packages are as long on the "
     "average as those of the method named. Headings are those that a page's HTML, WikiExtractor's full stops or the "
-    "law on leaflets mark, where the sentence that follows fits into 100 words with them. Intervals are over "
+    "law on leaflets mark, where the sentence that follows fits into 100 words with them. Those behind scraps stand in "
+    "their chunk behind under 50 characters, which a cut before them would leave alone; of the others it is said apart "
+    "which share begins its chunk. Intervals are over "
     "documents, of hits over questions."
 )
 
@@ -133,6 +135,8 @@ def form(chunked: Chunked, texts: Texts) -> dict[str, Any]:
             "headings begin": (places.begin, sum(places)),
             "headings alone": (places.alone, sum(places)),
             "headings end": (places.end, sum(places)),
+            "headings behind scraps": (places.behind, sum(places)),
+            "headings begin, the others": (places.begin, sum(places) - places.behind),
             "references": intrinsic.reference_completeness(texts.refers[number], rows),
             "cohesion": intrinsic.intrachunk_cohesion(vectors, rows),
             "coherence": intrinsic.contextual_coherence(vectors, rows),
@@ -249,6 +253,12 @@ def requirements(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[
         for title, measure, worst, good in (
             ("scraps <= 1 %", "scraps", max, lambda value: value <= 0.01),
             ("headings that begin >= 95 %", "headings begin", min, lambda value: value >= 0.95),
+            (
+                "headings not behind scraps that begin >= 95 %",
+                "headings begin, the others",
+                min,
+                lambda value: value >= 0.95,
+            ),
             ("headings alone 0", "headings alone", max, lambda value: value == 0),
             ("headings at the end 0", "headings end", max, lambda value: value == 0),
         ):

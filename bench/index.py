@@ -10,13 +10,14 @@ a batch of 64. Recall: share of ten exact hits that are found, over all queries.
     python bench/index.py --vectors 900000 --threads 2 --accuracy      without HNSW, which takes minutes to build
     python bench/index.py --links 24 --construction 200          another graph
     python bench/index.py --million                              peak memory while 1,000,000 vectors are added
+    python bench/index.py --levels                               a million nodes of five levels: memory, searches
+    python bench/index.py --pages --threads 2                    pages of 3,000 characters: contexts, document evidence
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,10 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import faiss
+import index_levels
+import index_pages
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import record
+from index_levels import peak
 
 from pychunk.retrieval import eight_bit
 from pychunk.retrieval import vectors as settings
@@ -208,11 +212,6 @@ def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     return figures
 
 
-def peak() -> float:
-    """Megabytes that this process held at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """Add the same chunks again and again under other ids, and print the peak of memory at four points.
 
@@ -271,16 +270,28 @@ def main() -> None:
     )
     parser.add_argument("--no-index", action="store_true", help="vectors alone, not through pychunk.Index")
     parser.add_argument("--million", action="store_true", help="memory while adding instead of search")
+    parser.add_argument(
+        "--pages", type=int, nargs="?", const=40_000, metavar="N", help="contexts and document evidence (%(const)s)"
+    )
+    parser.add_argument("--levels", action="store_true", help="an index of five levels (bench/index_levels.py)")
+    parser.add_argument("--nodes", type=int, default=1_000_000, help="with --levels, at least (%(default)s)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
     settings._LINKS, settings._CONSTRUCTION = options.links, options.construction
     file = options.data / "wiki" / "articles.parquet"
     if not file.is_file():
         raise SystemExit(f"no {file}: pass --data or set PYCHUNK_DATA")
-    figures = (million if options.million else compare)(options, file)
+    if options.levels:
+        figures, title, about = index_levels.levels(options, file), "An index of levels", index_levels.ABOUT
+    elif options.pages:
+        figures, title, about = index_pages.measured(options, file), index_pages.TITLE, index_pages.ABOUT
+        figures["Building"].append(index_pages.leaflets(options.data / "unlp2026" / "medicine" / "pdf"))
+        index_pages.show(figures)
+    elif options.million:
+        figures, title, about = million(options, file), "Memory while an index grows", MILLION
+    else:
+        figures, title, about = compare(options, file), "HNSW beside exact search", COMPARED
     if options.save:
-        title = "Memory while an index grows" if options.million else "HNSW beside exact search"
-        about = MILLION if options.million else COMPARED
         record.save(options.save, title, figures, about=about, packages=["faiss-cpu"], encoder=record.shipped())
 
 

@@ -93,6 +93,7 @@ def test_listing() -> None:
     assert [line.split()[0] for line in result.stdout.splitlines()] == list(workloads.WORKLOADS)
 
 
+@pytest.mark.slow
 def test_the_same_code_in_another_environment_is_no_regression(tmp_path: Path) -> None:
     other = interpreter(tmp_path / "venv", PARENT)
     arguments = ["bench", "--only", "latency", "--rounds", "2", "--against", str(other), "--max-regression", "100%"]

@@ -79,6 +79,7 @@ def test_a_copy_that_is_not_the_bases_is_refused(tmp_path: Path, copied: tuple[P
         pass
 
 
+@pytest.mark.slow
 def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> None:
     """A faster stub, whose chunks are wrong, lies in the copy; the figures beside it would raise no alarm."""
     path = tmp_path / "base.json"

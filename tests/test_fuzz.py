@@ -43,6 +43,7 @@ def fuzz(*arguments: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
 
 
+@pytest.mark.slow
 def test_planted_faults_are_found_and_shrunk(tmp_path: Path) -> None:
     (tmp_path / "planted").mkdir()
     (tmp_path / "planted" / "numbers.py").write_text(PLANTED)

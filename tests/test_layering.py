@@ -33,8 +33,11 @@ ALLOWED = {
     "parsing": {"_arrow", "_native", "data", "engine", "plumbing"},
     "plumbing": set(),
     "engine": {"_device", "_native", "_reference"},
+    "llm": {"plumbing"},
     "options": {"data", "encoders", "methods"},
+    "augmentation": {"documents", "llm", "_arrow", "chunks", "plumbing"},
     "segmenter": {
+        "augmentation",
         "encoders",
         "features",
         "_native",
@@ -47,16 +50,42 @@ ALLOWED = {
         "methods",
         "options",
         "given",
+        "llm",
         "origin",
         "plumbing",
         "removed",
         "scores",
         "summaries",
     },
-    "functions": {"_native", "_arrow", "chunks", "data", "documents", "encoders", "engine", "given", "methods"}
+    "functions": {
+        "_native",
+        "_arrow",
+        "chunks",
+        "data",
+        "documents",
+        "encoders",
+        "engine",
+        "given",
+        "methods",
+    }
     | {"options", "plumbing", "segmenter"},
+    "levels": {
+        "_arrow",
+        "_native",
+        "chunks",
+        "data",
+        "documents",
+        "engine",
+        "features",
+        "given",
+        "io",
+        "methods",
+        "plumbing",
+    }
+    | {"segmenter"},
+    "answers": {"llm", "retrieval"},
     "embedding": {"documents", "encoders", "functions", "plumbing"},
-    "retrieval": {"_arrow", "_native", "data", "encoders", "plumbing", "segmenter"},
+    "retrieval": {"levels", "_arrow", "_native", "data", "encoders", "llm", "plumbing", "segmenter"},
     "integrations": {
         "_native",
         "chunks",
@@ -71,10 +100,24 @@ ALLOWED = {
     "io": {"_arrow", "_native", "documents", "parsing", "plumbing"},
     "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
     "view": {"chunks", "data", "documents", "methods", "plumbing", "retrieval"},
-    "evaluation": {"view", "_native", "data", "encoders", "functions", "plumbing", "retrieval", "segmenter"},
+    "evaluation": {
+        "view",
+        "_native",
+        "answers",
+        "augmentation",
+        "data",
+        "io",
+        "encoders",
+        "functions",
+        "llm",
+        "plumbing",
+        "retrieval",
+        "segmenter",
+    },
     "benchmark": {"", "plumbing"},
     "cli": {
         "",
+        "augmentation",
         "benchmark",
         "chunks",
         "data",
@@ -84,7 +127,9 @@ ALLOWED = {
         "evaluation",
         "given",
         "ingest",
+        "llm",
         "io",
+        "levels",
         "methods",
         "origin",
         "plumbing",
@@ -93,7 +138,7 @@ ALLOWED = {
         "view",
     },
     "__main__": {"cli"},
-    # And by name, when they are asked for: cuda, embedding, evaluation, ingest, integrations, io, retrieval.
+    # And by name, when they are asked for: cuda, embedding, evaluation, ingest, integrations, io, levels, retrieval.
     "__init__": {"_native", "chunks", "data", "documents", "engine", "functions", "methods", "plumbing", "segmenter"},
     "training": None,  # anything, and nothing imports it
 }
@@ -125,6 +170,7 @@ OPTIONAL = {
     "datasets",
     "duckdb",
     "pypdfium2",
+    "httpx2",
 }
 #: Adapters that are classes of another package: who imports one has asked for that package.
 SUBCLASSES = {

@@ -70,6 +70,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="preloads a library as Linux does")
 def test_threads_that_cannot_be_started_are_done_without(tmp_path: Path) -> None:
     compiler = shutil.which("cc")

@@ -11,8 +11,8 @@ from typing import Any
 from .injector import DISK
 from .work import Work
 
-#: Of each document its chunks: text and year.
-State = dict[str, list[tuple[str, int | None]]]
+#: Of each document its chunks: text, year and context.
+State = dict[str, list[tuple[str, int | None, str | None]]]
 
 
 class Indexing(Work):
@@ -40,18 +40,22 @@ class Indexing(Work):
             " ".join(f"Document {name} in version {version} has sentence {i}." for i in range(1 + (ord(name) % 4)))
             for name in names
         ]
-        chunks = pychunk.segment(
-            texts,
-            "sentence",
-            vectors="sentence" if self.options["vectors"] != "chunk" else "chunk",
-            ids=names,
-            threads=1,
-        )
+        options: dict[str, Any] = {"ids": names, "threads": 1}
+        chunks: Any
+        if self.options.get("levels"):
+            chunks = pychunk.segment(texts, levels=["sentence", "document"], vectors="chunk", **options).chunks()
+        else:
+            vectors = "sentence" if self.options["vectors"] != "chunk" else "chunk"
+            chunks = pychunk.segment(texts, "sentence", vectors=vectors, **options)
+        said = None
+        if self.options.get("contexts") and version % 3:
+            said = f"said beside in {version}"
+            chunks = pychunk.augment(chunks, lambda documents: [said] * len(documents))
         years = [1900 + version + i for i in range(len(names))] if version % 2 else [None] * len(names)
         keywords = {"metadata": {"year": years}} if version % 2 else {}
         state: State = {}
         for name, text in zip(chunks.table["id"].to_pylist(), chunks.table["text"].to_pylist(), strict=True):
-            state.setdefault(name, []).append((text, years[names.index(name)]))
+            state.setdefault(name, []).append((text, years[names.index(name)], said))
         return chunks, keywords, state
 
     @functools.cached_property
@@ -178,10 +182,15 @@ def _state_of(index: Any) -> State:
     state: State = {}
     for row, gone in zip(table.to_pylist(), removed, strict=True):
         if not gone:
-            state.setdefault(row["id"], []).append((row["text"], row.get("year")))
+            state.setdefault(row["id"], []).append((row["text"], row.get("year"), row.get("context")))
     count = len(index)
     assert count == sum(map(len, state.values()))
+    said = Counter(name for name, rows in state.items() for row in rows if row[2] is not None)
+    assert Counter(hit.id for hit in index.search("beside", k=10_000, mode="sparse")[0]) == said
     for mode in ("dense", "sparse", "hybrid"):
         hits = index.search("document", k=10_000, mode=mode)[0]
         assert Counter(hit.id for hit in hits) == Counter({name: len(rows) for name, rows in state.items()}), mode
+    if "levels" in table.column_names:  # of each document all levels or none
+        hits = index.search("document", k=10_000, fusion="levels", levels="document")[0]
+        assert Counter(hit.id for hit in hits) == Counter(list(state))
     return state

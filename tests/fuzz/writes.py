@@ -145,7 +145,12 @@ class Writes:
                 names = rng.sample("abcdefghijklmnop", rng.randint(1, 12 if what == "add" else 6))
                 script.append([what, names] if what != "search" else [what])
             script.append(["save"])
-        return {"kind": rng.choice(["flat", "hnsw"]), "vectors": rng.choice(["sentence", "chunk"]), "script": script}
+        return {
+            "kind": rng.choice(["flat", "hnsw"]),
+            "vectors": rng.choice(["sentence", "chunk"]),
+            "script": script,
+            "contexts": rng.random() < 0.5,
+        }
 
     def _ingest(self, rng: random.Random) -> dict[str, Any]:
         return {
