@@ -11,8 +11,8 @@ import pytest
 
 import pychunk
 from pychunk.encoders import static
-from pychunk.encoders.files.facts import read_facts
 from pychunk.evaluation import boundaries
+from pychunk.plumbing.facts import read_facts
 from pychunk.training import topic, topic_articles, topic_card, topic_eval, topic_fit
 from pychunk.training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE
 

@@ -14,7 +14,7 @@ from .. import _native
 from .._arrow import flat_text, flat_texts
 from ..data.tokens import Tokens
 from ..plumbing.checksums import check
-from .files.facts import read_facts
+from ..plumbing.facts import read_facts
 from .loaded import loaded
 from .vocabulary import load_vocabulary
 

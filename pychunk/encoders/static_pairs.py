@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..plumbing.checksums import check
+from ..plumbing.weights import read_weights
 from . import static
-from .files.facts import read_facts
 from .loaded import loaded
 
 F32 = npt.NDArray[np.float32]
@@ -31,17 +30,12 @@ class StaticPairs:
 
     def __init__(self, path: Path = static.SHIPPED) -> None:
         file = path / FACTS
-        if not file.is_file():
-            raise ValueError(f"no next-sentence network for static vectors in {path}: {FACTS} is missing")
-        needed = ("name", "encoder", "weights", "weights_sha256", "threshold")
-        self.facts = read_facts(file, "install pychunk again", needed)
+        what = "next-sentence network for static vectors"
+        self.facts, stored = read_weights(file, what, "install pychunk again", ("encoder", "threshold"))
         self.encoder = static.load(path)
         if self.facts["encoder"] != self.encoder.fingerprint:
             raise ValueError(f"{file} is for {self.facts['encoder']}, but {self.encoder.fingerprint} is in {path}")
-        weights = path / self.facts["weights"]
-        check(weights, self.facts["weights_sha256"], "install pychunk again")
-        with np.load(weights, allow_pickle=False) as stored:
-            parts = {name: np.ascontiguousarray(stored[name], np.float32) for name in stored.files}
+        parts = {name: np.ascontiguousarray(value, np.float32) for name, value in stored.items()}
         self.first, self.second, self.product = parts["first"], parts["second"], parts["product"]
         self.bias, self.out, self.out_bias = parts["bias"], parts["out"], parts["out_bias"].item()
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..plumbing.checksums import check
+from ..plumbing.weights import read_weights
 from . import static
-from .files.facts import read_facts
 from .loaded import loaded
 
 F32 = npt.NDArray[np.float32]
@@ -30,16 +29,9 @@ class TopicModel:
 
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
-        file = self.path / FACTS
-        if not file.is_file():
-            raise ValueError(f"no topic model in {self.path}: {FACTS} is missing")
         remedy = "train it again with python -m pychunk.training.topic, or install pychunk again"
-        needed = ("name", "encoder", "weights", "weights_sha256", "dilations", "thresholds")
-        self.facts = read_facts(file, remedy, needed)
-        weights = self.path / self.facts["weights"]
-        check(weights, self.facts["weights_sha256"], remedy)
-        with np.load(weights, allow_pickle=False) as stored:
-            held = {name: stored[name] for name in stored.files}
+        needed = ("encoder", "dilations", "thresholds")
+        self.facts, held = read_weights(self.path / FACTS, "topic model", remedy, needed)
         self.words: npt.NDArray[np.uint64] = np.ascontiguousarray(held.pop("words"), np.uint64)
         floats = {name: np.ascontiguousarray(value, np.float32) for name, value in held.items()}
         self.dilations: list[int] = [int(each) for each in self.facts["dilations"]]

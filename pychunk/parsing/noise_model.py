@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..engine import backend_name
-from ..plumbing.checksums import check
+from ..plumbing.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,7 +35,6 @@ NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
 GROUPS = (0, 1, 3)
 #: Layers of a network, in the order that they are passed.
 _PARTS = ("in", "share", "mix", "share2", "mix2", "out", "out2")
-_REMEDY = "install pychunk again"
 
 
 class NoiseModel:
@@ -57,15 +55,8 @@ class NoiseModel:
     """
 
     def __init__(self, path: str | Path = SHIPPED) -> None:
-        file = Path(path) / FACTS
-        if not file.is_file():
-            raise ValueError(f"no model of noise in {path}: {FACTS} is missing")
-        self.facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if self.facts.get("format") != 1:
-            raise ValueError(f"{file} has format {self.facts.get('format')}, this version reads 1; {_REMEDY}")
-        check(file.parent / WEIGHTS, self.facts["weights_sha256"], _REMEDY)
-        with np.load(file.parent / WEIGHTS, allow_pickle=False) as stored:
-            self.take({name: stored[name] for name in stored.files})
+        self.facts, arrays = read_weights(Path(path) / FACTS, "model of noise", "install pychunk again", ("scale",))
+        self.take(arrays)
 
     @classmethod
     def of(cls, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any]) -> NoiseModel:

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoders import static
-from ..encoders.files.facts import read_facts
 from ..encoders.loaded import loaded
-from ..plumbing.checksums import check
+from ..plumbing.weights import read_weights
 from .hits import Hit
 from .rerank import Scored
 
@@ -61,14 +60,9 @@ class RankModel:
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
         file = self.path / FACTS
-        if not file.is_file():
-            raise ValueError(f"no weights for reranking in {self.path}: {FACTS} is missing")
         remedy = "train it again with python -m pychunk.training.rank, or install pychunk again"
-        self.facts = read_facts(file, remedy, ("name", "encoder", "inputs", "weights", "weights_sha256"))
-        weights = self.path / self.facts["weights"]
-        check(weights, self.facts["weights_sha256"], remedy)
-        with np.load(weights, allow_pickle=False) as stored:
-            self.weights: F32 = np.asarray(stored["weights"], np.float32)
+        self.facts, stored = read_weights(file, "weights for reranking", remedy, ("encoder", "inputs"))
+        self.weights: F32 = np.asarray(stored["weights"], np.float32)
         if tuple(self.facts["inputs"]) != INPUTS or self.weights.shape != (len(INPUTS),):
             raise ValueError(f"{file} is for other inputs than this pychunk computes; {remedy}")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..encoders import static
-from ..encoders.files.facts import read_facts
 from ..encoders.loaded import loaded
-from ..plumbing.checksums import check
+from ..plumbing.weights import read_weights
 from .plan_features import features
 from .planning import Metadata, unreadable
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 FACTS = "planner.json"
-_REMEDY = "train it again with python -m pychunk.training.planner, or install pychunk again"
-_NEEDED = ("name", "encoder", "weights", "weights_sha256", "ranges", "budgets")
 #: The words that a plan is for where nobody says how many are handed over.
 WORDS = 500
 
@@ -39,14 +36,9 @@ class PlanModel:
 
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
-        file = self.path / FACTS
-        if not file.is_file():
-            raise ValueError(f"no planner in {self.path}: {FACTS} is missing")
-        self.facts: dict[str, Any] = read_facts(file, _REMEDY, _NEEDED)
-        weights = self.path / self.facts["weights"]
-        check(weights, self.facts["weights_sha256"], _REMEDY)
-        with np.load(weights, allow_pickle=False) as stored:
-            self.parts: dict[str, F32] = {name: stored[name].astype(np.float32) for name in stored.files}
+        remedy = "train it again with python -m pychunk.training.planner, or install pychunk again"
+        self.facts, stored = read_weights(self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets"))
+        self.parts: dict[str, F32] = {name: value.astype(np.float32) for name, value in stored.items()}
         self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
         self.budgets = [int(words) for words in self.facts["budgets"]]
 

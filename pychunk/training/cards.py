@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..encoders.files import model_dir
-from ..encoders.files.facts import read_facts
+from ..plumbing.facts import read_facts
 from . import noise_card, nsp_card, nsp_static_card, planner_card, rank_card, static_card, topic_card
 from .options import MODELS, add_out, new_parser
 

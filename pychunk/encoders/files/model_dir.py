@@ -14,7 +14,7 @@ from typing import Any
 from ...data.models import Template
 from ...plumbing.checksums import check
 from ...plumbing.durable import whole_folder
-from .facts import FORMAT, read_facts
+from ...plumbing.facts import FORMAT, read_facts
 
 FACTS = "pychunk.json"
 

@@ -1,0 +1,38 @@
+"""Weights of a small model: one ``.npz`` beside the file of facts that holds its checksum."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .checksums import check
+from .facts import read_facts
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def read_weights(
+    facts_file: Path, what: str, remedy: str, needed: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """The facts of a model and its arrays by name, as they are stored.
+
+    Args:
+        facts_file: the JSON; the arrays are in the file that its ``weights`` names, else in the ``.npz`` of its name.
+        what: what it is called where it is missing. remedy: what to do about damage.
+        needed: the facts that must be there.
+
+    Raises:
+        ValueError: a file is missing, damaged, or of a newer format.
+    """
+    folder = facts_file.parent
+    if not facts_file.is_file():
+        raise ValueError(f"no {what} in {folder}: {facts_file.name} is missing")
+    facts = read_facts(facts_file, remedy, ("name", "weights_sha256", *needed))
+    file = folder / facts.get("weights", facts_file.with_suffix(".npz").name)
+    check(file, facts["weights_sha256"], remedy)
+    with np.load(file, allow_pickle=False) as stored:
+        return facts, {name: stored[name] for name in stored.files}
