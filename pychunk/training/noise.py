@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from ..parsing.noise import best_threshold, copies
 from ..parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
-from ..plumbing.checksums import sha256
 from . import noise_card
 from .noise_fit import Plan, fit
 from .noise_pages import FOLDS, Page, f1, read_pages
-from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from
+from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
 from .teacher import import_torch
+from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +67,6 @@ def measured(models: Sequence[NoiseModel], pages: Sequence[Page]) -> list[float]
     return [f1(kept_words(models[page.fold], page), page.wanted) for page in pages]
 
 
-def _write(path: Path, arrays: dict[str, Any]) -> None:
-    np.savez_compressed(path, **arrays)
-
-
 def train(options: argparse.Namespace) -> None:
     plan = plan_from(Plan, options)
     global _pages
@@ -85,11 +81,8 @@ def train(options: argparse.Namespace) -> None:
         logger.info("logits times %.1f: F1 %.4f", scale, np.mean(found))
         best = max(best, (float(np.mean(found)), scale, found))
     _, scale, found = best
-    folds_folder().mkdir(parents=True, exist_ok=True)
     for fold, each in enumerate(stored[:FOLDS]):
-        _write(folds_folder() / f"fold_{fold}.npz", {**each, "scale": np.array(scale)})
-    options.out.mkdir(parents=True, exist_ok=True)
-    _write(options.out / WEIGHTS, stored[FOLDS])
+        write_weights(folds_folder() / f"fold_{fold}.npz", {**each, "scale": np.array(scale)}, compressed=True)
     kinds: defaultdict[str, list[float]] = defaultdict(list)
     for page, value in zip(_pages, found, strict=True):
         kinds[page.kind].append(value)
@@ -97,21 +90,19 @@ def train(options: argparse.Namespace) -> None:
     facts = {
         "format": 1,
         "name": "pychunk-noise-html",
-        "weights_sha256": sha256(options.out / WEIGHTS),
+        **write_weights(options.out / WEIGHTS, stored[FOLDS], compressed=True),
         "scale": scale,
         "nets": plan.nets,
         "seed": plan.seed,
         "licence": "Apache-2.0",
         "pages": len(_pages),
-        "bytes": (options.out / WEIGHTS).stat().st_size,
         "metrics": {
             kind: {"pages": len(values), "f1": round(float(np.mean(values)), 4)} for kind, values in rows.items()
         },
         "command": command("noise", options, names(Plan)),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
-    (options.out / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    (options.out / "noise.md").write_text(noise_card.card(facts), encoding="utf-8")
+    write_facts(options.out / FACTS, facts, noise_card.card(facts))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -134,17 +125,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the model; the process's exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     made = parser()
     options = made.parse_args(arguments)
     if options.pages is None:
         made.error("no pages to learn from: name them with --pages, or set PYCHUNK_DATA")
-    try:
-        train(options)
-    except KeyboardInterrupt:
-        logger.info("interrupted")
-        return 130
-    return 0
+    return run(train, options)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
 from .corpus import read_split
 from .options import (
     MODELS,
-    add_articles,
+    add_held_out,
     add_out,
     add_plan,
     add_teacher,
@@ -208,7 +208,7 @@ def parser() -> argparse.ArgumentParser:
         "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again, write its card",
     )
     add = made.add_argument
-    add_articles(made)
+    add_held_out(made)
     add_teacher(made, "model to start from")
     add_out(made, MODELS / "nsp")
     add(

@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from ..encoders import static, static_pairs
 from ..encoders.pairs import PairScorer
-from ..plumbing.checksums import sha256
 from . import nsp, nsp_eval, nsp_pairs, nsp_static_card
-from .options import add_articles, add_out, add_plan, command, names, new_parser, setting
+from .options import add_held_out, add_out, add_plan, command, names, new_parser, run, setting
 from .teacher import import_torch
+from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -122,15 +122,12 @@ def write(out: Path, model: Any, facts: dict[str, Any]) -> None:
     weights["bias"] = model["first"].bias.detach().numpy()
     weights["out"] = model["out"].weight.detach().numpy()[0]
     weights["out_bias"] = model["out"].bias.detach().numpy()[0]
-    np.savez(out / "nsp_static.npz", **weights)
-    stored = {"format": 1, "name": "pychunk-nsp-static-en", "weights": "nsp_static.npz"}
-    stored["weights_sha256"] = sha256(out / "nsp_static.npz")
-    stored |= facts
-    (out / static_pairs.FACTS).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
-    (out / "nsp_static.md").write_text(nsp_static_card.card(stored), encoding="utf-8")
+    stored = {"format": 1, "name": "pychunk-nsp-static-en", **write_weights(out / "nsp_static.npz", weights), **facts}
+    write_facts(out / static_pairs.FACTS, stored, nsp_static_card.card(stored))
 
 
 def train(options: argparse.Namespace) -> None:
+    import_torch().set_num_threads(options.threads)
     material = nsp.gather(options)
     teacher = PairScorer(options.teacher)
     vectors, held_vectors = sentence_vectors(material.training), sentence_vectors(material.held_out)
@@ -172,7 +169,7 @@ def train(options: argparse.Namespace) -> None:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser("nsp_static", __doc__)
-    add_articles(made)
+    add_held_out(made)
     made.add_argument(
         "--teacher",
         type=Path,
@@ -187,15 +184,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Distil and write the network; the process's exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    options = parser().parse_args(arguments)
-    import_torch().set_num_threads(options.threads)
-    try:
-        train(options)
-    except KeyboardInterrupt:
-        logger.info("interrupted; nothing was written")
-        return 130
-    return 0
+    return run(train, parser().parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from .corpus import default_articles
 from .teacher import default_teacher
+
+logger = logging.getLogger(__name__)
 
 #: The models that the package ships.
 MODELS = Path(__file__).resolve().parents[1] / "models"
@@ -47,6 +50,17 @@ def names(plan: Any) -> list[str]:
     return [each.name for each in fields(plan)]
 
 
+def run(train: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+    """Trains, showing what is logged; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        train(options)
+    except KeyboardInterrupt:
+        logger.info("interrupted")
+        return 130
+    return 0
+
+
 def add_out(made: argparse.ArgumentParser, default: Path) -> None:
     """``--out``."""
     made.add_argument(
@@ -55,7 +69,7 @@ def add_out(made: argparse.ArgumentParser, default: Path) -> None:
 
 
 def add_articles(made: argparse.ArgumentParser) -> None:
-    """``--articles``, ``--held-out`` and ``--threads``."""
+    """``--articles``."""
     made.add_argument(
         "--articles",
         type=Path,
@@ -63,6 +77,11 @@ def add_articles(made: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
     )
+
+
+def add_held_out(made: argparse.ArgumentParser) -> None:
+    """``--articles``, ``--held-out`` and ``--threads``."""
+    add_articles(made)
     made.add_argument("--held-out", type=int, default=200, help="articles kept for measuring (default: %(default)s)")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
 

@@ -10,7 +10,6 @@ within 150, 500 and 1,500 words. Other articles stop it; those of the test are n
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import tempfile
@@ -24,12 +23,12 @@ import numpy.typing as npt
 
 from ..encoders import static
 from ..evaluation import breadth, breadth_levels
-from ..plumbing.checksums import sha256
 from ..retrieval.plan_features import features
 from ..retrieval.plan_learned import FACTS
 from . import planner_card
-from .options import add_out, add_plan, command, names, new_parser, plan_from, setting
+from .options import add_out, add_plan, command, names, new_parser, plan_from, run, setting
 from .teacher import import_torch
+from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -133,20 +132,12 @@ def fit(learned: Lessons, stopped_on: Lessons, settings: Settings) -> tuple[dict
     return {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}, history
 
 
-def write(out: Path, weights: dict[str, F32], history: list[float], learned: Lessons, stopped_on: Lessons) -> None:
-    """``planner.npz`` and the facts beside it, without what the command adds."""
-    out.mkdir(parents=True, exist_ok=True)
-    np.savez(out / WEIGHTS, **weights)  # type: ignore[arg-type]  # its stub takes no mapping of arrays
+def said(history: list[float], learned: Lessons, stopped_on: Lessons) -> dict[str, Any]:
+    """What the facts say of the training."""
     middle = breadth.BUDGETS.index(500)
     pairs = breadth.ranges()
     kinds = np.array(learned.breadth)
-    facts: dict[str, Any] = {
-        "format": 1,
-        "name": "pychunk-planner",
-        "weights": WEIGHTS,
-        "weights_sha256": sha256(out / WEIGHTS),
-        "bytes": (out / WEIGHTS).stat().st_size,
-        "encoder": static.load().fingerprint,
+    return {
         "ranges": pairs,
         "budgets": breadth.BUDGETS,
         "history": [round(each, 4) for each in history],
@@ -162,9 +153,7 @@ def write(out: Path, weights: dict[str, F32], history: list[float], learned: Les
             "all levels": round(float(stopped_on.f1[:, -1, middle].mean()), 4),
             "best range of each question": round(float(stopped_on.f1[:, :, middle].max(axis=1).mean()), 4),
         },
-        "licence": "Apache-2.0",
     }
-    (out / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def train(options: argparse.Namespace) -> None:
@@ -178,11 +167,17 @@ def train(options: argparse.Namespace) -> None:
 def finish(options: argparse.Namespace, settings: Settings, learned: Lessons, validation: Lessons) -> None:
     """Fits, writes the model and its card."""
     weights, history = fit(learned, validation, settings)
-    write(options.out, weights, history, learned, validation)
-    facts = json.loads((options.out / FACTS).read_text(encoding="utf-8"))
-    facts |= {"seed": settings.seed, "command": command("planner", options, names(Settings))}
-    (options.out / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    (options.out / "planner.md").write_text(planner_card.card(facts), encoding="utf-8")
+    facts = {
+        "format": 1,
+        "name": "pychunk-planner",
+        **write_weights(options.out / WEIGHTS, weights),
+        "encoder": static.load().fingerprint,
+        **said(history, learned, validation),
+        "licence": "Apache-2.0",
+        "seed": settings.seed,
+        "command": command("planner", options, names(Settings)),
+    }
+    write_facts(options.out / FACTS, facts, planner_card.card(facts))
     logger.info("F1 within 500 words on validation questions: %s", facts["metrics"])
 
 
@@ -204,9 +199,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the model; the process's exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    train(parser().parse_args(arguments))
-    return 0
+    return run(train, parser().parse_args(arguments))
 
 
 if __name__ == "__main__":

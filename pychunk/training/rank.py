@@ -23,14 +23,13 @@ import numpy.typing as npt
 from .. import functions
 from ..encoders import static
 from ..evaluation import intervals
-from ..plumbing.checksums import sha256
 from ..retrieval.index import Index
 from ..retrieval.learned import FACTS, INPUTS, Inputs
 from ..segmenter import Segmenter
 from . import rank_card
-from .corpus import default_articles
-from .options import add_out, add_plan, command, names, new_parser, plan_from, setting
+from .options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run, setting
 from .topic_articles import read_articles
+from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -188,13 +187,10 @@ def train(options: argparse.Namespace) -> None:
     taught = lessons(training, plan)
     logger.info("%d queries about %d articles", len(taught.inputs), len(training))
     weights = fit(taught, plan)
-    options.out.mkdir(parents=True, exist_ok=True)
-    np.savez(options.out / WEIGHTS, weights=weights)
     facts = {
         "format": 1,
         "name": "pychunk-rank-features",
-        "weights": WEIGHTS,
-        "weights_sha256": sha256(options.out / WEIGHTS),
+        **write_weights(options.out / WEIGHTS, {"weights": weights}),
         "encoder": static.load().fingerprint,
         "inputs": list(INPUTS),
         "values": [round(float(each), 4) for each in weights],
@@ -202,25 +198,17 @@ def train(options: argparse.Namespace) -> None:
         "seed": plan.seed,
         "articles": {"train": len(training), "test": len(test)},
         "queries": len(taught.inputs),
-        "bytes": (options.out / WEIGHTS).stat().st_size,
         "metrics": measured(lessons(test, plan), weights),
         "command": command("rank", options, names(Plan)),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
-    (options.out / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    (options.out / "rank.md").write_text(rank_card.card(facts), encoding="utf-8")
+    write_facts(options.out / FACTS, facts, rank_card.card(facts))
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser("rank", __doc__)
-    made.add_argument(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
+    add_articles(made)
     add_out(made, static.SHIPPED)
     add_plan(made, Plan())
     return made
@@ -228,13 +216,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the weights; the process's exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        train(parser().parse_args(arguments))
-    except KeyboardInterrupt:
-        logger.info("interrupted")
-        return 130
-    return 0
+    return run(train, parser().parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from pychunk.training.bags import Bags, tokenize, without_meaning
 from pychunk.training.corpus import Document, read_split, sample_runs, whole_documents
 from pychunk.training.options import (
     MODELS,
-    add_articles,
+    add_held_out,
     add_out,
     add_plan,
     add_teacher,
@@ -191,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
         "  python -m pychunk.training.static --evaluate                                 measure the shipped table",
     )
     add = made.add_argument
-    add_articles(made)
+    add_held_out(made)
     add_teacher(made, "model directory or hub name")
     add(
         "--teacher-dtype",

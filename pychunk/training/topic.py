@@ -23,13 +23,12 @@ import numpy as np
 from ..encoders import static, topic_model
 from ..encoders.registry import vector_encoder
 from ..evaluation import intervals
-from ..plumbing.checksums import sha256
 from ..segmenter import Segmenter
 from . import topic_card, topic_eval, topic_fit
-from .corpus import default_articles
-from .options import add_out, add_plan, command, names, new_parser, plan_from
+from .options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
 from .teacher import import_torch
 from .topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Material, View, first_words, material, read_articles, seen
+from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -68,18 +67,16 @@ def learn(corpus: Corpus, plan: topic_fit.Plan, out: Path, without: Sequence[str
     model, history = topic_fit.fit(model, lessons, validation, plan)
     weights = topic_fit.weights_of(model, corpus.scale, plan, corpus.words)
     _leave_out(weights, without)
-    np.savez(out / WEIGHTS, **weights)
     facts: dict[str, Any] = {
         "format": 1,
         "name": f"pychunk-topic-{corpus.encoder.name}",
-        "weights": WEIGHTS,
-        "weights_sha256": sha256(out / WEIGHTS),
+        **write_weights(out / WEIGHTS, weights),
         "encoder": corpus.encoder.fingerprint,
         "dilations": [2**i for i in range(plan.layers)],
         "thresholds": [[200, 0.5]],
         "history": [round(each, 4) for each in history],
     }
-    _write(out, facts)
+    write_facts(out / topic_model.FACTS, facts)
     return facts
 
 
@@ -93,10 +90,6 @@ def _leave_out(weights: dict[str, Any], without: Sequence[str]) -> None:
     for name, columns in topic_fit.GROUPS.items():
         if name in without:
             weights["inputs"][columns], weights["skip"][columns] = 0, 0
-
-
-def _write(out: Path, facts: dict[str, Any]) -> None:
-    (out / topic_model.FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def affinities(texts: Sequence[str], encoder: Any, model: Path, threads: int) -> list[topic_eval.F32]:
@@ -113,7 +106,7 @@ def calibrate(out: Path, facts: dict[str, Any], corpus: Corpus, options: argpars
         found += affinities([seen(text, view)[0] for text in corpus.validation], options.encoder, out, options.threads)
         tokens += int(corpus.stopped_on[view].tokens.sum())
     facts["thresholds"] = [[size, round(value, 6)] for size, value in topic_eval.thresholds(found, tokens)]
-    _write(out, facts)
+    write_facts(out / topic_model.FACTS, facts)
 
 
 def measured(texts: Sequence[str], view: View, encoder: Any, model: Path, threads: int) -> dict[str, Any]:
@@ -136,8 +129,8 @@ def _rounded(value: intervals.Interval) -> dict[str, float]:
 
 def train(options: argparse.Namespace) -> None:
     plan = plan_from(topic_fit.Plan, options)
+    import_torch().set_num_threads(options.threads)
     corpus = Corpus(options, plan)
-    options.out.mkdir(parents=True, exist_ok=True)
     facts = learn(corpus, plan, options.out)
     calibrate(options.out, facts, corpus, options)
     test = read_articles(options.articles, "test", options.limit)
@@ -147,25 +140,17 @@ def train(options: argparse.Namespace) -> None:
         "seed": plan.seed,
         "articles": {"train": len(corpus.training), "validation": len(corpus.validation), "test": len(test)},
         "sentences": len(corpus.learned[HIDDEN].begins),
-        "bytes": (options.out / WEIGHTS).stat().st_size,
         "metrics": {name: measured(test, view, *arguments) for name, view in VIEWS.items()},
         "command": command("topic", options, ["encoder", *names(topic_fit.Plan)]),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
-    _write(options.out, facts)
-    (options.out / "topic.md").write_text(topic_card.card(facts), encoding="utf-8")
+    write_facts(options.out / topic_model.FACTS, facts, topic_card.card(facts))
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser("topic", __doc__)
-    made.add_argument(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
+    add_articles(made)
     made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
     made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
@@ -176,15 +161,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the model; the process's exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    options = parser().parse_args(arguments)
-    import_torch().set_num_threads(options.threads)
-    try:
-        train(options)
-    except KeyboardInterrupt:
-        logger.info("interrupted")
-        return 130
-    return 0
+    return run(train, parser().parse_args(arguments))
 
 
 if __name__ == "__main__":
