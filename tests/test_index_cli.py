@@ -149,9 +149,9 @@ def test_a_file_that_is_named_twice_is_said_to_be(
     monkeypatch.chdir(tmp_path)
     Path("notes").mkdir()
     Path("notes/a.md").write_text("A note.")
-    said = "is named twice on the command line, by"
+    said = "is named twice, by"
     output = refused("index", "notes/a.md", documents, "notes/a.md", "--column", "text", "-o", "it.idx")
-    assert "notes/a.md is named twice on the command line: name it once" in output
+    assert "notes/a.md is named twice: name it once" in output
     for first, second in (("./notes/a.md", "notes/a.md"), ("notes", "notes/a.md"), ("notes", tmp_path / "notes")):
         output = refused("index", first, documents, second, "--column", "text", "-o", "it.idx")
         assert f"a.md {said} {first} and by {second}: name it once" in output

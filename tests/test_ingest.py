@@ -475,3 +475,39 @@ def test_files_of_several_kinds_have_one_set_of_columns(tmp_path: Path) -> None:
     assert again.new_shards == 2
     for file in (tmp_path / "out").glob("*.parquet"):
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+def test_several_sources_are_read_in_their_order_and_belong_to_the_run(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for name, text in (("notes/b.md", "# Bees\n\nBees hum."), ("notes/a.txt", "Ants run."), ("z.txt", "Zebras graze.")):
+        (tmp_path / name).write_text(text)
+    pq.write_table(pa.table({"id": ["1", "2"], "text": ["Cats purr.", "Dogs bark."]}), tmp_path / "in.parquet")
+    sources = [tmp_path / name for name in ("z.txt", "in.parquet", "notes")]
+    ingest(sources, tmp_path / "out")
+    ids = [str(each).removeprefix(f"{tmp_path}/") for each in pq.read_table(tmp_path / "out")["id"].to_pylist()]
+    assert list(dict.fromkeys(ids)) == ["z.txt", "1", "2", "notes/b.md", "notes/a.txt"]
+    assert ingest(sources, tmp_path / "out", resume=True).did_nothing
+    for others in (sources[::-1], sources[:2], [*sources[:2], tmp_path / "notes" / "a.txt"]):
+        with pytest.raises(ValueError, match=r"source\.path: was .*Give the same sources in the same order"):
+            ingest(others, tmp_path / "out", resume=True)
+    with pytest.raises(ValueError, match=r"a\.txt is named twice, by .*notes and by .*a\.txt"):
+        ingest([tmp_path / "notes", tmp_path / "notes" / "a.txt"], tmp_path / "other")
+    with pytest.raises(ValueError, match="got an empty list"):
+        ingest([], tmp_path / "other")
+
+
+def test_several_sources_go_on_where_they_stopped_to_the_same_bytes(tmp_path: Path) -> None:
+    sources = [corpus(tmp_path / "a.parquet", 12, seed=1), corpus(tmp_path / "b.parquet", 12, seed=2)]
+    whole = ingest(sources, tmp_path / "whole", column="text", shard_bytes=5_000)
+    assert whole.shards > 2
+
+    def stop(share: float, report: Report) -> None:
+        if report.new_shards:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(sources, tmp_path / "parts", column="text", shard_bytes=5_000, progress=stop)
+    rest = ingest(sources, tmp_path / "parts", column="text", shard_bytes=5_000, resume=True)
+    assert 0 < rest.new_shards < whole.shards
+    for shard in (tmp_path / "whole").glob("*.parquet"):
+        assert (tmp_path / "parts" / shard.name).read_bytes() == shard.read_bytes()

@@ -105,6 +105,20 @@ def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument
     assert invoke(["ingest", "in.parquet", "--column", "text", "-o", "out"]).exit_code == 0
 
 
+def test_several_sources_are_cut_as_segment_cuts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("Ants run.")
+    sources = ["notes", str(corpus(Path("in.parquet"), 5))]
+    done = invoke(["ingest", *sources, "--column", "text", "-o", "out"])
+    assert (done.exit_code, "6 documents" in done.output) == (0, True), done.output
+    assert invoke(["segment", *sources, "--column", "text", "-o", "all.parquet"]).exit_code == 0
+    columns = ["document", "id", "start", "end", "text"]
+    assert pq.read_table("out", columns=columns).equals(pq.read_table("all.parquet", columns=columns))
+    other = invoke(["ingest", *sources[::-1], "--column", "text", "-o", "out", "--resume"])
+    assert (other.exit_code, "the same sources in the same order" in other.output) == (2, True)
+
+
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
     arguments = ["ingest", str(path), "--column", "text", "-o", str(tmp_path / "out"), "--shard-size", "0.02"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from ..ingest.empty import empty_tables, fitted, nothing
 from ..io import KINDS, DeadLetter, Source
 from ..io.documents import Batch, DeadLetters, documents_of
 from ..io.files import scheme_of
+from ..io.source import check_once
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
 from .joined import joined
@@ -105,7 +105,7 @@ def segmented(
         said = f"ids are those of column {ids}, as in the index (--ids names another)"
         Console(stderr=True, soft_wrap=True).print(said, highlight=False)
     if choose is not None:
-        check_once([source for source, _ in sources])
+        check_once((source.path, source.files) for source, _ in sources)
     if kept and reading.keep is None:
         _tell_kept(sources, kept)
     elif dropped := [name for name in kept if name not in (reading.keep or ())]:
@@ -293,22 +293,6 @@ def documents(
                 left -= table.num_rows
                 if left == 0:
                     return
-
-
-def check_once(sources: Iterable[Source]) -> None:
-    """That no file is an input twice, whatever it is called: its documents would have ids that are there already.
-
-    Raises:
-        ValueError: one is; it is named with the two inputs.
-    """
-    seen: dict[str, str] = {}
-    for source in sources:
-        for file in source.files:
-            own = file.path if file.path == "-" or scheme_of(file.path) else os.path.abspath(file.path)
-            if own in seen:
-                by = "" if seen[own] == source.path else f", by {seen[own]} and by {source.path}"
-                raise ValueError(f"{file.path} is named twice on the command line{by}: name it once")
-            seen[own] = source.path
 
 
 def _tell_kept(sources: Sequence[tuple[Source, dict[str, Any]]], kept: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from rich.text import Text
 from ..augmentation import augment
 from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
-from ..io.source import has_documents
+from ..io.source import check_once, has_documents
 from ..levels.segmenting import NodeSegmenter
 from ..plumbing.durable import remove
 from ..retrieval import ingest
@@ -27,7 +27,7 @@ from ..retrieval.index import Index
 from ..retrieval.terms import Analyzer
 from ..segmenter import Segmenter
 from . import seen
-from .batches import LeftOut, Shares, check_once, counted, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
 from .errors import readable_errors
 from .groups import given_in, with_groups
@@ -370,7 +370,7 @@ def _batches(
     if chunk_files and (idle := [name for name in given_in(cutting) if name not in _BESIDE_CUTTING]):
         raise ValueError(f"{idle[0]} says how to cut documents, and {chunk_files[0]} holds chunks: leave it out")
     if chunk_files:
-        check_once(map(open_source, inputs))
+        check_once((path, open_source(path).files) for path in inputs)
         for path in inputs:
             for table in _whole_documents(path, merge=changes.merge):
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:

@@ -17,6 +17,7 @@ from ..ingest import IngestError, Report, ingest
 from ..ingest.letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
+from ..io import KINDS
 from ..io.html_files import How
 from .batches import counted, progress_bar, rate_of, tell_ignored
 from .errors import readable_errors
@@ -32,6 +33,8 @@ pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 1
 
 pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 16 --compression zstd --resume
 
+pychunk ingest 2023.jsonl 2024.jsonl notes/ --ids id -o all.chunks
+
 pychunk ingest notes/ --kind text -m recursive:size=200,unit=words --vectors chunk -o notes.chunks
 
 pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.chunks
@@ -46,7 +49,10 @@ Status: 0 complete; 1 the run was stopped (also by --max-cost), nothing at all c
 
 @with_groups
 def command(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, a folder or a URL.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE...", help=f"Files, folders, URLs ({', '.join(KINDS)}), read in this order."),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="The folder of shards.")],
     *,
     cutting: Cutting,
@@ -75,6 +81,7 @@ def command(
 
     OUTDIR holds whole shards (part-000000.parquet ...), _manifest.json (source, options, versions, the SHA-256 of all)
     and _dead_letters.jsonl: what could not be read, where, and why. Neither --threads nor --workers change a byte.
+    --resume wants the same sources in the same order, as they number the documents.
     """
     console = Console(stderr=True, soft_wrap=True, quiet=quiet)
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
@@ -86,7 +93,7 @@ def command(
         with told, progress_bar("ingest", console) as bar:
             try:
                 report = ingest(
-                    source,
+                    sources,
                     output,
                     kind=kind,
                     column=reading.column,

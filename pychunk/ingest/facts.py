@@ -12,7 +12,7 @@ from ..chunks import ChunkBatch
 from ..io import Source
 
 #: Fields of a source that change nothing in what it yields, or are told elsewhere.
-_OWN = ("path", "files", "kinds", "ignored", "workers", "threads", "dead_letters")
+_OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters")
 
 
 def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing: ChunkBatch) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing:
     reader["wanted"] = {"redirects": source.wanted.redirects, "namespaces": sorted(source.wanted.namespaces)}
     found = {
         "source": {
-            "path": source.path,
+            "path": list(source.inputs) or source.path,
             "kind": source.kind,
             "files": {file.path: [file.size, file.modified, file.etag] for file in source.files},
             "ignored": source.ignored,

@@ -38,7 +38,7 @@ Progress = Callable[[float, Report], None]
 
 
 def ingest(
-    source: str | Path,
+    source: str | Path | Sequence[str | Path],
     out: str | Path,
     *,
     kind: str = "auto",
@@ -68,15 +68,17 @@ def ingest(
     versions, every shard with its SHA-256), ``_dead_letters.jsonl`` (what could not be read, and why) and ``_lock``.
 
     Args:
-        source: a file, a folder or a URL, with ``kind``, ``column``, ``ids``, ``keep``, ``encoding``, ``redirects``,
-            ``namespaces``, ``noise``, ``noise_threshold`` and ``workers`` as ``pychunk.io.open_source`` takes them.
+        source: a file, a folder or a URL, or several, which are read in this order; with ``kind``, ``column``, ``ids``,
+            ``keep``, ``encoding``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold`` and ``workers`` as
+            ``pychunk.io.open_source`` takes them.
         out: the folder; made if it is not there.
         limit: only the first so many documents.
         sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
             ``limit``, the first of them.
         shard_bytes: text of a shard; it ends with the batch that fills it.
         compression: ``none``, ``lz4`` or ``zstd``.
-        resume: go on with what a run of the same source, options and versions left; start where there is nothing. Of a
+        resume: go on with what a run of the same source, options and versions left (of several sources the same ones
+            in the same order, as they number the documents); start where there is nothing. Of a
             method that asks a model, answers up to there are in the client's cache, and are not asked for again.
         threads: of segmentation and of decompression; default: every CPU.
         progress: is called with the share that is done, 0 to 1, and the report so far.
@@ -96,11 +98,12 @@ def ingest(
     """
     begun = time.perf_counter()
     folder = Path(out)
-    _check(source, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
+    sources = [source] if isinstance(source, (str, Path)) else list(source)
+    _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
     said: dict[str, Any] = {"keep": list(keep), **{name: options.pop(name) for name in NAMES if name in options}}
     options["on_error"] = "skip"
     opened = open_source(
-        source,
+        sources,
         kind=kind,
         column=column,
         ids=ids,
@@ -241,7 +244,8 @@ class _Run:
 
     def _check_source(self) -> None:
         try:
-            now = {file.path: file for file in find(self.source.path)}
+            paths = self.source.inputs or (self.source.path,)
+            now = {file.path: file for path in paths for file in find(path)}
         except OSError:
             now = {}
         for file in self.source.files:
@@ -284,12 +288,21 @@ def _ended(found: Iterator[Part]) -> Iterator[Part | None]:
 
 
 def _check(
-    source: str | Path, folder: Path, *, limit: int | None, sample: int | None, shard_bytes: int, compression: str
+    sources: Sequence[str | Path],
+    folder: Path,
+    *,
+    limit: int | None,
+    sample: int | None,
+    shard_bytes: int,
+    compression: str,
 ) -> None:
-    if str(source) == "-":
-        raise ValueError("standard input cannot be read twice, so a run could not be resumed: write it to a file first")
-    if Path(source).is_dir() and folder.resolve().is_relative_to(Path(source).resolve()):
-        raise ValueError(f"{folder} lies in {source}, where its shards would be read as documents: write elsewhere")
+    for source in sources:
+        if str(source) == "-":
+            raise ValueError(
+                "standard input cannot be read twice, so a run could not be resumed: write it to a file first"
+            )
+        if Path(source).is_dir() and folder.resolve().is_relative_to(Path(source).resolve()):
+            raise ValueError(f"{folder} lies in {source}, where its shards would be read as documents: write elsewhere")
     for name, value in (("limit", limit), ("sample", sample), ("shard_bytes", shard_bytes)):
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
@@ -312,8 +325,8 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     different = list(differences(manifest.facts, now))
     if different:
         raise ValueError(
-            f"{folder} holds a run of something else: {'; '.join(different[:5])}. Give the same source, options and "
-            "versions, or another folder"
+            f"{folder} holds a run of something else: {'; '.join(different[:5])}. Give the same sources in the same "
+            "order, options and versions, or another folder"
         )
     if not manifest.complete and not resume:
         raise ValueError(

@@ -7,6 +7,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -34,7 +36,8 @@ class Source:
     """Documents of files; ``batches()`` reads them. Made by ``open_source``.
 
     ``files`` are the files in reading order, with sizes, times and ETags, and ``kinds`` what each is; ``ignored`` those
-    of a folder that are of no known kind. ``needed`` are those columns to keep that no document may lack. ``written``
+    of a folder that are of no known kind. ``inputs`` are several paths that are read one after the other, and empty for
+    one. ``needed`` are those columns to keep that no document may lack. ``written``
     are those columns to keep that JSON Lines yield as strings, as they stand there, and not in the type that the values
     of a part share. Files of several kinds are read kind by kind, each kind's by path.
     """
@@ -56,6 +59,7 @@ class Source:
     dead_letters: DeadLetters = field(default=refuse, compare=False)
     noise: How = "model"
     noise_threshold: float | None = None
+    inputs: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -124,8 +128,8 @@ class Source:
         number = before = 0
         kind = ""
         try:
-            for kind in dict.fromkeys(self.kinds):
-                files = [file for file, own in zip(self.files, self.kinds, strict=True) if own == kind]
+            for kind, own in groupby(zip(self.kinds, self.files, strict=True), itemgetter(0)):
+                files = [file for _, file in own]
                 items = self._items(kind, files, before, told.append)
                 for found in (columns.grouped if KINDS[kind].is_table else grouped)(items, self.batch_bytes):
                     if number >= skip:
@@ -272,7 +276,7 @@ class _Group(NamedTuple):
 
 
 def open_source(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     kind: str = "auto",
     column: str | None = None,
@@ -289,9 +293,10 @@ def open_source(
     noise: How = "model",
     noise_threshold: float | None = None,
 ) -> Source:
-    """A file, a folder, a URL or "-" (standard input) as a source of batches of documents.
+    """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
 
     Args:
+        path: where they are. Several are read one after the other, as they are named.
         kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, html, pdf, markdown, text,
             or auto: by the files' names, else by their first bytes; standard input is text. A folder is read below as
             well: each file by its kind, or those of the kind that is named. All but Parquet and Arrow may be
@@ -318,8 +323,8 @@ def open_source(
             lower, the more is removed. Default: for each page the one that keeps its content best, by the scores.
 
     Raises:
-        ValueError: an unknown kind, encoding or ``noise``; a ``noise_threshold`` that is none; columns that are not
-            there (while reading).
+        ValueError: an unknown kind, encoding or ``noise``; a ``noise_threshold`` that is none; no path, one file by two
+            of several, or "-" among them; columns that are not there (while reading).
         FileNotFoundError: there is no such file.
         ImportError: a URL that needs a package which is not installed.
 
@@ -327,7 +332,7 @@ def open_source(
     >>> for batch in source:  # doctest: +SKIP
     ...     chunks = pychunk.segment(batch.table, column="text", ids="id")
     """
-    path = os.fspath(path)
+    paths = [os.fspath(path)] if isinstance(path, (str, Path)) else [os.fspath(each) for each in path]
     for name, value in (("workers", workers), ("threads", threads or 1), ("batch_bytes", batch_bytes)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
@@ -337,10 +342,10 @@ def open_source(
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
-    found, kinds, ignored = _listed(path, kind)
+    found, kinds, ignored = _listed(paths[0], kind) if len(paths) == 1 else _listed_together(paths, kind)
     _check_kept(keep, column, ids, kinds)
     return Source(
-        path,
+        ", ".join(paths),
         found,
         kinds,
         ignored,
@@ -357,7 +362,36 @@ def open_source(
         dead_letters,
         noise,
         noise_threshold,
+        tuple(paths) if len(paths) > 1 else (),
     )
+
+
+def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
+    """That no file is that of two inputs, whatever it is called: its documents would be there twice.
+
+    Raises:
+        ValueError: one is; it is named with the two inputs.
+    """
+    seen: dict[str, str] = {}
+    for path, found in inputs:
+        for file in found:
+            own = file.path if file.path == "-" or files.scheme_of(file.path) else os.path.abspath(file.path)
+            if own in seen:
+                by = "" if seen[own] == path else f", by {seen[own]} and by {path}"
+                raise ValueError(f"{file.path} is named twice{by}: name it once")
+            seen[own] = path
+
+
+def _listed_together(paths: list[str], kind: str) -> tuple[list[SourceFile], list[str], list[str]]:
+    """:func:`_listed` of several paths, one after the other."""
+    if not paths:
+        raise ValueError("name a file, a folder or a URL: got an empty list")
+    if "-" in paths:
+        raise ValueError("standard input goes alone: write it to a file first, or leave out the other inputs")
+    listed = [_listed(each, kind) for each in paths]
+    check_once(zip(paths, (found for found, _, _ in listed), strict=True))
+    found, kinds, ignored = ([each for part in parts for each in part] for parts in zip(*listed, strict=True))
+    return found, kinds, ignored
 
 
 def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
