@@ -7,7 +7,7 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -279,9 +279,13 @@ class Segmenter:
             if report:
                 done += _size(request)
                 report(done, total)
-        vectors, budgets = not own and self.models.use_static, self.plan.budgets_tokens
-        if (vectors or budgets) and fallback > FALLBACK_SHARE * met:
-            _warn_script(fallback / met, lambda: self._of_another_script(texts, first_document), vectors, budgets)
+        if fallback > FALLBACK_SHARE * met:
+            decided = {
+                "cuts": not own and self.models.cuts_by_static,
+                "vectors": not own and self.models.returns_static,
+                "budgets": self.plan.budgets_tokens,
+            }
+            _warn_script(fallback / met, lambda: self._of_another_script(texts, first_document), decided)
         if not tables:
             request, columns = self._nothing(given)
             _add_places(columns, request, 0)
@@ -682,22 +686,30 @@ def _size(request: Request) -> int:
 _warned: set[str] = set()
 
 
-def _warn_script(share: float, where: Callable[[], str], vectors: bool, budgets: bool) -> None:
-    """Once a run for vectors, and once for token budgets, of what is decided by tokens of a script unknown to them."""
-    new = {name for name, there in (("vectors", vectors), ("budgets", budgets)) if there} - _warned
+def _warn_script(share: float, where: Callable[[], str], decided: Mapping[str, bool]) -> None:
+    """Once a run for cuts, for vectors and for token budgets, of what tokens of a script unknown to them decide."""
+    new = {name for name, there in decided.items() if there} - _warned
     if not new:
         return
     _warned.update(new)
-    told = {
-        "vectors": "the static encoder knows English; other scripts are cut by little more than their letters. Pass "
-        "sentence_vectors= of an encoder for this language to a method that cuts by them (method='pic'), or use one "
-        "without vectors (fixed, recursive, sentence, paragraph)",
-        "budgets": 'token budgets are spent on letters: give a size with unit="characters" to a method that has one '
-        "(fixed, recursive, structure), or max_tokens='auto'",
-    }
+    told = []
+    if new & {"cuts", "vectors"}:
+        they = {"cuts": "are cut by little more than their letters", "vectors": "have vectors that say little"}
+        ways = {
+            "cuts": "cut by a method without vectors (fixed, recursive, sentence, paragraph)",
+            "vectors": "search by words alone (mode='sparse')",
+        }
+        effects, remedies = (" and ".join(each[name] for name in each if name in new) for each in (they, ways))
+        to = " to a method that takes any (semantic, pic, cluster)" if "cuts" in new else ""
+        told.append(
+            f"the static encoder knows English; other scripts {effects}. Pass encoder= a model of this language{to}, "
+            f"or {remedies}"
+        )
+    if "budgets" in new:
+        told.append(
+            'token budgets are spent on letters: give a size with unit="characters" to a method that has one (fixed, '
+            "recursive, structure), or max_tokens='auto'"
+        )
     logger.warning(
-        "%.0f %% of the tokens are single letters or unknown%s: %s",
-        100 * share,
-        where(),
-        ". And ".join(told[name] for name in told if name in new),
+        "%.0f %% of the tokens are single letters or unknown%s: %s", 100 * share, where(), ". And ".join(told)
     )

@@ -165,6 +165,30 @@ def test_the_document_of_another_script_is_named(
 
 
 @pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"method": "pic"}, ["are cut by", "a method that takes any"]),
+        ({"method": "pic", "vectors": "chunk"}, ["are cut by", "have vectors that say little", "mode='sparse'"]),
+        (
+            {"method": "page", "vectors": "sentence"},
+            ["other scripts have vectors", "encoder= a model of this language, or"],
+        ),
+        ({"method": "page"}, []),
+    ],
+)
+def test_what_another_script_means_depends_on_what_vectors_are_for(
+    options: dict[str, Any], told: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segmenter, "_warned", set())
+    with caplog.at_level(logging.WARNING, "pychunk"):
+        pychunk.segment([UKRAINIAN], **options)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == bool(told)
+    assert all(part in messages[0] for part in told)
+    assert not messages or ("are cut by" in messages[0]) == (options["method"] == "pic")
+
+
+@pytest.mark.parametrize(
     ("options", "warned"),
     [
         ({"method": "fixed", "size": 50}, True),

@@ -18,6 +18,7 @@ from command_line import invoke
 from rich.console import Console
 
 import pychunk
+from pychunk import segmenter
 from pychunk.cli import index as index_command
 from pychunk.io import documents as io_documents
 from pychunk.io import files as io_files
@@ -689,3 +690,33 @@ def test_a_table_that_breaks_off_leaves_the_index_as_it_was(tmp_path: Path, thre
     done = invoke([*command, "--on-error", "skip", "--limit", "30"])
     assert done.exit_code == 0, done.output
     assert "21 documents added, 9 kept" in " ".join(done.stderr.split())
+
+
+def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, documents: Path) -> None:
+    new = ("index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--terms", "none")
+    said = "an index with --terms none has no words: leave out one of them"
+    assert f"--augment finds chunks by the words of a context, and {said}" in refused(*new, "--augment", "head")
+    assert not (tmp_path / "it.idx").exists()
+    run(*new)
+    assert said in refused(*new[:-2], "--augment", "head")
+    assert f"--method proposition finds chunks by the words of a context, and {said}" in refused(
+        *new, "-m", "proposition", "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "test"
+    )
+
+
+def test_rewriting_by_options_says_where_it_is_taken(tmp_path: Path, documents: Path) -> None:
+    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
+    told = refused("search", tmp_path / "it.idx", "cats", "--rewrite", "options")
+    assert "--rewrite must be feedback, hyde, multi; got 'options', which Index.search takes in Python" in told
+    assert refused("search", tmp_path / "it.idx", "cats", "--rewrite", "x").endswith("got 'x'\n")
+
+
+def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmenter, "_warned", set())
+    path = tmp_path / "cats.txt"
+    path.write_text("Кішки муркочуть, коли задоволені. Сонце є зорею. " * 20)
+    assert invoke(["segment", str(path), "-m", "page"]).stderr == ""
+    told = invoke(["index", str(path), "-m", "page", "-o", str(tmp_path / "it.idx")]).stderr
+    assert "warning: " in told
+    assert "Pass --encoder a model of this language, or search by words alone (--mode sparse)" in told
+    assert "cut by" not in told

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import uuid
 from pathlib import Path
 
@@ -81,11 +82,37 @@ def test_what_the_command_refuses(tmp_path: Path, documents: Path) -> None:
     told = refused("index", documents, "-o", tmp_path / "c.idx", "--levels", "document", "-m", "semantic")
     assert "--method changes nothing with --levels document" in told
     told = refused("index", documents, "-o", tmp_path / "a.idx", "--levels", "document", "--augment", "head")
-    assert "levels= goes without augment=" in told
+    assert "--levels goes without --augment" in told
     pychunk.segment("One.").write(tmp_path / "chunks.parquet")
     told = refused("index", tmp_path / "chunks.parquet", "-o", tmp_path / "b.idx", "--levels", "document")
     assert "--levels cuts documents" in told
     assert not (tmp_path / "a.idx").exists()
+
+
+def test_scores_across_levels_are_explained_once(tmp_path: Path, documents: Path) -> None:
+    index = tmp_path / "levels.idx"
+    run("index", documents, "-o", index, "--levels", "sentence,paragraph,document")
+    both = ("search", index, "cats", "stars", "-k", 1)
+    for flags in (["--levels", "sentence,document"], ["--plan", "rules"]):
+        assert run(*both, *flags).count("scores are bits") == 1
+        assert "scores are bits" not in run(*both, *flags, "--json")
+    shown = run(*both, "--levels", "document")  # cosines and BM25, as in any index
+    assert "scores are bits" not in shown
+    assert re.search(r"chunk \d+, (paragraph to )?document  \d", shown)
+    told = refused(*both, "--rerank", "features")
+    assert "this index of levels has none: leave out --rerank, or take a cross-encoder, such as --rerank rera" in told
+
+
+def test_an_index_of_levels_without_nodes_says_so(tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text(" ")
+    index = tmp_path / "levels.idx"
+    told = run("index", tmp_path / "blank.txt", "-o", index, "--levels", "sentence,document")
+    assert "no document has text" in told
+    assert "0 chunks in 0.0 MB, of levels sentence,document" in run("index", "--verify", index)
+    for flags in (["--levels", "sentence,document"], ["--plan", "learned"], []):
+        told = run("search", index, "cats", *flags)
+        assert "holds no chunks: add documents" in told
+        assert "nothing found" not in told
 
 
 def test_levels_are_remembered(tmp_path: Path, documents: Path) -> None:

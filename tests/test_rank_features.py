@@ -112,7 +112,7 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
     with Index.create(tmp_path / "y", vectors="chunk") as index:
         index.add(chunks_of(PETS, "chunk"))
         index.save()
-        with pytest.raises(ValueError, match="created with vectors='sentence' or 'both'"):
+        with pytest.raises(ValueError, match="needs vectors of sentences, and this index has none: leave out"):
             index.search("cats", rerank="features")
 
 

@@ -248,4 +248,4 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert "document_sparse" in found.output
     wrong = invoke([*arguments, "--rewrite", "hide"])
     assert wrong.exit_code != 0
-    assert "'feedback'" in wrong.output
+    assert "must be feedback, hyde, multi; got 'hide'" in wrong.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -16,6 +17,11 @@ from rich.text import Text
 
 #: What a message advises to pass to a function.
 _KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
+#: What it names besides, where the command line has an option of that name: with a value, or with nothing behind it.
+_OPTION = re.compile(
+    r"(?<![\w-])(augment|encoder|levels|max_tokens|method|min_tokens|mode|plan|rerank|rewrite|terms|unit|vectors)="
+    r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
+)
 #: What messages about a model behind an endpoint advise; the key is in the environment alone.
 _OF_A_MODEL = {"url=": "--llm-url", "model=": "--llm-model", "key= or ": ""}
 
@@ -29,6 +35,8 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     'mend it or pass --on-error skip'
     >>> in_flags("an LLM needs url=, or PYCHUNK_LLM_URL in the environment", {})
     'an LLM needs --llm-url, or PYCHUNK_LLM_URL in the environment'
+    >>> in_flags("rerank='features' needs terms: search with mode='hybrid'", {})
+    '--rerank features needs terms: search with --mode hybrid'
     """
     if "PYCHUNK_LLM_" in message:
         for keyword, said in _OF_A_MODEL.items():
@@ -38,22 +46,28 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         name = flags.get(found[1], f"--{found[1].replace('_', '-')}")
         return f"pass {name} {found[3]}" if found[2] else f"pass {name}"
 
-    return _KEYWORD.sub(flag, message)
+    def option(found: re.Match[str]) -> str:
+        value = found[2] or found[3]
+        return f"--{found[1].replace('_', '-')}" + (f" {value}" if value else "")
+
+    return _OPTION.sub(option, _KEYWORD.sub(flag, message))
 
 
 @contextmanager
 def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator[None]:
     """Ends the command with status 2 and the error's message, or 130 and ``interrupted`` after Ctrl-C.
 
-    Warnings are one line, too, without the place in the code that they come from.
+    Warnings, and what is logged as such, are one line, too, without the place in the code that they come from.
 
     ``flags``: as for :func:`in_flags`.
     """
     console = Console(stderr=True, soft_wrap=True)
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        console.print(Text(f"warning: {message}", style="yellow"))
+        console.print(Text(f"warning: {in_flags(str(message), flags)}", style="yellow"))
 
+    logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(console, flags)
+    logger.addHandler(logged)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = shown
@@ -66,3 +80,16 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
     except (ValueError, TypeError, OSError, ImportError) as error:
         console.print(Text(f"error: {in_flags(str(error), flags)}", style="red"))
         raise typer.Exit(2) from None
+    finally:
+        logger.removeHandler(logged)
+
+
+class _Logged(logging.Handler):
+    """Shows what is logged as a warning."""
+
+    def __init__(self, console: Console, flags: Mapping[str, str]) -> None:
+        super().__init__(logging.WARNING)
+        self._console, self._flags = console, flags
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.print(Text(f"warning: {in_flags(record.getMessage(), self._flags)}", style="yellow"))

@@ -161,6 +161,12 @@ def index(
             raise ValueError(
                 "--prune drops what is in none of the inputs, of which --limit reads a part: leave out one"
             )
+        if made.info["terms"] is None and (beside.augment or (cutting.method or "").startswith("proposition")):
+            raise ValueError(
+                f"{'--augment' if beside.augment else '--method proposition'} finds chunks by the words of a context, "
+                "and an index with --terms none has no words: leave out one of them (of an index that is there, name a "
+                "new folder)"
+            )
         begun = time.monotonic()
         errors = Console(stderr=True)
         done, size_ = Added(), 0
@@ -214,7 +220,10 @@ def index(
             f"{done.removed:,} removed; {counted(done, 'chunk')} made{rate}: {output} holds "
             f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB",
             highlight=False,
+            soft_wrap=True,
         )
+        if not len(made):
+            errors.print(Text("no document has text, and a search will find nothing", style="yellow"), soft_wrap=True)
 
 
 def _asked(asking: Asking, cutting: Cutting, beside: Beside, reading: Reading) -> Told:
@@ -234,8 +243,10 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
             try:
                 with Index.open(path, verify=True) as made:
                     size = f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
+                    levels = made.notes.get("levels")
                 seen.check(Path(path))
-                Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}"))
+                of = f", of levels {levels}" if levels else ""
+                Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}{of}"))
             except ValueError as error:
                 damaged.append(str(error))
         if damaged:

@@ -20,6 +20,10 @@ from ..retrieval.paging import pages_text
 from .errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
+#: What is said once of scores that hold spans of all sizes against each other.
+_BITS = "scores are bits: +1 is half as likely by chance; good hits, too, may be below 0 (pychunk search --help)"
+_REWRITES = ("feedback", "hyde", "multi")
+_OPTIONS = ", which Index.search takes in Python: here write the answers to choose from behind the question"
 EPILOG = """Examples:
 
 pychunk search wiki.idx "Who crossed the Andes?" -k 3
@@ -82,7 +86,7 @@ def search(
     rewrite: Annotated[
         str | None,
         typer.Option(
-            metavar="feedback|hyde|multi",
+            metavar="|".join(_REWRITES),
             help="Search by what the first hits of a query say, too; by a passage that a model writes (hyde); or by "
             "other queries that it writes (multi). The model is that of PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL.",
         ),
@@ -102,14 +106,29 @@ def search(
         bool, typer.Option("--by-document", help="Find -k documents, of each the best chunk alone.")
     ] = False,
     min_score: Annotated[
-        float | None, typer.Option(help="Only hits of at least this score: dense and sparse reach 1, hybrid 2.5.")
+        float | None,
+        typer.Option(
+            help="Only hits of at least this score: dense and sparse reach 1, hybrid 2.5; bits (two levels, --plan) "
+            "and a reranker's may be below 0."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a query, with scores and spans.")] = False,
 ) -> None:
-    """Find the chunks that answer a question; the sentence that matched best is highlighted."""
+    """Find the chunks that answer a question; the sentence that matched best is highlighted.
+
+    Behind a hit stand its characters and its score, in brackets what that is made of: dense is the cosine, sparse BM25
+    as a share of the most that the question allows, hybrid dense + 1.5 sparse. A reranker's scores are its own.
+
+    Across two levels, and with --plan, scores are bits, which hold short and long passages against each other: one more
+    means that a passage which has nothing to do with the question reaches it half as often. Bits are taken off for how
+    many passages a level has, and for length, so that good hits, too, may be below 0.
+    """
     with readable_errors("interrupted"):
         if not all(map(str.strip, queries)):
             raise ValueError("a question is empty: it would find any chunk")
+        if rewrite not in (None, *_REWRITES):
+            options = "" if rewrite != "options" else _OPTIONS
+            raise ValueError(f"--rewrite must be {', '.join(_REWRITES)}; got {rewrite!r}{options}")
         if depth is not None and rerank is None:
             raise ValueError("--depth says how many hits --rerank orders anew: give both, or neither")
         if not (path / "manifest.json").is_file():  # the index behind the questions, as with grep
@@ -117,7 +136,8 @@ def search(
                 if os.path.isfile(os.path.join(each, "manifest.json")):
                     raise ValueError(f"{each} is an index: name it before the questions")
         made = Index.open(path, verify="headers")
-        plans = None if plan is None else made.plan(queries, plan, words=words)
+        empty = len(made) == 0
+        plans = None if plan is None or empty else made.plan(queries, plan, words=words)
         wanted = _levels(levels)
         across = (plan is not None or isinstance(wanted, tuple)) and not (document_weight or by_document)
         found: Any = made.search(
@@ -140,6 +160,11 @@ def search(
         )
         console = Console(highlight=False)
         console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
+        if empty:
+            message = f"{path} holds no chunks: add documents that have text with pychunk index INPUT -o {path}"
+            Console(stderr=True, soft_wrap=True).print(Text(message, style="yellow"))
+        elif across and rerank is None and not as_json:
+            console.print(Text(_BITS, style="dim"))
         failed = sum(each.failed for each in plans or ())
         if failed:
             Console(stderr=True).print(f"planner {plan} failed for {failed} of {len(queries)} queries", highlight=False)
@@ -154,7 +179,7 @@ def search(
                 console.print(Text(query, style="bold"))
             if plans is not None:
                 console.print(Text(f"levels {plans[row]}", style="dim"))
-            if not hits:
+            if not hits and not empty:
                 fits = "" if words is None else f" of at most {words:,} words (--words)"
                 Console(stderr=True).print(f"nothing found{fits}", highlight=False)
             for rank, hit in enumerate(hits, 1):
@@ -185,7 +210,7 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     if isinstance(hit, DocumentHits):
         hit = hit.hits[0]
     page = "" if hit.page is None else f", {pages_text(hit.page, hit.page_end)}"
-    header = Text(f"{rank}. document {_name(hit)}{page}, chunk {hit.chunk}", style="bold cyan")
+    header = Text(f"{rank}. document {_name(hit)}{page}, chunk {hit.chunk}{_level(hit)}", style="bold cyan")
     header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
     parts = ", ".join(
         f"{name} {score:.3f}" if isinstance(score, float) else f"{name}: {score}"
@@ -196,6 +221,14 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     if hit.path:
         yield Text(" › ".join(hit.path), style="green")
     yield from _body(hit)
+
+
+def _level(hit: Hit) -> str:
+    """Of an index of levels, at which it is: ``, section``, ``, paragraph to section``."""
+    levels = hit.metadata.get("levels")
+    if not isinstance(levels, list) or not levels:
+        return ""
+    return f", {levels[0]}" if len(levels) == 1 else f", {levels[0]} to {levels[-1]}"
 
 
 def _name(hit: Hit) -> Any:

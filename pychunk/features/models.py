@@ -68,9 +68,15 @@ class Models:
         return not all(model.in_engine for model in self.in_use)
 
     @property
-    def use_static(self) -> bool:
-        """Whether vectors of the static encoder decide anything, or are returned."""
-        return any(model.in_engine for model in self.in_use)
+    def cuts_by_static(self) -> bool:
+        """Whether vectors of the static encoder decide where documents are cut."""
+        cutter = self.pairs or (self.cutter if self._cuts_by_vectors else None)
+        return cutter is not None and cutter.in_engine
+
+    @property
+    def returns_static(self) -> bool:
+        """Whether vectors of the static encoder are returned."""
+        return self._fills_table and self.table.in_engine
 
     def _words(self) -> TokenTable:
         """What counts tokens: the tokenizer of the encoder that cuts; a static one is its own."""

@@ -92,17 +92,20 @@ class Learned:
         *,
         mode: str = "hybrid",
     ) -> None:
-        if searcher.sentences is None or searcher.bm25 is None or vectors is None or mode != "hybrid":
+        others = "leave out rerank=, or take a cross-encoder, such as rerank='reranker' (pychunk model get reranker)"
+        if searcher.sentences is None or searcher.bm25 is None:
+            lacking = "vectors of sentences" if searcher.sentences is None else "terms"
+            kind = "index of levels" if searcher.levels else "index"
+            raise ValueError(f"rerank='features' needs {lacking}, and this {kind} has none: {others}")
+        if vectors is None or mode != "hybrid":
             raise ValueError(
-                "rerank='features' needs vectors of sentences and terms: search with mode='hybrid' in an index that "
-                "was created with vectors='sentence' or 'both'"
+                "rerank='features' needs vectors of sentences and terms: search with mode='hybrid', or " + others
             )
         self.model = model or load()
         wanted = self.model.facts["encoder"]
         if encoder != wanted:
             raise ValueError(
-                f"rerank='features' is for vectors of {wanted}, but those of this index are of {encoder}; use a "
-                "cross-encoder"
+                f"rerank='features' is for vectors of {wanted}, but those of this index are of {encoder}: " + others
             )
         self.searcher, self.vectors = searcher, vectors
 
