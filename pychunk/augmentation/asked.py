@@ -7,7 +7,8 @@ chunk's text and changes nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Notes = list[tuple[int, str]]
 
 
-class Asked:
-    """What both have: a client, the numbers, and what stands in."""
+class Asked(ABC):
+    """A way that asks a model: a client, a prompt, two numbers."""
 
     name = ""
     usual: ClassVar[dict[str, int]] = {}
@@ -51,7 +52,7 @@ class Asked:
 
     @property
     def options(self) -> dict[str, int]:
-        """By name, as after ``--augment``."""
+        """The numbers by name, as after ``--augment``."""
         return {"characters": self.characters, "window": self.window}
 
     @property
@@ -66,12 +67,19 @@ class Asked:
         """Of each document a context a chunk: as a function of one's own."""
         return self.contexts(documents)[0]
 
+    @abstractmethod
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
         """The same, with a note for each document of which a call had no answer of use.
 
         Raises:
             LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
         """
+
+
+class TextByModel(Asked):
+    """A way whose every answer is a context; where there is none, what a way without a model gives stands in."""
+
+    def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
         from ..llm.plain import plain
 
         asks = [self._asks(document) for document in documents]
@@ -109,20 +117,20 @@ class Asked:
             max_tokens=max(64, self.characters),
         )
 
+    @abstractmethod
     def _asks(self, document: Document) -> list[Ask]:
         """What is asked about a document."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _without(self, documents: Sequence[Document]) -> list[list[str]]:
         """As many contexts as asks of each document, by the way that asks nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _spread(self, found: list[str], document: Document) -> list[str]:
-        """One a chunk."""
-        raise NotImplementedError
+        """One a chunk, of one an ask."""
 
 
-class SummaryByModel(Asked):
+class SummaryByModel(TextByModel):
     """``summary:llm``: what a document is about, by a model that reads its first and last chunks; one call a document.
 
     Args:
@@ -159,7 +167,7 @@ class SummaryByModel(Asked):
         return found * len(document.texts)
 
 
-class ContextByModel(Asked):
+class ContextByModel(TextByModel):
     """``context:llm``: what a chunk leaves unsaid, by a model that reads it among its neighbours; one call a chunk.
 
     Args:
@@ -299,7 +307,7 @@ def asks_model(how: Any) -> bool:
     return isinstance(how, Asked) or (isinstance(how, str) and ":".join(how.split(":")[:2]) in BY_MODEL)
 
 
-def _lines(texts: list[str]) -> Any:
+def _lines(texts: list[str]) -> Callable[[int, int | None], list[str]]:
     """A function of (first, end) that gives chunks as numbered lines, each made once."""
     from ..llm.grouping import shown
 

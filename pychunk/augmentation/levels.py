@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .asked import Asked
+from .asked import Notes, TextByModel
 from .documents import Document
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SHOWN = 32_000
 _LEVELS, _FINEST = "levels", "sentence"
 
 
-class LevelSummary(Asked):
+class LevelSummary(TextByModel):
     """What each node of some levels is about, by a model that reads the node; one call a node, cached.
 
     For :func:`pychunk.augment` of :meth:`pychunk.Hierarchy.chunks`. A node that is at several levels is asked about
@@ -68,7 +68,7 @@ class LevelSummary(Asked):
         """What contexts depend on besides the text and the options."""
         return {**super().facts, "levels": self.levels}
 
-    def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], list[tuple[int, str]]]:
+    def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
         """As of :class:`~.asked.Asked`; refuses chunks that are no nodes of these levels before anything is asked."""
         known: set[str] = set()
         for document in documents:

@@ -153,6 +153,7 @@ def check(llm_url: Url = None, llm_model: Model = None) -> None:
     """
     with readable_errors("interrupted"):
         from ..llm import LLM, Ask
+        from ..llm.schema import TEXT, object_of
 
         console = Console(highlight=False, soft_wrap=True)
         with LLM(llm_url, llm_model, cache=False, retries=1) as llm:
@@ -167,12 +168,7 @@ def check(llm_url: Url = None, llm_model: Model = None) -> None:
             console.print(Text(f"logprobs    {'no' if logprobs is None else 'yes'}"))
         for form in ("schema", "json"):
             with LLM(llm_url, llm_model, cache=False, retries=1, output=form) as llm:
-                schema = {
-                    "type": "object",
-                    "properties": {"answer": {"type": "string"}},
-                    "required": ["answer"],
-                    "additionalProperties": False,
-                }
+                schema = object_of(answer=TEXT)
                 asked = Ask('Answer in JSON with the one word yes: {"answer": "..."}', schema=schema, max_tokens=64)
                 reply = llm.ask(asked)
                 console.print(Text(f"{'JSON ' + form:<12}{_judged(reply.error, reply.text)}"))

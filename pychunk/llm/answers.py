@@ -13,21 +13,16 @@ from .held import Held
 from .parse import json_in, numbers_of
 from .plain import plain
 from .prompts import load
-from .repair import AnswerError, once_more
+from .repair import AnswerError, once_more, read_or_fault
+from .schema import TEXT, WHOLE, list_of, object_of
 
 #: What stands before options, and so the most of them.
 LETTERS = string.ascii_uppercase
 #: Longest answer, in characters and in tokens.
 LONGEST, _TOKENS = 2000, 512
-_SOURCES = {"type": "array", "items": {"type": "integer"}}
 _SCHEMAS = {
-    name: {
-        "type": "object",
-        "properties": {key: {"type": "string"}, "sources": _SOURCES},
-        "required": [key, "sources"],
-        "additionalProperties": False,
-    }
-    for name, key in (("answer", "answer"), ("choice", "option"))
+    "answer": object_of(answer=TEXT, sources=list_of(WHOLE)),
+    "choice": object_of(option=TEXT, sources=list_of(WHOLE)),
 }
 #: A letter, with what may stand around it: "(C)", "C.", "Option C: ...".
 _LETTER = re.compile(
@@ -116,12 +111,8 @@ class Answerer(Held):
 
 
 def _read(reply: Reply, asked: Asked) -> Said:
-    if reply.fault:
-        return Said(fault=reply.fault)
-    try:
-        return read(reply.text, len(asked.lines), asked.options)
-    except AnswerError as fault:
-        return Said(fault=str(fault))
+    found = read_or_fault(reply, lambda text: read(text, len(asked.lines), asked.options))
+    return Said(fault=found) if isinstance(found, str) else found
 
 
 def read(text: str, count: int, options: Sequence[str] | None = None) -> Said:

@@ -11,7 +11,7 @@ from .ask import Ask, Reply, estimate
 from .client import LLM
 from .errors import LLMError
 from .prompts import load
-from .repair import FORMS, AnswerError, Groups, Propositions, once_more
+from .repair import FORMS, Groups, Propositions, once_more, read_or_fault
 
 #: What endpoints say of a question that is longer than the model's context.
 _TOO_LONG = re.compile(r"context (length|window|size)|maximum context|too many tokens|(prompt|input) is too long", re.I)
@@ -91,12 +91,8 @@ class Grouper:
                     f"one (model=, PYCHUNK_LLM_MODEL); {reply.error}"
                 )
             return Answered(None, f"{reply.error}; lower window_tokens", ends=True)
-        if reply.fault:
-            return Answered(None, reply.fault)
-        try:
-            return Answered(self.form.read(reply.text, count))
-        except AnswerError as fault:
-            return Answered(None, str(fault))
+        found = read_or_fault(reply, lambda text: self.form.read(text, count))
+        return Answered(None, found) if isinstance(found, str) else Answered(found)
 
 
 def shown(text: str) -> str:

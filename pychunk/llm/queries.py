@@ -11,16 +11,12 @@ from .held import Held
 from .plain import plain
 from .prompts import load
 from .repair import AnswerError, once_more, texts
+from .schema import TEXT, list_of, object_of
 
 #: Longest passage and longest query that are searched by, in characters; longest answers, in tokens.
 PASSAGE, QUERY = 1000, 300
 _PASSAGE_TOKENS, _QUERY_TOKENS = 256, 64
-_SCHEMA = {
-    "type": "object",
-    "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
-    "required": ["queries"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_of(queries=list_of(TEXT))
 
 #: A query with what else it is searched by, each with its weight; or why there is nothing else.
 Rewritten = list[tuple[str, float]] | Exception

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .ask import Ask, Reply
+from .ask import Ask
 from .client import LLM
 from .parse import json_in
 from .prompts import load
-from .repair import AnswerError, once_more
+from .repair import AnswerError, once_more, read_or_fault
+from .schema import TEXT, list_of, object_of
 from .verdicts import shown
 
 #: Longest question, in characters: what is longer is no question.
 LONGEST = 400
-_SCHEMA = {
-    "type": "object",
-    "properties": {"questions": {"type": "array", "items": {"type": "string"}}},
-    "required": ["questions"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_of(questions=list_of(TEXT))
 
 
 class Questions(NamedTuple):
@@ -56,11 +52,14 @@ def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: s
         longest = 32 + 64 * each
         return Ask(user, prompt.system, stage="questions", version=prompt.version, schema=_SCHEMA, max_tokens=longest)
 
-    found = [_read(reply, each) for reply in llm.stream(map(ask, texts))]
+    def found_in(text: str) -> list[str]:
+        return read(text, each)
+
+    found = [read_or_fault(reply, found_in) for reply in llm.stream(map(ask, texts))]
     left = [row for row, own in enumerate(found) if isinstance(own, str) and not llm.dry_run]
     second = llm.stream(ask(texts[row], str(found[row])) for row in left)
     for row, reply in zip(left, second, strict=True):
-        found[row] = _read(reply, each)
+        found[row] = read_or_fault(reply, found_in)
     made = [(text, row) for row, own in enumerate(found) if not isinstance(own, str) for text in own]
     faults = [(row, own) for row, own in enumerate(found) if isinstance(own, str)]
     return Questions([text for text, _ in made], [row for _, row in made], faults)
@@ -89,13 +88,3 @@ def read(text: str, each: int) -> list[str]:
     if given and not kept:
         raise AnswerError(f"it held no question of at most {LONGEST} characters")
     return list(kept.values())[:each]
-
-
-def _read(reply: Reply, each: int) -> list[str] | str:
-    """Questions, or why there are none."""
-    if reply.fault:
-        return reply.fault
-    try:
-        return read(reply.text, each)
-    except AnswerError as fault:
-        return str(fault)

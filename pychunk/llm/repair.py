@@ -8,10 +8,14 @@ in chunks of its own, and only what was named as noise, and in no chunk, is left
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from .ask import Reply
 from .parse import json_in, number_of, numbers_of, ranges_of
 from .plain import plain
+from .schema import TEXT, WHOLE, list_of, object_of
+
+T = TypeVar("T")
 
 #: Longest proposition, in characters; a longer one is cut.
 LONGEST = 400
@@ -28,6 +32,20 @@ def once_more(fault: str) -> str:
     ('Your last answer was refused: the answer was empt', '')
     """
     return f"Your last answer was refused: {fault}. Answer again, in the form that was asked for.\n\n" if fault else ""
+
+
+def read_or_fault(reply: Reply, read: Callable[[str], T]) -> T | str:
+    """What ``read`` finds in an answer; a text is why it is of no use, in words that a model is told.
+
+    >>> read_or_fault(Reply('{"first": 3}'), lambda text: turn(text, 2))
+    '3 is no unit from 2 to 2, and not 0'
+    """
+    if reply.fault:
+        return reply.fault
+    try:
+        return read(reply.text)
+    except AnswerError as fault:
+        return str(fault)
 
 
 class Groups(NamedTuple):
@@ -191,19 +209,6 @@ def _clipped(pairs: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
     return [(max(first, 1) - 1, min(last, count) - 1) for first, last in turned if first <= count and last >= 1]
 
 
-def _list_of(item: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": item}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 class Form(NamedTuple):
     """The form of a task's answer: its JSON schema, how it is read, and its longest length.
 
@@ -216,17 +221,11 @@ class Form(NamedTuple):
     again: int = 0
 
 
-_WHOLE = {"type": "integer"}
 FORMS = {
-    "autochunker": Form(
-        _object({"chunks": _list_of(_list_of(_WHOLE)), "noise": _list_of(_list_of(_WHOLE))}), ranges, 12
-    ),
-    "llm_semantic": Form(_object({"split_after": _list_of(_WHOLE)}), splits, 4),
-    "lumber": Form(_object({"first": _WHOLE}), turn, 0),
+    "autochunker": Form(object_of(chunks=list_of(list_of(WHOLE)), noise=list_of(list_of(WHOLE))), ranges, 12),
+    "llm_semantic": Form(object_of(split_after=list_of(WHOLE)), splits, 4),
+    "lumber": Form(object_of(first=WHOLE), turn, 0),
     "proposition": Form(
-        _object({"propositions": _list_of(_object({"text": {"type": "string"}, "units": _list_of(_WHOLE)}))}),
-        propositions,
-        32,
-        3,
+        object_of(propositions=list_of(object_of(text=TEXT, units=list_of(WHOLE)))), propositions, 32, 3
     ),
 }

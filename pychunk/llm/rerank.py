@@ -12,16 +12,12 @@ from .client import LLM
 from .grouping import shown
 from .held import Held
 from .prompts import load
-from .repair import AnswerError, order
+from .repair import once_more, order, read_or_fault
+from .schema import WHOLE, list_of, object_of
 
 #: Candidates of the answer's first token that are asked for, the most that endpoints commonly give.
 _CANDIDATES = 20
-_SCHEMA = {
-    "type": "object",
-    "properties": {"order": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["order"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_of(order=list_of(WHOLE))
 
 
 class HasText(Protocol):
@@ -154,11 +150,8 @@ class Listwise(Held):
 
     def _ask(self, query: str, texts: Sequence[str], *, fault: str = "") -> Ask:
         prompt = load("listwise")
-        told = (
-            f"Your last answer was refused: {fault}. Answer again, in the form that was asked for.\n\n" if fault else ""
-        )
         lines = [f"[{number}] {shown(text)}" for number, text in enumerate(texts, 1)]
-        user = f"{told}Question: {shown(query)}\n\n" + "\n".join(lines)
+        user = f"{once_more(fault)}Question: {shown(query)}\n\n" + "\n".join(lines)
         longest = 32 + 6 * len(texts)
         return Ask(user, prompt.system, stage="rerank", version=prompt.version, schema=_SCHEMA, max_tokens=longest)
 
@@ -197,9 +190,4 @@ def _word(token: str) -> str:
 
 def _order(reply: Reply, count: int) -> list[int] | str:
     """Places from 0, or why there are none."""
-    if reply.fault:
-        return reply.fault
-    try:
-        return order(reply.text, count)
-    except AnswerError as fault:
-        return str(fault)
+    return read_or_fault(reply, lambda text: order(text, count))

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .ask import MESSAGE_TOKENS, Ask, estimate
+from .ask import MESSAGE_TOKENS, Ask, Reply, estimate
 from .client import LLM
 from .parse import json_in
 from .prompts import load
-from .repair import AnswerError, once_more
+from .repair import AnswerError, once_more, read_or_fault
+from .schema import WHOLE, list_of, object_of, one_of
 
 I64 = npt.NDArray[np.int64]
 
@@ -25,8 +26,6 @@ SHOWN = 8000
 TOGETHER, WINDOW_TOKENS = 10, 4000
 #: Longest answer, in tokens: around the verdicts, and of one, as JSON that is written with spaces and line breaks.
 _FRAME_TOKENS, _VERDICT_TOKENS = 64, 24
-
-
 #: Reasons that are kept of calls without an answer.
 _REASONS = 5
 
@@ -161,16 +160,16 @@ class Judge:
 
         for reply in self.llm.stream(asks()):
             about, rows = waiting.popleft()
-            try:
-                if reply.fault:
-                    raise AnswerError(reply.fault)
-                found = read(reply.text, len(rows), self.words)
-            except AnswerError as fault:
-                left.append(_Call(about, rows, str(fault)))
+            found = self._read(reply, len(rows))
+            if isinstance(found, str):
+                left.append(_Call(about, rows, found))
             else:
                 values[rows] = found.verdicts
                 faults.update(found.faults)
         return left
+
+    def _read(self, reply: Reply, count: int) -> Read | str:
+        return read_or_fault(reply, lambda text: read(text, count, self.words))
 
     def _ask(self, about: str, texts: Sequence[str], fault: str) -> Ask:
         lines = [f"[{number}] {shown(text)}" for number, text in enumerate(texts, 1)]
@@ -242,16 +241,4 @@ def _word(value: Any) -> str:
 
 
 def _schema(words: Sequence[str]) -> dict[str, Any]:
-    verdict = {"type": "string", "enum": list(words)}
-    one = {
-        "type": "object",
-        "properties": {"id": {"type": "integer"}, "verdict": verdict},
-        "required": ["id", "verdict"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"verdicts": {"type": "array", "items": one}},
-        "required": ["verdicts"],
-        "additionalProperties": False,
-    }
+    return object_of(verdicts=list_of(object_of(id=WHOLE, verdict=one_of(words))))

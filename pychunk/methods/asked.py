@@ -145,7 +145,7 @@ class Asked(Method):
                         row, own, a, b, f"window {number + 1} of {len(windows[row])}", answer.fault
                     )
                 else:
-                    begins, noise = _of_sentences(own, a, b, answer.groups)
+                    begins, noise = of_sentences(own, a, b, answer.groups)
                 parts.append((a, b, begins, noise))
             out.add(own, *_joined(own, parts))
         return out.decided()
@@ -240,7 +240,7 @@ def _removed(features: Features, row: int, sentences: I64) -> Mask:
     return out
 
 
-def _of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]:
+def of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]:
     """Bools of units [a, b) as bools of the sentences from the first of them to the last."""
     first, last = int(units.first[a]), int(units.last[b - 1])
     begins, noise = np.zeros(last - first, bool), np.zeros(last - first, bool)

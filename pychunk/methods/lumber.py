@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .asked import Asked, Outcome, Units, _of_sentences
+from .asked import Asked, Outcome, Units, of_sentences
 
 if TYPE_CHECKING:
     from ..data.decided import Decided
@@ -51,7 +51,7 @@ class Lumber(Asked):
                 if answer.groups is None:
                     found, _ = out.instead(row, own, a, b, f"the window from unit {a + 1}", answer.fault)
                 else:
-                    found, _ = _of_sentences(own, a, b, answer.groups)
+                    found, _ = of_sentences(own, a, b, answer.groups)
                 turns = np.flatnonzero(found)[1:2] + own.first[a]
                 if len(turns):
                     # a fallback may cut inside a block: the next window begins with the block after it

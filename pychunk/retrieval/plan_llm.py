@@ -8,6 +8,7 @@ from ..llm.grouping import shown
 from ..llm.held import Held
 from ..llm.parse import json_in
 from ..llm.prompts import load
+from ..llm.schema import object_of, one_of
 from .planning import Metadata
 
 
@@ -42,13 +43,7 @@ class Asking(Held):
         prompt, levels = load("plan"), list(metadata.levels)
         counts = metadata.nodes or (0,) * len(levels)
         told = "\n".join(f"- {level}: {count}" for level, count in zip(levels, counts, strict=True))
-        name = {"type": "string", "enum": levels}
-        schema = {
-            "type": "object",
-            "properties": {"low": name, "high": name},
-            "required": ["low", "high"],
-            "additionalProperties": False,
-        }
+        schema = object_of(low=one_of(levels), high=one_of(levels))
         user = f"Question: {shown(query)}\n\nLevels:\n{told}"
         ask = Ask(user, prompt.system, stage="plan", version=prompt.version, schema=schema, max_tokens=64)
         (reply,) = self.replies([ask])
