@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -324,7 +324,7 @@ def _marked(text: str) -> tuple[str, Rows]:
     parts, at = [], 0
     for line in text.split("\n"):
         plain = line.strip()
-        depth = len(re.match(r"(?:= )*", plain)[0]) // 2 if plain.endswith("=") else len(plain) - len(plain.lstrip("#"))  # type: ignore[index]  # always matches
+        depth = _depth(plain)
         kind = "heading" if depth and plain.strip("=# ") else "paragraph"
         shown = sections.MARK + " " * (len(line) - 1) if kind == "heading" else line
         if plain:
@@ -332,6 +332,13 @@ def _marked(text: str) -> tuple[str, Rows]:
         parts.append(shown)
         at += len(line) + 1
     return "\n".join(parts), rows
+
+
+def _depth(line: str) -> int:
+    """The number of marks before a heading: ``=``, where the line also ends with one, each with a space, or ``#``."""
+    if line.endswith("="):
+        return sum(1 for _ in takewhile("=".__eq__, line.split(" ")))
+    return len(line) - len(line.lstrip("#"))
 
 
 def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,7 +62,7 @@ class Cache:
         for begin in range(0, len(wanted), _AT_ONCE):
             part = wanted[begin : begin + _AT_ONCE]
             marks = ",".join("?" * len(part))
-            found.update(self._do(lambda it, p=part, m=marks: _rows(it, m, p)))  # type: ignore[misc]  # bound defaults
+            found.update(self._do(partial(_rows, marks=marks, keys=part)))
         return found
 
     def put(self, key: bytes, answer: str) -> None:

@@ -143,10 +143,3 @@ class MeanSource:
         for source, share in zip(self.sources, self.shares, strict=True):
             out += np.float32(share) * source.score(chunks)
         return out
-
-    def best(self, chunks: I64) -> I64:
-        """Each chunk's best vector for the first of them; -1 without any."""
-        if not self.sources:
-            return np.full(len(chunks), -1, np.int64)
-        found: I64 = self.sources[0].best(chunks)  # type: ignore[attr-defined]  # a ByVector where hits ask for it
-        return found
