@@ -26,7 +26,7 @@ from .sources import Batch, Mask, Sparse
 
 if TYPE_CHECKING:
     from .nodes import Nodes
-    from .searcher import Ranking, Searcher
+    from .searcher import Found, Ranking, Searcher
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -145,7 +145,7 @@ def ranked(
     groups: Sequence[tuple[int, Mask]],
     words: int | None = None,
     threads: int | None = None,
-) -> list[tuple[Ranked, list[str], I64 | None]]:
+) -> list[Found]:
     """For each query its best nodes that hold no other one of them, as :meth:`Searcher.rank` has them.
 
     Candidates are the best nodes of each level by their own vector and by BM25, and the holders of the best sentences
@@ -156,13 +156,13 @@ def ranked(
         groups: of :meth:`Nodes.groups`, the levels to look at. words: what may be handed over for each query.
     """
     asked = _Asked(searcher, nodes, queries, ranking, groups, threads)
-    lists: list[tuple[Ranked, list[str], I64 | None]] = []
+    lists: list[Found] = []
     for number in range(len(queries)):
         depth = max(LEAST, DEEPER * count)
         while True:
             rows, ended = asked.candidates(number, depth)
             parts, score = asked.scored(number, rows, calibration)
-            held = None if words is None else searcher.words_of(rows)
+            held = None if words is None else searcher.chunks.words(rows)
             best = merged(nodes.document[rows], nodes.start[rows], nodes.end[rows], score, count, held, words)
             if ended or len(best) == count or words is not None:
                 break

@@ -140,7 +140,7 @@ def _queries(searcher: Searcher, nodes: Nodes) -> list[tuple[int, Probe, Any]]:
     rows = nodes.sentences
     rows = rows[nodes.end[rows] - nodes.start[rows] >= LEAST_ASKED]
     rows = rows[spread(len(rows), QUERIES)]
-    texts = [str(value["text"]) for value in searcher.values(rows)]
+    texts = [str(value["text"]) for value in searcher.chunks.values(rows)]
     assert searcher.pooled is not None
     vectors = searcher.pooled.rows(rows)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))

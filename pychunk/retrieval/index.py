@@ -19,7 +19,7 @@ from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import by_name
-from . import checks, context, ingest, learned, merge, planning
+from . import checks, context, ingest, learned, merge, planning, showing
 from . import levels as by_level
 from . import rerank as reranking
 from . import rewrite as rewriting
@@ -624,9 +624,9 @@ class Index:
             left = None if rerank or expand else words
             found = searcher.rank_across(probes, count, ranking, allowed, threads, names=names, words=left, kept=kept)
         else:
-            best = searcher.rank_documents if by_document else searcher.rank_apart if len(names) > 1 else searcher.rank
-            found = best(probes, count, ranking, allowed, threads)
-        lists = searcher.hits(found, texts)
+            choose = searcher.of_documents if by_document else searcher.apart if len(names) > 1 else None
+            found = searcher.rank(probes, count, ranking, allowed, threads, choose=choose)
+        lists = showing.hits(searcher, found, texts)
         for row, reason in reasons.items():
             lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
         if self._contents.uuids:
@@ -718,8 +718,8 @@ class Index:
             if fusion == "levels":
                 ranked = searcher.rank_across(probes, k, ranking, allowed, threads, names=names, kept=True)
             else:
-                best = searcher.rank_apart if len(names) > 1 else searcher.rank
-                ranked = best(probes, k, ranking, allowed, threads)
+                choose = searcher.apart if len(names) > 1 else None
+                ranked = searcher.rank(probes, k, ranking, allowed, threads, choose=choose)
             for i, (found, _, _) in enumerate(ranked):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
         return rows, scores

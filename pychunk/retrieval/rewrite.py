@@ -259,7 +259,7 @@ def _best_terms(searcher: Searcher, rows: Any, shares: Any, count: int) -> dict[
     assert analyzer is not None
     assert bm25 is not None
     weights: dict[str, float] = {}
-    for row, share, values in zip(rows.tolist(), shares.tolist(), searcher.values(rows), strict=True):
+    for row, share, values in zip(rows.tolist(), shares.tolist(), searcher.chunks.values(rows), strict=True):
         norm = float(bm25.norms[row])
         for term, times in Counter(analyzer.terms(values["text"])).items():
             weights[term] = weights.get(term, 0.0) + share * times / (times + norm)

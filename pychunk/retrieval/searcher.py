@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,17 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from .._arrow import compute as pc
-from .._arrow import primitive
-from ..data.columns import COLUMNS
 from ..encoders.running.placement import Placement
-from . import across, beside, checks, fusion, levels, paging
+from . import across, beside, checks, fusion, levels
 from . import where as conditions
 from .bm25 import BM25
 from .calibration import Calibration, calibrated
+from .chunk_rows import ChunkRows
 from .context import Outline
 from .evidence import ByVectors, DocumentBM25, Documents, NearDocuments
 from .fusion import F32, I64, Ranked
-from .hits import Hit, Passage
+from .hits import Passage
 from .nodes import Nodes
 from .part import Layout, Part
 from .probes import Members, Probe, Together
@@ -32,10 +30,6 @@ from .vectors import VectorIndex
 #: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
 #: 64 queries a scan computes, and what it reads no longer matters.
 _TOGETHER, _SCORES = 64, 1 << 25
-#: Columns that are fields of a hit; an index of before one of them has none of it.
-_SHOWN = [column.name for column in COLUMNS if column.in_hits]
-#: Of the chunk table, of no use for a reader of hits.
-_INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}  # which says the page
 
 
 @dataclass(frozen=True)
@@ -79,6 +73,12 @@ class Ranking:
             )
 
 
+#: Of a query: its best chunks, the names of their scores, and each one's best sentence, None where none was looked for.
+Found = tuple[Ranked, list[str], I64 | None]
+#: Of chunks, best first, the places of those that stay.
+Choice = Callable[[I64], I64]
+
+
 class Searcher:
     """The parts of an index, memory-mapped, with what their search needs beside."""
 
@@ -102,11 +102,13 @@ class Searcher:
         self._at_levels: dict[tuple[str, ...], Mask] = {}
         self.table = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
         self.rows = len(removed)
-        self._shown = _SHOWN + [beside.CONTEXT] * any(beside.is_in(part.table.schema) for part in parts)
+        #: Whether chunks have text that is indexed beside their own.
+        self.has_context = any(beside.is_in(part.table.schema) for part in parts)
+        #: Characters of the sentences of each part, and the number of its first one.
         self.spans = [np.asarray(part.spans) for part in parts]
-        self._span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
+        self.span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
         self.offsets = np.concatenate(
-            [[0], *(part.offsets[1:] + first for part, first in zip(parts, self._span_first, strict=False))]
+            [[0], *(part.offsets[1:] + first for part, first in zip(parts, self.span_first, strict=False))]
         ).astype(np.int64)
 
         def index(name: str, arrays: list[Any], offsets: I64 | None = None) -> VectorIndex:
@@ -198,53 +200,59 @@ class Searcher:
         ranking: Ranking,
         allowed: Mask | None,
         threads: int | None = None,
-    ) -> list[tuple[Ranked, list[str], I64 | None]]:
-        """For each query its best chunks, the names of their scores, and each one's best sentence.
+        *,
+        choose: Choice | None = None,
+    ) -> list[Found]:
+        """Of each query its ``count`` best chunks.
 
         Args:
             queries: what each is searched by, with terms and vectors, as far as ``ranking`` asks for them.
+            allowed: bool[rows] of the chunks to look at; None: all.
+            choose: which of the chunks found, best first, may stay: :meth:`of_documents` or :meth:`apart`. Ever more
+                chunks are taken until so many stay, or there are no more: four times as many at first, as a scan takes
+                no longer for them.
         """
+        if choose is None:
+            return self._best(queries, count, ranking, allowed, threads)
+        found: dict[int, Found] = {}
+        left, wide = list(range(len(queries))), 4 * count
+        while left:
+            ranked = self._best([queries[i] for i in left], wide, ranking, allowed, threads)
+            again = []
+            for number, (each, names, sentences) in zip(left, ranked, strict=True):
+                best = choose(each.chunks)[:count]
+                if len(best) < count and len(each.chunks) >= wide:
+                    again.append(number)
+                    continue
+                parts = [part[best] for part in each.parts]
+                chosen = Ranked(each.chunks[best], each.scores[best], parts)
+                found[number] = chosen, names, None if sentences is None else sentences[best]
+            left, wide = again, 4 * wide
+        return [found[number] for number in range(len(queries))]
+
+    def of_documents(self, chunks: I64) -> I64:
+        """The places of the first chunk of each document among chunks, rising."""
+        return np.sort(np.unique(self._document_of[chunks], return_index=True)[1])
+
+    def apart(self, chunks: I64) -> I64:
+        """The places of chunks that share no character with one before them, rising."""
+        return levels.apart(*self.places(chunks))
+
+    def _best(
+        self,
+        queries: Sequence[Sequence[Probe]],
+        count: int,
+        ranking: Ranking,
+        allowed: Mask | None,
+        threads: int | None,
+    ) -> list[Found]:
+        """Of each query its best chunks, of so many queries at once as memory allows."""
         found = []
         scores = self.rows * (2 if ranking.document_weight else 1) * max((len(own) for own in queries), default=1)
         together = max(1, min(_TOGETHER, _SCORES // max(1, scores)))
         for begin in range(0, len(queries), together):
             found += self._rank(queries[begin : begin + together], count, ranking, allowed, threads)
         return found
-
-    def rank_documents(
-        self,
-        queries: Sequence[Sequence[Probe]],
-        count: int,
-        ranking: Ranking,
-        allowed: Mask | None,
-        threads: int | None = None,
-    ) -> list[tuple[Ranked, list[str], I64 | None]]:
-        """The same of the ``count`` best documents for each query: of each its best chunk.
-
-        Takes ever more chunks until they are of so many documents, or there are no more: four times as many as
-        documents at first, as a scan takes no longer for them.
-        """
-
-        def first_of_each(chunks: I64) -> I64:
-            return np.sort(np.unique(self._document_of[chunks], return_index=True)[1])
-
-        return self._chosen(first_of_each, queries, count, ranking, allowed, threads)
-
-    def rank_apart(
-        self,
-        queries: Sequence[Sequence[Probe]],
-        count: int,
-        ranking: Ranking,
-        allowed: Mask | None,
-        threads: int | None = None,
-    ) -> list[tuple[Ranked, list[str], I64 | None]]:
-        """The same of the ``count`` best chunks for each query of which none lies in another: the better one stays."""
-
-        def apart(chunks: I64) -> I64:
-            start, end = self._spans
-            return levels.apart(self._document_of[chunks], start[chunks], end[chunks])
-
-        return self._chosen(apart, queries, count, ranking, allowed, threads)
 
     def rank_across(
         self,
@@ -257,7 +265,7 @@ class Searcher:
         names: Sequence[str] = (),
         words: int | None = None,
         kept: bool = False,
-    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+    ) -> list[Found]:
         """The same of nodes at the levels ``names`` (none: all) by :mod:`.across`, of at most so many ``words``.
 
         Args:
@@ -286,36 +294,6 @@ class Searcher:
         assert self.pooled is not None
         return self._near(self.pooled, vectors, allowed, False, depth, threads)
 
-    def words_of(self, rows: I64) -> I64:
-        """How many words the texts of rows hold."""
-        return np.array([len(value["text"].split()) for value in self.values(rows)], np.int64)
-
-    def _chosen(
-        self,
-        choose: Callable[[I64], I64],
-        queries: Sequence[Sequence[Probe]],
-        count: int,
-        ranking: Ranking,
-        allowed: Mask | None,
-        threads: int | None,
-    ) -> list[tuple[Ranked, list[str], I64 | None]]:
-        """The first ``count`` chunks for each query that are chosen, of ever more of the best ones."""
-        found: dict[int, tuple[Ranked, list[str], I64 | None]] = {}
-        left, wide = list(range(len(queries))), 4 * count
-        while left:
-            ranked = self.rank([queries[i] for i in left], wide, ranking, allowed, threads)
-            again = []
-            for number, (each, names, sentences) in zip(left, ranked, strict=True):
-                best = choose(each.chunks)[:count]
-                if len(best) < count and len(each.chunks) >= wide:
-                    again.append(number)
-                    continue
-                parts = [part[best] for part in each.parts]
-                chosen = Ranked(each.chunks[best], each.scores[best], parts)
-                found[number] = chosen, names, None if sentences is None else sentences[best]
-            left, wide = again, 4 * wide
-        return [found[number] for number in range(len(queries))]
-
     def _rank(
         self,
         queries: Sequence[Sequence[Probe]],
@@ -323,7 +301,7 @@ class Searcher:
         ranking: Ranking,
         allowed: Mask | None,
         threads: int | None,
-    ) -> list[tuple[Ranked, list[str], I64 | None]]:
+    ) -> list[Found]:
         depth = 2 * max(4 * count, 32)
         stages: list[_Stage] = []
         if ranking.mode != "sparse":
@@ -435,96 +413,11 @@ class Searcher:
         by = ByVectors(index.scan, self.documents, self.offsets if sentences else None)
         return NearDocuments(by, near, vectors, allowed)
 
-    def _spans_of(self, sentences: I64) -> list[tuple[int, int] | None]:
-        """Of sentences by their rows, in characters of their documents; None of -1."""
-        found = np.zeros((len(sentences), 2), np.int64)
-        part = np.searchsorted(self._span_first, sentences, side="right") - 1
-        for each in fusion.distinct(part[sentences >= 0]).tolist():
-            own = part == each
-            found[own] = self.spans[each][sentences[own] - self._span_first[each]]
-        pairs = zip(found.tolist(), sentences.tolist(), strict=True)
-        return [(start, end) if row >= 0 else None for (start, end), row in pairs]
-
-    def hits(
-        self, found: Sequence[tuple[Ranked, list[str], I64 | None]], queries: Sequence[str] = ()
-    ) -> list[list[Hit]]:
-        """Of each query its hits, with what the chunk table says of them, from what :meth:`rank` found.
-
-        ``queries``: their texts, which say the page of a hit on several whose best sentence nobody looked for.
-        """
-        values = iter(self.values(np.concatenate([np.empty(0, np.int64), *(ranked.chunks for ranked, *_ in found)])))
-        lists = []
-        for number, (ranked, names, sentences) in enumerate(found):
-            count = len(ranked.chunks)
-            query = queries[number] if queries else ""
-            spans = [None] * count if sentences is None else self._spans_of(sentences)
-            parts = [part.tolist() for part in ranked.parts]
-            each = zip(ranked.chunks.tolist(), ranked.scores.tolist(), spans, *parts, strict=True)
-            hits = []
-            for row, score, span, *scores in each:
-                own = next(values)
-                breaks = own.pop("page_breaks", None)
-                shown = {name: own.pop(name) for name in self._shown if name in own}
-                if breaks:
-                    shown.update(self._pages(shown, breaks, span, query))
-                hits.append(
-                    Hit(
-                        row=row,
-                        id=shown.pop("id", None),
-                        score=score,
-                        scores=dict(zip(names, scores, strict=True)),
-                        sentence=span,
-                        metadata=own,
-                        **shown,
-                    )
-                )
-            lists.append(hits)
-        return lists
-
-    def _pages(
-        self, chunk: Mapping[str, Any], breaks: Sequence[int], span: tuple[int, int] | None, query: str
-    ) -> dict[str, int]:
-        """``page`` and ``page_end`` of a hit on several pages, by its best sentence, or by the query's terms."""
-        if span is not None:
-            return dict(zip(("page", "page_end"), paging.pages_of(chunk["page"], breaks, *span), strict=True))
-        if not query or self.bm25 is None or self.layout.analyzer is None:
-            return {}
-        analyzer = self.layout.analyzer
-        weights = self.bm25.idf(analyzer.terms(query))
-        page = paging.by_terms(chunk["page"], breaks, chunk["start"], chunk["text"], weights, analyzer)
-        return {"page": page, "page_end": page}
-
     @cached_property
-    def _batches(self) -> tuple[list[pa.RecordBatch], I64]:
-        """The table's record batches, without columns that no hit shows, and the row that each begins with."""
+    def chunks(self) -> ChunkRows:
+        """What the chunk table says of rows."""
         assert self.table is not None
-        names = [name for name in self.table.column_names if name not in _INTERNAL]
-        batches = self.table.select(names).to_batches()
-        return batches, np.cumsum([0, *(batch.num_rows for batch in batches)])[:-1]
-
-    def values(self, rows: I64) -> list[dict[str, Any]]:
-        """What the chunk table says of rows, each with values of its own.
-
-        ``Table.take`` would copy the columns of strings first. That of a batch takes 80 us, and 6 a row; a slice 35.
-        """
-        values: list[dict[str, Any]] = [{}] * len(rows)
-        if len(rows):
-            batches, first = self._batches
-            batch = np.searchsorted(first, rows, side="right") - 1
-            for each in fusion.distinct(batch).tolist():
-                places = np.flatnonzero(batch == each)
-                own = rows[places] - first[each]
-                if len(own) > (2 if "pyarrow.compute" in sys.modules else 8):  # which a first take() loads
-                    taken = batches[each].take(primitive(own)).to_pylist()
-                else:
-                    taken = [batches[each].slice(row, 1).to_pylist()[0] for row in own.tolist()]
-                for place, value in zip(places.tolist(), taken, strict=True):
-                    values[place] = value
-        return values
-
-    def _row(self, row: int) -> dict[str, Any]:
-        """What the chunk table says of a row."""
-        return self.values(np.array([row], np.int64))[0]
+        return ChunkRows(self.table)
 
     @cached_property
     def outline(self) -> Outline:
@@ -534,12 +427,12 @@ class Searcher:
 
     def path(self, row: int) -> list[str] | None:
         """The headings over a chunk."""
-        found: list[str] | None = self._row(row).get("path")
+        found: list[str] | None = self.chunks.row(row).get("path")
         return found
 
     def passages(self, rows: Sequence[int]) -> tuple[Passage, ...]:
         """Chunks by row, of one document."""
-        values = [self._row(row) for row in rows if self.alive[row]]
+        values = [self.chunks.row(row) for row in rows if self.alive[row]]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in values)
 
     def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
