@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from fuzz.writes import FailingDisk
 
     from pychunk._device import Device
+
+# The same examples in each run, and no limit on their time: a busy machine is no failure of a test.
+# Others, drawn anew: pytest --hypothesis-profile=random.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("random", settings.get_profile("same"), derandomize=False)
+settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ text; a question that names the fault is answered well, unless ``always``. Stand
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import re
@@ -19,7 +20,7 @@ import string
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -284,6 +285,29 @@ class Server:
             spent = -(-len((message["content"] or "").encode("utf-8", "replace")) // 4)
             made["usage"] = {"prompt_tokens": size, "completion_tokens": spent, "total_tokens": size + spent}
         return made
+
+
+def limits_of(script: str) -> dict[str, float]:
+    """Short waits of a client where the server hangs; elsewhere a busy machine may take its time."""
+    return {"first_byte_timeout": 1.0, "timeout": 3.0} if script in ("hang", "hang-body") else {}
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[str]:
+    """The address of a server that is not there; its port is held, so that no other server takes it meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+
+
+def together(count: int) -> Answer:
+    """Answers as the script does, and each call when so many are under way: never, where they come one by one."""
+    meet = threading.Barrier(count, timeout=60)
+
+    def answer(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> None:
+        meet.wait()
+
+    return answer
 
 
 class _Threads(ThreadingHTTPServer):

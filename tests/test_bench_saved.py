@@ -101,7 +101,7 @@ def test_a_copy_that_cannot_run_leaves_the_figures(tmp_path: Path, base: str, wh
         (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
     digest = copies.keep(launch.Installation(sys.executable, str(broken)), copies.path_of(path))
     path.write_text(json.dumps({**json.loads(base), "copy": digest}))
-    base_of(path, 1 / 3)
+    base_of(path, 0.01)
     result = invoke(["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
     assert result.exit_code == 0, result.output
     assert "improved" in result.stdout

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -196,7 +197,15 @@ def test_methods_and_version() -> None:
 def test_a_shell_completes_commands_and_options(word: str, place: int, found: list[str]) -> None:
     said = {"_PYCHUNK_COMPLETE": "complete_bash", "COMP_WORDS": f"pychunk {word}", "COMP_CWORD": str(place)}
     assert command(**said).stdout.split() == found
-    assert "_PYCHUNK_COMPLETE=complete_bash" in command("--show-completion", "bash").stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_completion_is_that_of_the_shell_that_asks() -> None:
+    # which is found among the parents of the process: the colon keeps this one there
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m pychunk --show-completion; :"], capture_output=True, text=True, cwd=os.sep
+    )
+    assert "_PYCHUNK_COMPLETE=complete_bash" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("name", ["itself", "link", "hard", "dot", "standard input"])

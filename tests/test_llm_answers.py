@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llm_server import ANSWER, CONNECTION, Server
+from llm_server import ANSWER, CONNECTION, Server, limits_of
 
 pytest.importorskip("httpx2")
 pytest.importorskip("faiss")
 
-from test_llm_queries import ANYTHING, Scripted, limits_of
+from test_llm_queries import ANYTHING, Scripted
 
 import pychunk
 import pychunk.llm.client

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from command_line import invoke
-from llm_server import Server
+from llm_server import Server, nobody
 
 pytest.importorskip("httpx2")
 
@@ -37,9 +37,8 @@ def test_check_of_no_endpoint() -> None:
     done = invoke(["llm", "check"])
     assert done.exit_code == 2
     assert "needs --llm-url, or PYCHUNK_LLM_URL" in done.stderr
-    with Server() as server:
-        url = server.url
-    done = invoke(["llm", "check", "--llm-url", url, "--llm-model", "test"])
+    with nobody() as url:
+        done = invoke(["llm", "check", "--llm-url", url, "--llm-model", "test"])
     assert done.exit_code == 2
     assert "nothing answers there: check --llm-url or PYCHUNK_LLM_URL" in done.stderr
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from llm_server import Server
+from llm_server import Server, nobody, together
 
 pytest.importorskip("httpx2")
 
@@ -33,16 +33,15 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def client(server: Server, **more: object) -> LLM:
-    options = {"cache": False, "first_byte_timeout": 0.3, "timeout": 1.0, **more}
-    return LLM(server.url, "test", **options)
+    return LLM(server.url, "test", **{"cache": False, **more})
 
 
 def test_answers_come_in_the_order_of_questions() -> None:
-    with Server("slow", delay=0.01) as server, client(server) as llm:
+    with Server(answer=together(4)) as server, client(server) as llm:
         replies = llm.ask_many([Ask(f"question {number}") for number in range(40)])
         assert [f"question {number}'" in reply.text for number, reply in enumerate(replies)] == [True] * 40
         assert server.counts["calls"] == 40
-        assert 2 <= server.most_at_once <= llm.concurrency
+        assert 4 <= server.most_at_once <= llm.concurrency
         total = llm.account.total
         assert (total.calls, total.cached, total.failed) == (40, 0, 0)
         assert total.tokens_in == sum(Ask(f"question {number}").tokens for number in range(40))
@@ -66,20 +65,22 @@ def test_equal_questions_are_asked_once() -> None:
 
 @pytest.mark.parametrize("fault", ["429", "500", "hang", "hang-body", "cut", "truncated", "garbage"])
 def test_what_passes_is_tried_again(fault: str) -> None:
-    with Server(fault) as server, client(server) as llm:
+    hangs = fault.startswith("hang")
+    with Server(fault) as server, client(server, **{"first_byte_timeout": 0.3} if hangs else {}) as llm:
         assert llm.ask("anything").fault == ""
-        assert server.counts["calls"] == 2
         assert server.counts[f"fault {fault}"] == 1
-        assert llm.account.total.retries == 1
+        assert server.counts["calls"] == 2 or hangs  # on a busy machine an answer may come too late, too
+        assert llm.account.total.retries == server.counts["calls"] - 1 > 0
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "hang", "cut", "truncated"])
 def test_what_does_not_pass_is_an_error_of_that_question(fault: str) -> None:
-    with Server(f"{fault},always") as server, client(server, retries=2, first_byte_timeout=0.1) as llm:
+    waits = {"first_byte_timeout": 0.1} if fault == "hang" else {}
+    with Server(f"{fault},always") as server, client(server, retries=2, **waits) as llm:
         reply = llm.ask("anything")
         assert reply.text == ""
         assert "after 3 attempts" in reply.fault
-        assert server.counts["calls"] == 3
+        assert server.counts["calls"] == 3 or fault == "hang"  # it may hear of the last attempt when that is over
         assert llm.account.total.failed == 1
 
 
@@ -91,10 +92,10 @@ def test_an_endpoint_that_answers_nothing_ends_the_run() -> None:
 
 
 def test_retry_after_is_obeyed() -> None:
-    with Server("429-after") as server, client(server) as llm:
+    with Server("429-after", retry_after=0.2) as server, client(server) as llm:
         begun = time.monotonic()
         assert llm.ask("anything").fault == ""
-        assert time.monotonic() - begun >= 1.0
+        assert time.monotonic() - begun >= 0.2
         assert server.counts["calls"] == 2
 
 
@@ -147,9 +148,7 @@ def test_what_no_other_attempt_mends_raises_at_once(script: str, more: dict[str,
 
 
 def test_no_endpoint() -> None:
-    with Server() as server:
-        url = server.url
-    with LLM(url, "test", cache=False) as llm, pytest.raises(LLMError, match="PYCHUNK_LLM_URL"):
+    with nobody() as url, LLM(url, "test", cache=False) as llm, pytest.raises(LLMError, match="PYCHUNK_LLM_URL"):
         llm.ask("anything")
 
 
@@ -218,7 +217,7 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_works_inside_a_running_loop_and_from_many_threads() -> None:
-    with Server("slow", delay=0.01) as server, client(server) as llm:
+    with Server() as server, client(server) as llm:
 
         async def caller() -> str:
             return llm.ask("from a loop").text
@@ -463,7 +462,7 @@ def test_the_key_is_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture, mo
         with client(server, key="wrong" + KEY) as llm, pytest.raises(LLMError) as raised:
             llm.ask("anything")
         shown += [str(raised.value), repr(raised.getrepr(showlocals=True))]
-    with client(server, key=KEY) as llm, pytest.raises(LLMError) as raised:  # nobody listens there any more
+    with nobody() as url, LLM(url, "test", KEY, cache=False) as llm, pytest.raises(LLMError) as raised:
         llm.ask("anything")
     shown += [repr(raised.value), repr(raised.value.__cause__), caplog.text]
     shown.append(pickle.dumps(raised.value).decode("latin-1"))

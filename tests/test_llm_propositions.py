@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llm_server import AGAIN, Server
+from llm_server import AGAIN, Server, limits_of
 
 pytest.importorskip("httpx2")
 
 from command_line import invoke
-from test_llm_queries import Scripted, limits_of
+from test_llm_queries import Scripted
 
 import pychunk
 import pychunk.llm.client

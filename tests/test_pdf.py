@@ -548,7 +548,7 @@ def test_mutations_never_crash_nor_hang() -> None:
         made(running_pages(3), bookmarks=[(1, "Journal", 0), (2, "of Foxes", 1)]),
         made([headed(), Page(content=SCAN)], extra=[IMAGE], packed=True),
     ]
-    begun = time.monotonic()
+    begun = time.process_time()
     read = 0
     for _ in range(200):
         data = bytearray(drawn.choice(samples))
@@ -569,7 +569,7 @@ def test_mutations_never_crash_nor_hang() -> None:
         except PdfError:
             pass
     assert read > 40
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 # --- the loader ---
@@ -702,12 +702,12 @@ def test_a_run_over_pdfs_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_processes_are_bounded_in_time_and_memory() -> None:
-    processes = Processes(2, "isolated_work:work", seconds=0.5, memory=4 << 30)
+    processes = Processes(2, "isolated_work:work", seconds=1.5, memory=4 << 30)
     try:
         found = processes.map([b"one", b"hang", b"two", b"die", b"eat", b"fail", b"three"])
         assert [found[i] for i in (0, 2, 6)] == [b"eno", b"owt", b"eerht"]
         assert isinstance(found[1], KilledError)
-        assert str(found[1]) == "takes longer than 0.5 seconds"
+        assert str(found[1]) == "takes longer than 1.5 seconds"
         assert isinstance(found[3], KilledError)
         assert "signal 11" in str(found[3])
         assert isinstance(found[4], MemoryError)
