@@ -218,7 +218,7 @@ def test_eval_writes_table_json_and_page(tmp_path: Path) -> None:
     done = invoke(call)
     assert done.exit_code == 0, done.output
     assert "recursive:size=20, hybrid" in done.output
-    assert sum(line.startswith("row ") for line in done.stdout.splitlines()) == 2  # measures side by side, and costs
+    assert max(map(len, done.stdout.splitlines())) <= 120
     results = json.loads(out.read_text())
     assert len(results["rows"]) == 4
     assert "recursive:size=20, dense" in page.read_text()

@@ -416,6 +416,18 @@ def test_max_tokens() -> None:
         assert 100 <= total.tokens_in + total.tokens_out <= 130
 
 
+def test_dry_run_counts_once_what_the_cache_would_know_by_then(tmp_path: Path) -> None:
+    with Server() as server:
+        for cache, calls in ((tmp_path / "c.sqlite", 3), (False, 5)):
+            totals = []
+            for dry in (True, False):
+                with client(server, cache=cache, dry_run=dry) as llm:
+                    llm.ask_many(["a", "b", "a"])
+                    llm.ask_many(["b", "c", "a"])
+                    totals.append((llm.account.total.calls, llm.account.total.cached))
+            assert totals == [(calls, 6 - calls)] * 2
+
+
 def test_dry_run_asks_nothing_and_predicts(tmp_path: Path) -> None:
     asks = [Ask(f"question {number % 20}", max_tokens=50) for number in range(30)]
     with Server() as server:

@@ -7,6 +7,8 @@ import pytest
 from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
 
+from pychunk.encoders import static
+
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
@@ -105,3 +107,15 @@ def test_a_model_is_written_whole_or_not_at_all(fault: str) -> None:
                 calls = disk.check(Case("model", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
                 call += 1
             assert calls > 10
+
+
+def test_the_list_of_models_fits_the_terminal_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(terminal: bool) -> list[str]:
+        monkeypatch.setattr("rich.console.Console.is_terminal", terminal)
+        return invoke(["model", "list"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout.splitlines()
+
+    for terminal in (True, False):
+        lines = shown(terminal)
+        assert (max(map(len, lines)) <= 80) == terminal
+        assert "…" not in "".join(lines)
+        assert str(static.SHIPPED) in "".join("".join(line.split()) for line in lines)

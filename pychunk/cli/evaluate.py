@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,8 @@ _SIZED = ("fixed", "recursive")
 _ASKED = ("logprob", "listwise")
 #: Values of --rewrite that do.
 _REWRITING = ("hyde", "multi")
+#: Columns of tables that are written to a file or another program.
+_OF_A_FILE = 120
 _METHODS = ["recursive:size=110", "fixed:size=100", "pic:max_tokens=150", "semantic:max_tokens=150", "sentence"]
 
 
@@ -178,8 +181,8 @@ def evaluate(
             return
         results["absent"] = [{"name": each.name, "reason": each.reason} for each in absent]
         console = Console(highlight=False)
-        if not console.is_terminal:  # who reads a pipe wants lines whole
-            console.width = 10_000
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console.width = _OF_A_FILE
         report.print_table(results, console)
         for path, text in ((json_out, report.to_json), (html_out, report.html)):
             if path is not None:

@@ -49,7 +49,13 @@ def get(
 @app.command("list")
 def list_models() -> None:
     """Show the models at hand, and those that `get` knows."""
-    table = Table("name", "for", "state", "where", box=None)
+    console = Console(highlight=False)
+    if not console.is_terminal:  # who reads a pipe wants lines whole
+        console.width = 10_000
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("name", "for", "state"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("where, or what", overflow="fold")
     table.add_row("static", "vectors", "shipped", str(static.SHIPPED))
     if (registry.SHIPPED_PAIRS / model_dir.FACTS).is_file():
         table.add_row("(nsp's own)", "pairs", "shipped", str(registry.SHIPPED_PAIRS))
@@ -64,7 +70,7 @@ def list_models() -> None:
         if name not in at_hand:
             facts = catalogue.about(name)
             table.add_row(name, facts.get("task", "vectors"), f"pychunk model get {name}", facts["about"])
-    Console(highlight=False, soft_wrap=True).print(table)
+    console.print(table)
 
 
 def export(

@@ -29,11 +29,11 @@ from html import escape
 from typing import Any, TypeGuard
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from . import plots
 from .style import STYLE
+from .tables import Column, Names, blocks, show
 
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -43,7 +43,6 @@ DASH = "–"
 LOWER_IS_BETTER = {"pk", "windowdiff"}
 #: Columns of the table of judges.
 JUDGED = ("judge", "judged", "asked", "abstained", "counted", "kappa")
-DIFFERENCE = ("measure", "row", "against")
 #: Columns of the cost table and how their values are written.
 COSTS: dict[str, Callable[[Any], str]] = {
     "words a chunk": lambda value: _number(value, ".0f"),
@@ -61,61 +60,75 @@ def to_json(results: Results) -> str:
 
 
 def print_table(results: Results, console: Console) -> None:
-    """Measures, costs, differences and absent peers as tables, as many measures side by side as the console is wide."""
+    """Measures, costs, differences and absent peers, in as many tables as the console's width asks for."""
     rows = _rows(results)
-    names = [Text(_text(row.get("name"))) for row in rows]
-    console.print(Text(_title(results), style="bold"))
+    names = [_text(row.get("name")) for row in rows]
+    short = Names(names, console.width)
+    dataset = results.get("dataset") or {}
+    sizes = ", ".join(
+        f"{_number(dataset.get(key), ',')} {key}" for key in ("documents", "questions") if dataset.get(key)
+    )
+    console.print(Text(_title(results), style="bold").append(f" ({sizes})" if sizes else "", style="dim"))
+    if (legend := short.legend()) is not None:
+        console.print(legend)
     measures = _measures(rows)
-    room = console.width - max((len(name) for name in names), default=0) - 4
-    together = max(1, room // 20)
-    for first in range(0, len(measures), together):
-        shown = measures[first : first + together]
-        table = _table("row", *shown)
-        best = {measure: _best(rows, measure) for measure in shown}
-        for i, row in enumerate(rows):
-            cells = [_cell(_interval(row, measure), i in best[measure]) for measure in shown]
-            table.add_row(names[i], *cells)
-        console.print(table)
-    table = _table("row", *COSTS)
-    for name, row in zip(names, rows, strict=True):
-        table.add_row(name, *_costs(row))
-    console.print(table)
-    primary = results.get("primary")
-    differences = [
-        each for each in results.get("differences") or [] if primary is None or each.get("measure") in primary
-    ]
-    if differences:
-        table = Table(box=None, header_style="dim", pad_edge=False)
-        for heading in DIFFERENCE:
-            table.add_column(heading, overflow="fold")
-        table.add_column("difference", justify="right", overflow="fold")
-        for difference in differences:
-            table.add_row(*(Text(_text(difference.get(key))) for key in DIFFERENCE), _cell(difference, False, "+.3f"))
-        console.print(table)
-    judged = results.get("judged") or []
-    if judged:
-        table = _table("row", *JUDGED)
-        for each in judged:
-            asked, abstained = (_number(each.get(key), ",") for key in ("asked", "abstained"))
-            counted = _number(each.get("counted"), ".3f")
-            said, kappa = (_cell(each.get(key) or {}, False) for key in ("share", "kappa"))
-            name, judge = (Text(_text(each.get(key))) for key in ("name", "judge"))
-            table.add_row(name, judge, said, asked, abstained, counted, kappa)
-        console.print(table)
-        for each in filter(lambda each: each.get("faults"), judged):
-            console.print(Text(f"{_text(each.get('name'))}, {_text(each.get('judge'))}: {_faults(each)}", style="dim"))
+    if any("low" in _interval(row, measure) for row in rows for measure in measures):
+        console.print(Text("Each measure: its mean and 95 % interval, the best mean bold.", style="dim"))
+    label = Column("row", [Text(short.short(name)) for name in names])
+    columns = []
+    for measure in measures:
+        best = _best(rows, measure)
+        columns.append(Column(measure, [_cell(_interval(row, measure), i in best) for i, row in enumerate(rows)]))
+    show(console, [label], columns)
+    costs = [[Text(cell) for cell in _costs(row)] for row in rows]
+    show(console, [label], [Column(name, cells) for name, *cells in zip(COSTS, *costs, strict=True)])
+    _print_differences(results, console, short)
+    _print_judged(results, console, short)
     for note in results.get("notes") or []:
         console.print(Text(_text(note), style="yellow"))
     for peer in results.get("absent") or []:
         console.print(Text(f"absent: {_text(peer.get('name'))}: {_text(peer.get('reason'))}", style="dim"))
 
 
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column(first, no_wrap=True, overflow="fold")
-    for name in others:
-        table.add_column(Text(name), justify="right", overflow="fold")
-    return table
+def _print_differences(results: Results, console: Console, names: Names) -> None:
+    primary = results.get("primary")
+    found = [each for each in results.get("differences") or [] if primary is None or each.get("measure") in primary]
+    for against in dict.fromkeys(_text(each.get("against")) for each in found):
+        own = {
+            (_text(each.get("row")), _text(each.get("measure"))): each
+            for each in found
+            if _text(each.get("against")) == against
+        }
+        rows, measures = (list(dict.fromkeys(key[place] for key in own)) for place in (0, 1))
+        console.print()
+        base = f"row {names.short(against)}" if names.numbered else against
+        text = f"Difference from {base} on the same questions; an interval that holds 0 decides nothing."
+        console.print(Text(text, style="dim"))
+        label = Column("row", [Text(names.short(row)) for row in rows])
+        columns = [
+            Column(measure, [_cell(own.get((row, measure)) or {}, False, "+.3f") for row in rows])
+            for measure in measures
+        ]
+        for table in blocks([label], columns, console.width):
+            console.print(table)
+
+
+def _print_judged(results: Results, console: Console, names: Names) -> None:
+    judged = results.get("judged") or []
+    if not judged:
+        return
+    labels = [Column("row", [Text(names.short(_text(each.get("name")))) for each in judged])]
+    labels.append(Column(JUDGED[0], [Text(_text(each.get("judge"))) for each in judged]))
+    shown = {
+        "judged": [_cell(each.get("share") or {}, False) for each in judged],
+        "asked": [Text(_number(each.get("asked"), ",")) for each in judged],
+        "abstained": [Text(_number(each.get("abstained"), ",")) for each in judged],
+        "counted": [Text(_number(each.get("counted"), ".3f")) for each in judged],
+        "kappa": [_cell(each.get("kappa") or {}, False) for each in judged],
+    }
+    show(console, labels, [Column(name, shown[name]) for name in JUDGED[1:]])
+    for each in filter(lambda each: each.get("faults"), judged):
+        console.print(Text(f"{_text(each.get('name'))}, {_text(each.get('judge'))}: {_faults(each)}", style="dim"))
 
 
 def _cell(interval: Mapping[str, Any], best: bool, form: str = ".3f") -> Text:

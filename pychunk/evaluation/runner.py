@@ -371,14 +371,18 @@ def _rows(
         own, within = measure(found, data, encoder)
         name = f"{chunked.name}, {mode}"
         if found.plain:
-            notes.append(f"{name}: {found.plain} questions were searched as they are, as no answer rewrote them")
+            one = found.plain == 1
+            were = "1 question was searched as it is" if one else f"{found.plain} questions were searched as they are"
+            notes.append(f"{name}: {were}, as no answer rewrote {'it' if one else 'them'}")
         if answering is not None:
             values, answers = answering(found.hits, data)
             own |= values
             judged += answering.rows(name, answers, data, seed)
             if answers.failed:
                 row_first, why = answers.failed[0]
-                notes.append(f"{name}: {len(answers.failed)} answers lack text or sources; question {row_first}: {why}")
+                count = len(answers.failed)
+                lack = "1 answer lacks" if count == 1 else f"{count} answers lack"
+                notes.append(f"{name}: {lack} text or sources; question {row_first}: {why}")
         bands = [interval(column, seed=seed) for column in within.T]
         yield (
             {

@@ -57,9 +57,9 @@ class LLM:
         cache: a file of answers; True: ``llm.sqlite`` in the user's cache (PYCHUNK_CACHE); False: none.
         price: money for a million tokens in and a million out, of a currency of your own.
         max_calls, max_tokens, max_cost: where a run stops, with :class:`LimitReachedError`; calls under way end first.
-        dry_run: calls nothing and counts what it would take: calls that are not cached, their tokens in as estimated,
-            their tokens out as bound. Estimates are corrected by what the endpoint counted of answers of the same stage
-            that are in the cache.
+        dry_run: calls nothing and counts what it would take: calls that are not cached, each once where there is a
+            cache, their tokens in as estimated, their tokens out as bound. Estimates are corrected by what the endpoint
+            counted of answers of the same stage that are in the cache.
 
     Raises:
         ValueError: no URL or model, or a value out of range.
@@ -133,6 +133,8 @@ class LLM:
         self._lock = threading.Lock()
         #: By stage, tokens in of answers in the cache, and what they had been estimated at: what corrects a dry run.
         self._counted: dict[str, tuple[int, int]] = {}
+        #: What a dry run counted: with a cache, it would be there when it is asked again.
+        self._foreseen: set[bytes] = set()
 
     def __repr__(self) -> str:
         return f"LLM({self.url!r}, {self.model!r})"
@@ -232,7 +234,12 @@ class LLM:
                 rest.setdefault(keys[place], []).append(place)
         first = [(asks[places[0]], key) for key, places in rest.items()]
         if first and self.dry_run:
-            for ask, _ in first:
+            for ask, key in first:
+                if key in self._foreseen:
+                    self.account.settle(ask.stage, Counts(cached=1))
+                    continue
+                if self.cache is not None:
+                    self._foreseen.add(key)
                 paid, estimated = self._counted.get(ask.stage, (0, 0))
                 size = round(ask.tokens * paid / estimated) if estimated else ask.tokens
                 self.account.settle(ask.stage, Counts(calls=1, tokens_in=size, tokens_out=ask.max_tokens))
