@@ -19,7 +19,7 @@ from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import by_name
-from . import checks, context, ingest, learned, merge, planning, showing
+from . import checks, context, created, ingest, learned, merge, planning, showing
 from . import levels as by_level
 from . import rerank as reranking
 from . import rewrite as rewriting
@@ -27,27 +27,15 @@ from .added import Added
 from .contents import Contents, steady
 from .digests import Digests
 from .hits import DocumentHits, Hit, Hits
+from .metadata import with_metadata
 from .probes import Probe
+from .queries import Queries
 from .searcher import Ranking
 from .store import Store, Verify, schema_of
 from .terms import Analyzer
 from .vectors import ACCURACY, KINDS, import_faiss
 
 GIVEN = "given"
-
-
-def _options_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """What :meth:`Index.create` was told, of an index's facts; the encoder by what it computes."""
-    terms = facts["terms"] or {"unit": None}
-    kept = {name: facts[name] for name in ("vectors", "dtype", "kind")}
-    kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
-    return {
-        **kept,
-        **{name: terms[name] for name in ("stemmer", "stop_words", "cjk_bigrams") if name in terms},
-        **({"fold_diacritics": terms.get("fold_diacritics", False)} if facts["terms"] else {}),
-        **({"ngram": terms["ngram"]} if terms["unit"] == "ngrams" else {}),  # words have none, whatever it was
-        **facts["bm25"],
-    }
 
 
 class Index:
@@ -163,7 +151,7 @@ class Index:
             "dim": dim if made is None else made.dim,
         }
         if not store.exists():
-            _check_folder(store)
+            store.check_alone()
             store.folder.mkdir(parents=True, exist_ok=True)
             store.lock()
             if not store.exists():  # else another process was quicker
@@ -177,15 +165,7 @@ class Index:
                 f"{path} holds an index already: Index.open adds to it, as does exist_ok=True; or remove the folder"
             )
         found = steady(lambda: cls._opened(store, encoder, placement, accuracy, True), store)
-        known = _options_of(found.info)
-        wanted = _options_of({**options, "encoder": facts})
-        if terms == "auto" and "terms_chosen" in found.info:
-            wanted |= {name: known[name] for name in ("terms", "stemmer")}
-        other = [
-            f"{name} is {known.get(name)!r}, not {value!r}"
-            for name, value in wanted.items()
-            if value != known.get(name, value if name == "cjk_bigrams" else None)  # which came in with version 3
-        ]
+        other = created.differences(found.info, {**options, "encoder": facts})
         if other:
             found.close()
             raise ValueError(
@@ -396,7 +376,7 @@ class Index:
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
         if metadata is not None:
-            table = _with_metadata(table, chunks, checks.columns(metadata))
+            table = with_metadata(table, chunks, checks.columns(metadata))
         if on_duplicate not in ("raise", "merge"):
             raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r}")
         if on_duplicate == "merge":
@@ -599,7 +579,9 @@ class Index:
         given: list[Any] = []
         if probing == "options" and queries is not None:
             queries, given = rewriting.choices(queries)
-        texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
+        checks.whole("k", k, 1)
+        reader = self._queries(threads)
+        texts, vectors = reader.read(queries, query_vectors, ranking)
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
         searcher = self._contents.searcher()
@@ -607,7 +589,7 @@ class Index:
         allowed = searcher.allowed(where, ids, names)
         if searcher.table is None or not texts:
             return Hits([Hits[Hit]() for _ in texts])
-        probes = self._probes(texts, vectors, ranking)
+        probes = reader.probes(texts, vectors, ranking)
         reasons: dict[int, str] = {}
         if isinstance(probing, rewriting.Feedback):
             probes = rewriting.with_feedback(probing, searcher, probes, ranking, allowed, threads)
@@ -617,7 +599,7 @@ class Index:
             wanted, reasons = rewriting.rewritten(
                 probing, texts, given, mode=mode, dim=self._contents.layout.dim, skip=on_error == "skip"
             )
-            probes = self._filled(wanted, probes, ranking, threads)
+            probes = reader.filled(wanted, probes, ranking)
         count = max(k, depth) if rerank else k
         if fusion == "levels":
             kept = where is None and ids is None
@@ -681,8 +663,9 @@ class Index:
         """What planners are told of each query; ``look``: with a first pass over the finest and the coarsest level."""
         terms = self._contents.layout.analyzer is not None
         ranking = Ranking("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
-        vectors = self._query_vectors(list(queries), None, ranking.mode, threads) if look and queries else None
-        probes = self._probes(list(queries), vectors, ranking) if look else [[Probe(text)] for text in queries]
+        reader = self._queries(threads)
+        vectors = reader.vectors(list(queries), None, ranking.mode) if look and queries else None
+        probes = reader.probes(list(queries), vectors, ranking) if look else [[Probe(text)] for text in queries]
         encoder = str(self._store.manifest["encoder"]["fingerprint"])
         searcher = self._contents.searcher()
         told = ranking if look else None
@@ -708,13 +691,15 @@ class Index:
             (rows int64[q, k], scores float32[q, k]); -1 and NaN where there are fewer hits.
         """
         ranking = Ranking(mode, fusion, weight, blend, document_weight)
-        texts, vectors = self._asked(queries, query_vectors, k, ranking, threads)
+        checks.whole("k", k, 1)
+        reader = self._queries(threads)
+        texts, vectors = reader.read(queries, query_vectors, ranking)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
         searcher = self._contents.searcher()
         if searcher.table is not None and texts:
             names = [] if levels is None else by_level.between(levels, searcher.levels)
             allowed = searcher.allowed(None, None, names)
-            probes = self._probes(texts, vectors, ranking)
+            probes = reader.probes(texts, vectors, ranking)
             if fusion == "levels":
                 ranked = searcher.rank_across(probes, k, ranking, allowed, threads, names=names, kept=True)
             else:
@@ -730,101 +715,5 @@ class Index:
         found = self._contents.searcher().table
         return pa.table({}) if found is None else found
 
-    def _asked(self, queries: Any, given: Any, k: int, ranking: Ranking, threads: int | None) -> tuple[list[str], Any]:
-        """(texts, vectors) of the queries; empty texts for vectors that came alone."""
-        contents = self._contents
-        checks.whole("k", k, 1)
-        if threads is not None:
-            checks.whole("threads", threads, 1)
-        ranking.check(contents.layout)
-        texts = [] if queries is None else checks.texts(queries)
-        if not texts and given is None:
-            return [], None
-        vectors = self._query_vectors(texts, given, ranking.mode, threads)
-        if not texts and ranking.mode != "dense":
-            raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
-        return texts or [""] * len(vectors), vectors
-
-    def _probes(self, texts: list[str], vectors: Any, ranking: Ranking) -> list[list[Probe]]:
-        """What queries are searched by as they are."""
-        analyzer = self._contents.layout.analyzer if ranking.mode != "dense" else None
-        own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
-        return [
-            [Probe(text, None if analyzer is None else analyzer.terms(text), vector)]
-            for text, vector in zip(texts, own, strict=True)
-        ]
-
-    def _filled(
-        self, probes: list[list[Probe]], plain: list[list[Probe]], ranking: Ranking, threads: int | None
-    ) -> list[list[Probe]]:
-        """Probes of a rewrite with their terms and vectors; a query's own text is not encoded again."""
-        known = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
-        probes = [
-            [
-                replace(each, vector=known[each.text]) if each.vector is None and each.text in known else each
-                for each in own
-            ]
-            for own in probes
-        ]
-        layout = self._contents.layout
-
-        def encode(texts: list[str]) -> Any:
-            return self._query_vectors(texts, None, ranking.mode, threads)
-
-        return rewriting.filled(
-            probes,
-            layout.analyzer.terms if layout.analyzer is not None and ranking.mode != "dense" else None,
-            encode if ranking.mode != "sparse" else None,
-        )
-
-    def _query_vectors(self, texts: list[str], given: Any, mode: str, threads: int | None) -> Any:
-        if given is not None:
-            vectors, dim = np.atleast_2d(np.asarray(given, np.float32)), self._contents.layout.dim
-            if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
-                raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
-            checks.finite("query_vectors", vectors)
-            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-            return np.ascontiguousarray(vectors / np.maximum(norms, np.float32(1e-12)))
-        if mode == "sparse":
-            return None
-        if self._encoder is None:
-            raise ValueError("the index was created without an encoder (encoder=None): pass query_vectors=")
-        return self._encoder.encode_queries(texts, threads=threads)
-
-
-def _check_folder(store: Store) -> None:
-    """That nothing but an index's own files is where an index is to be made.
-
-    Raises:
-        ValueError: there is; the first three are named.
-    """
-    others = store.others()
-    if others:
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        raise ValueError(
-            f"{store.folder} holds other files and no index ({', '.join(others[:3])}{more}): name a folder of the "
-            f"index's own, such as {store.folder}.idx"
-        )
-
-
-def _with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """``chunks``: what the table is of; a batch knows how many documents it was cut from."""
-    document = np.asarray(table["document"], np.int64) - getattr(chunks, "first_document", 0)
-    documents = getattr(chunks, "documents", None)
-    for name, values in metadata.items():
-        if name in table.column_names:
-            raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise TypeError(f"metadata {name!r} must be a list of one value a document; got {values!r}")
-        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
-        if documents is not None and len(column) != documents:
-            raise ValueError(
-                f"metadata {name!r} must have one value for each of the {documents} documents that the chunks are of; "
-                f"got {len(column)}"
-            )
-        if len(document) and document.max() >= len(column):
-            raise ValueError(
-                f"metadata {name!r} has {len(column)} values, and there are at least {document.max() + 1} documents"
-            )
-        table = table.append_column(name, column.take(pa.array(document)))
-    return table
+    def _queries(self, threads: int | None) -> Queries:
+        return Queries(self._contents.layout, self._encoder, threads)

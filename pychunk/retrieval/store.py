@@ -97,6 +97,20 @@ class Store:
         names = sorted(os.listdir(self.folder))
         return [name for name in names if name not in (MANIFEST, LOCK, SEEN) and not _OWN.fullmatch(name)]
 
+    def check_alone(self) -> None:
+        """That nothing but an index's own files is where an index is to be made.
+
+        Raises:
+            ValueError: there is; the first three are named.
+        """
+        others = self.others()
+        if others:
+            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+            raise ValueError(
+                f"{self.folder} holds other files and no index ({', '.join(others[:3])}{more}): name a folder of the "
+                f"index's own, such as {self.folder}.idx"
+            )
+
     def generation(self) -> Any:
         """How often the index was saved, as the folder says now; None where it does not."""
         try:
