@@ -1,4 +1,4 @@
-"""HNSW and IVF-PQ find nearly what brute force finds, and the kind follows the number of vectors."""
+"""HNSW and cells find nearly what brute force finds, and the kind follows the number of vectors."""
 
 import shutil
 import tempfile
@@ -17,6 +17,7 @@ from index_reference import chunks_of, seen
 import pychunk
 from pychunk.retrieval import vectors as vectors_module
 from pychunk.retrieval.index import Index
+from pychunk.retrieval.vectors import VectorIndex
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -127,29 +128,61 @@ def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, 
         assert len(index.search("x", mode="dense", k=5)[0]) == 5
 
 
-@pytest.mark.slow
-def test_ivfpq_is_small_and_flat_where_there_is_too_little_to_learn_from(many: Any, tmp_path: Path) -> None:
-    table, queries = many[1].slice(0, 2000), many[2]
-    with Index.create(tmp_path / "x", kind="ivfpq", terms=None) as index:
+def test_cells_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path) -> None:
+    flat_folder, table, queries = many
+    shutil.copytree(flat_folder, tmp_path / "flat")
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="ivf", terms=None) as index:
         assert index.search("x", mode="dense") == [[]]
         index.add(table.slice(0, 3))
         index.save()
         assert len(index.search("x", mode="dense")[0]) == 3
-        assert not list((tmp_path / "x").glob("*.faiss"))
-        index.add(table)
+        assert not list((tmp_path / "x").glob("*.faiss")), "too few for cells"
+        index.add(table.slice(3, 1500))
         index.save()
-        assert next((tmp_path / "x").glob("*.faiss")).stat().st_size < 0.5 * 512 * table.num_rows
-        flat = Index.create(tmp_path / "flat", kind="flat", terms=None)
-        flat.add(table)
-        texts = [[hit.text for hit in own] for own in index.search(queries, k=10, mode="dense")]
-        exact = [[hit.text for hit in own] for own in flat.search(queries, k=10, mode="dense")]
-        flat.close(discard=True)
-        assert np.mean([len({*a} & {*b}) / len({*b}) for a, b in zip(texts, exact)]) > 0.6
-        again = Index.open(tmp_path / "x").search(queries, k=10, mode="dense")
-        assert [[hit.text for hit in own] for own in again] == texts
-        index.remove([f"a{i}" for i in range(20)])
-        gone = {f"a{i}" for i in range(20)}
-        assert not {hit.id for own in index.search(queries, k=10, mode="dense") for hit in own} & gone
+        index.add(table.slice(1503))  # into the cells that there are
+        index.save()
+        size = next((tmp_path / "x").glob("*.faiss")).stat().st_size
+        assert size < 256 * 256 * 4 + 80 * table.num_rows, "a rotation, and a bit for each number"
+        assert index.info["recall"]["sentences"] >= 0.9
+        assert recall(index, flat, queries) > 0.95
+        found = [seen(hits) for hits in index.search(queries, mode="dense")]
+        assert [seen(hits) for hits in Index.open(tmp_path / "x").search(queries, mode="dense")] == found
+        gone = [f"a{i}" for i in range(0, 100, 2)]
+        for each in (flat, index):
+            each.remove(gone)
+        assert recall(index, flat, queries) > 0.95
+        assert not {hit.id for own in index.search(queries, k=10, mode="dense") for hit in own} & set(gone)
+        assert recall(index, flat, queries, ids=["a1", "a3", "a5"]) == 1
+
+
+def test_cells_score_as_stored_and_find_k_where_few_are_allowed() -> None:
+    rng = np.random.default_rng(5)
+    made = rng.standard_normal((3000, 32)).astype(np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    index = VectorIndex([made[:2000], made[2000:]], 32, "ivf")
+    scores, rows = index.search(made[:7], 5)
+    assert rows[:, 0].tolist() == list(range(7)), "of itself each vector is the nearest"
+    assert np.array_equal(scores, [index.scan.score_rows(made[q], rows[q]) for q in range(7)])
+    assert (np.diff(scores) <= 0).all()
+    allowed = np.zeros(3000, bool)
+    allowed[::500] = True
+    assert [sorted(own) for own in index.search(made[:3], 6, allowed)[1].tolist()] == [list(range(0, 3000, 500))] * 3
+    assert [len({*own} - {-1}) for own in index.search(made[:2], 2500)[1].tolist()] == [2500] * 2
+    index.accuracy = 1
+    assert index.search(made[:7], 5)[1][:, 0].tolist() == list(range(7))
+
+
+def test_indexes_of_before_that_say_ivfpq_take_cells(many: Any, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x", kind="ivf", terms=None) as index:
+        index.add(many[1].slice(0, 1100))
+        index.save()
+        index._contents.store.manifest["kind"] = "ivfpq"
+        index.remove(["a0"])
+        index.save()
+        found = [seen(hits) for hits in index.search(many[2][:5], mode="dense")]
+    with Index.open(tmp_path / "x") as index:
+        assert index.info["kind"] == "ivfpq"
+        assert [seen(hits) for hits in index.search(many[2][:5], mode="dense")] == found
 
 
 def test_auto_takes_the_kind_by_the_number_of_vectors(
@@ -157,14 +190,10 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
 ) -> None:
     last = vectors_module.SCANNED // 512
     assert last >= 900_000
-    assert [vectors_module.choose("auto", n, 512) for n in (0, last, last + 1, 5_000_000)] == [
-        "flat",
-        "flat",
-        "hnsw",
-        "ivfpq",
-    ]
-    assert vectors_module.choose("auto", last, 768) == "hnsw"  # of 384 dimensions
+    assert [vectors_module.choose("auto", n, 512) for n in (0, last, last + 1)] == ["flat", "flat", "ivf"]
+    assert vectors_module.choose("auto", last, 768) == "ivf"  # of 384 dimensions
     monkeypatch.setattr(vectors_module, "SCANNED", 100 * 512)
+    monkeypatch.setattr(vectors_module.cells, "LEAST", 100)
     _, table, _ = many
     with Index.create(tmp_path / "x", terms=None) as index:
         index.add(table.slice(0, 60))

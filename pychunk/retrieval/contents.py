@@ -55,7 +55,7 @@ class Contents:
     the saved state is loaded again.
     """
 
-    def __init__(self, store: Store, accuracy: int, placement: Placement) -> None:
+    def __init__(self, store: Store, accuracy: int | None, placement: Placement) -> None:
         self.store, self.accuracy, self.placement = store, accuracy, placement
         self._writer: PartWriter | None = None
         self._finishing: Finishing | None = None  # the part before it
@@ -468,6 +468,9 @@ class Contents:
             index.save(self.store.folder / file)
             files[file] = checksum(self.store.folder / file)
             stored[name] = {"file": file, "kind": kind, "rows": len(index)}
+            recall = index.recall if index.recall is not None else own.get("recall")
+            if recall is not None:
+                stored[name]["recall"] = recall
         return files, stored
 
     def _merge_small(self) -> None:

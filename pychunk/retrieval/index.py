@@ -33,7 +33,7 @@ from .queries import Queries
 from .searcher import Ranking
 from .store import Store, Verify, schema_of
 from .terms import Analyzer
-from .vectors import ACCURACY, KINDS, import_faiss
+from .vectors import KINDS, import_faiss
 
 GIVEN = "given"
 
@@ -57,7 +57,7 @@ class Index:
         'Cats purr when content.'
     """
 
-    def __init__(self, store: Store, encoder: Any, placement: Placement, accuracy: int) -> None:
+    def __init__(self, store: Store, encoder: Any, placement: Placement, accuracy: int | None) -> None:
         self._store, self._encoder, self._placement = store, encoder, placement
         self._process = os.getpid()
         self._open: Contents | None = Contents(store, accuracy, placement)
@@ -82,7 +82,7 @@ class Index:
         dim: int | None = None,
         runtime: str = "auto",
         device: str = "auto",
-        accuracy: int = ACCURACY,
+        accuracy: int | None = None,
         exist_ok: bool = False,
     ) -> Index:
         """A new, empty index in a folder that holds none; with ``exist_ok`` also one that was created alike.
@@ -96,8 +96,9 @@ class Index:
             dtype: of vectors: ``"int8"`` (a byte a number, which is off by at most 1/254 of the vector's largest: no
                 hit is lost by it on SQuAD), ``"float16"`` (twice the size, cosines change by less than 0.001, one query
                 takes twice as long) or ``"float32"``.
-            kind: ``"flat"`` (exact), ``"hnsw"``, ``"ivfpq"`` (smallest), or ``"auto"``: flat up to 512 MB of vectors
-                (two million of 256 bytes), HNSW below 5 million vectors.
+            kind: ``"flat"`` (exact, nothing is built), ``"ivf"`` (cells of codes, built in a few scans; 51 bytes a
+                vector of 256 numbers), ``"hnsw"`` (takes minutes a million vectors), or ``"auto"``: flat up to 512 MB
+                of vectors (two million of 256 bytes), else ``"ivf"``.
             terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages), ``"auto"`` (one of
                 them, by the chunks that are added first: :mod:`pychunk.retrieval.unit`; n-grams without ``stemmer``) or
                 ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
@@ -182,7 +183,7 @@ class Index:
         encoder: str | Path | None = None,
         runtime: str = "auto",
         device: str = "auto",
-        accuracy: int = ACCURACY,
+        accuracy: int | None = None,
         verify: Verify = True,
         create: bool = False,
     ) -> Index:
@@ -192,7 +193,8 @@ class Index:
             path: the folder.
             encoder: what encodes queries; ``None``: the encoder that the index was created with.
             runtime, device: as for :meth:`create`.
-            accuracy: candidates (HNSW) or cells (IVF-PQ) that a search looks at.
+            accuracy: cells (``"ivf"``) or candidates (``"hnsw"``) that a search looks at: more is slower, and finds
+                more. None: as many cells as found .99 of the nearest when the index was built; 96 candidates.
             verify: compare the checksum of every file (about a second a gigabyte); ``"headers"``: those of the parts of
                 it that say how it is to be read, and its size; False: only sizes.
             create: where there is no index, one is created, with the options that :meth:`create` has of itself.
@@ -210,7 +212,7 @@ class Index:
         return steady(lambda: cls._opened(store, encoder, placement, accuracy, verify), store)
 
     @classmethod
-    def _opened(cls, store: Store, encoder: Any, placement: Placement, accuracy: int, verify: Verify) -> Index:
+    def _opened(cls, store: Store, encoder: Any, placement: Placement, accuracy: int | None, verify: Verify) -> Index:
         facts = store.read(verify=verify)["encoder"]
         wanted = facts["name"] if encoder is None else encoder
         made = None
@@ -258,12 +260,23 @@ class Index:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the index was created with, and what it holds as last saved."""
+        """What the index was created with, and what it holds as last saved.
+
+        ``recall`` is what cells (kind ``"ivf"``) found of the ten nearest of some vectors when they were made, by name.
+        """
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
         sizes = [size for size, _ in self._store.files(facts).values()]
         chosen = {"terms_chosen": facts["terms_chosen"]} if "terms_chosen" in facts else {}
-        return {**{name: facts[name] for name in kept}, **chosen, "removed": facts["removed"], "bytes": sum(sizes)}
+        recalls = {name: own["recall"] for name, own in facts["stored"].items() if "recall" in own}
+        recall = {"recall": recalls} if recalls else {}
+        return {
+            **{name: facts[name] for name in kept},
+            **chosen,
+            **recall,
+            "removed": facts["removed"],
+            "bytes": sum(sizes),
+        }
 
     @property
     def notes(self) -> dict[str, str]:

@@ -90,7 +90,7 @@ class Searcher:
         *,
         kinds: Mapping[str, str],
         stored: Mapping[str, pa.MemoryMappedFile],
-        accuracy: int,
+        accuracy: int | None,
         placement: Placement,
         k1: float,
         b: float,

@@ -1,4 +1,4 @@
-"""The vectors of an index: scanned (flat, exact), or searched by FAISS (HNSW, IVF-PQ) where there are many."""
+"""The vectors of an index: scanned (flat, exact), or searched by FAISS (cells, HNSW) where there are many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..encoders.running.placement import CPU, Placement
 from ..plumbing.durable import new_file
-from . import eight_bit
+from . import cells, eight_bit
 from .scan import Scan
 from .torch_flat import TorchFlat
 
@@ -19,20 +19,15 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[Any]
 
-KINDS = ("flat", "hnsw", "ivfpq")
+KINDS = ("flat", "ivf", "hnsw")
 #: Bytes of vectors up to which "auto" is flat: what a scan for one query reads in about 20 ms on two cores (461 MB in
-#: 18.8 ms; 34 ms on one). Vectors from which it takes IVF-PQ, which has 64 bytes in the place of a vector; between them
-#: HNSW, which holds links besides (270 bytes a vector).
-SCANNED, IVFPQ_FROM = 512_000_000, 5_000_000
+#: 18.8 ms; 34 ms on one). Above, it takes cells, which hold 51 bytes a vector of 256 numbers.
+SCANNED = 512_000_000
 _BLOCK = 65_536  # vectors handed to FAISS at a time
 #: HNSW: links a vector and level, candidates while building, and in a search. On 200,000 sentence vectors of 256
 #: dimensions recall@10 is .947 with 64 candidates, .959 with 96, .966 with 128, at 15, 12 and 10 times flat's speed on
 #: one thread; candidates of 200 while building take twice as long and give .958 with 64 (bench/index.py).
 _LINKS, _CONSTRUCTION, ACCURACY = 32, 100, 96
-#: Vectors that the cells and codes of IVF-PQ are learned from: 40 a cell.
-_PER_CELL = 40
-#: Fewer vectors than this teach IVF-PQ nothing.
-_IVFPQ_LEAST = 1000
 
 
 def import_faiss() -> Any:
@@ -45,13 +40,13 @@ def import_faiss() -> Any:
 
 
 def choose(kind: str, count: int, size: int) -> str:
-    """The kind for ``count`` vectors of ``size`` bytes: what ``"auto"`` stands for; flat where IVF-PQ has too few to
-    learn from."""
-    if kind == "ivfpq" and count < _IVFPQ_LEAST:
-        return "flat"
-    if kind != "auto":
-        return kind
-    return "flat" if count * size <= SCANNED else "hnsw" if count < IVFPQ_FROM else "ivfpq"
+    """The kind for ``count`` vectors of ``size`` bytes: what ``"auto"`` stands for; flat where there are too few for
+    cells. Indexes of before may say ``"ivfpq"``, of whose place cells took: smaller, closer and built sooner."""
+    if kind == "auto":
+        kind = "flat" if count * size <= SCANNED else "ivf"
+    if kind in ("ivf", "ivfpq"):
+        return "ivf" if count >= cells.LEAST else "flat"
+    return kind
 
 
 class VectorIndex:
@@ -63,8 +58,12 @@ class VectorIndex:
         kind: one of :data:`KINDS`; a flat one has nothing but :attr:`scan`.
         offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
         stored: a file of :meth:`save`, opened, of the first rows; those it lacks are added here.
-        accuracy: candidates (HNSW), or cells (IVF-PQ), that a search looks at: more is slower and finds more.
+        accuracy: cells ("ivf"), or candidates (HNSW), that a search looks at: more is slower and finds more. None: as
+            many cells as :func:`.cells.tune` chose, and ``ACCURACY`` candidates.
         placement: with a device, flat rows are searched there, but for searches that leave rows out.
+
+    Attributes:
+        recall: of cells that were made anew, the share of the ten nearest that :func:`.cells.tune` found.
     """
 
     def __init__(
@@ -75,19 +74,23 @@ class VectorIndex:
         *,
         offsets: I64 | None = None,
         stored: Any = None,
-        accuracy: int = ACCURACY,
+        accuracy: int | None = None,
         placement: Placement = CPU,
     ) -> None:
         self.arrays = [np.asarray(each) for each in arrays]  # plain views: indexing a memmap takes twice as long
         self.dim, self.kind, self.accuracy = dim, kind, accuracy
         self._first = np.concatenate([[0], np.cumsum([len(each) for each in arrays])]).astype(np.int64)
         self.scan = Scan(self.arrays, dim, offsets)
+        self.recall: float | None = None
         self._index: Any = None
         self._gpu: Any = None
         if kind != "flat":
             self._faiss = import_faiss()
-            self._index = self._read(stored) if stored is not None else self._empty()
-            self._fill()
+            self._index = None if stored is None else self._read(stored)
+            if self._index is None:
+                self._build()
+            else:
+                self._fill()
         elif placement.device is not None:
             self._gpu = self._on_gpu(placement)
 
@@ -138,48 +141,40 @@ class VectorIndex:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         if self._gpu is not None:
             scores, found = self._gpu.search(queries, count)
+        elif self.kind == "ivf":
+            scores, found = cells.search(
+                self._faiss, self._index, queries, count, self.scan.score_rows, allowed=allowed, cells=self.accuracy
+            )
         else:
-            scores, found = self._index.search(queries, count, params=self._parameters(count, allowed))
+            scores, found = self._index.search(queries, count, params=self._candidates(count, allowed))
         return np.asarray(scores, np.float32), np.asarray(found, np.int64)
 
-    def _parameters(self, count: int, allowed: npt.NDArray[np.bool_] | None) -> Any:
+    def _candidates(self, count: int, allowed: npt.NDArray[np.bool_] | None) -> Any:
         faiss = self._faiss
         options: dict[str, Any] = {}
         if allowed is not None:
-            bits = np.packbits(allowed, bitorder="little")
-            options["sel"] = faiss.IDSelectorBitmap(bits)
-        if self.kind == "hnsw":
-            return faiss.SearchParametersHNSW(efSearch=max(self.accuracy, count), **options)
-        return faiss.SearchParametersIVF(nprobe=self.accuracy, **options)
+            options["sel"] = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+        return faiss.SearchParametersHNSW(efSearch=max(self.accuracy or ACCURACY, count), **options)
 
     def _read(self, stored: Any) -> Any:
-        """The index of a file; a new one where IVF-PQ was learned from much less than there is now."""
+        """The index of a file; None where cells were learned from much fewer vectors than there are now."""
         stored.seek(0)
         index = self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.read, _BLOCK * 16))
-        if self.kind == "ivfpq" and (2 * index.nlist < self._cells() or index.pq.nbits < self._bits()):
-            return self._empty()
-        return index
+        return None if self.kind == "ivf" and cells.outgrown(self._faiss, index, len(self)) else index
 
-    def _empty(self) -> Any:
-        half = self._half()
-        recipe = f"HNSW{_LINKS}" + "_SQfp16" * half if self.kind == "hnsw" else self._ivfpq()
-        index = self._faiss.index_factory(self.dim, recipe, self._faiss.METRIC_INNER_PRODUCT)
-        if self.kind == "hnsw":
-            index.hnsw.efConstruction = _CONSTRUCTION
-        if self.kind == "ivfpq":
-            sample = np.linspace(0, len(self) - 1, min(len(self), _PER_CELL * index.nlist)).astype(np.int64)
-            index.train(self.rows(np.unique(sample)))  # spread evenly over all rows
-        return index
-
-    def _ivfpq(self) -> str:
-        codes = max(m for m in range(1, 65) if self.dim % m == 0)
-        return f"IVF{self._cells()},PQ{codes}x{self._bits()}"
-
-    def _cells(self) -> int:
-        return int(max(1, min(65_536, 4 * np.sqrt(len(self)), len(self) / _PER_CELL)))
-
-    def _bits(self) -> int:
-        return 8 if len(self) >= 256 * _PER_CELL else 4
+    def _build(self) -> None:
+        if self.kind == "ivf":
+            self._index = cells.trained(self._faiss, self.dim, len(self), self.rows)
+            self._fill()
+            each = Scan(self.arrays, self.dim)  # of vectors, not of chunks
+            self.recall = cells.tune(
+                self._faiss, self._index, self.rows, lambda *given: each.top(*given)[1], self.scan.score_rows
+            )
+            return
+        recipe = f"HNSW{_LINKS}" + "_SQfp16" * self._half()
+        self._index = self._faiss.index_factory(self.dim, recipe, self._faiss.METRIC_INNER_PRODUCT)
+        self._index.hnsw.efConstruction = _CONSTRUCTION
+        self._fill()
 
     def _half(self) -> bool:
         """Whether FAISS keeps vectors in half precision: where they are no wider."""

@@ -1,0 +1,135 @@
+"""Approximate search beside the exact scan: what it takes to build, to hold, to ask, and what it finds.
+
+Vectors are those of the static encoder for sentences of Wikipedia, as an index keeps them (bytes with a scale).
+Where more are asked for than there are, the articles come again with every third word drawn anew from all of them.
+Queries are sentences of articles that are not in the index. Each row is searched in turn with the scan; recall is of
+the scan's ten hits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+import pyarrow.parquet as pq
+
+from pychunk.retrieval import eight_bit
+from pychunk.retrieval.scan import Scan
+from pychunk.retrieval.vectors import VectorIndex
+from pychunk.segmenter import Segmenter
+
+TITLE = "Approximate search beside the scan"
+ABOUT = (
+    "Sentence vectors of Wikipedia as bytes, articles again with every third word drawn anew where there are too few; "
+    "single queries in turn with the scan, and batches of 64; recall of the scan's ten hits. CPU s: of building."
+)
+_WORD = re.compile(r"\w+")
+_K, _BATCH = 10, 250
+#: Above this, HNSW takes too long to build: some 450 s for 900,000 vectors on two cores.
+_LINKED = 300_000
+
+
+def changed(text: str, words: list[str], drawn: random.Random) -> str:
+    """The text with every third word, on average, another one."""
+    return _WORD.sub(lambda own: own[0] if drawn.random() > 1 / 3 else drawn.choice(words), text)
+
+
+def batches(file: Path) -> Iterator[list[str]]:
+    """Texts of articles, then of the same changed, without end; the first batch is for queries."""
+    read = [batch["text"].to_pylist() for batch in pq.ParquetFile(file).iter_batches(_BATCH, columns=["text"])]
+    yield from read
+    words = [word for text in read[0] for word in _WORD.findall(text)]
+    drawn = random.Random(0)
+    while True:
+        for batch in read[1:]:
+            yield [changed(text, words, drawn) for text in batch]
+
+
+def corpus(file: Path, count: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """(``count`` vectors as bytes, query vectors of articles that are not among them)."""
+    segmenter = Segmenter("sentence", vectors="chunk", atoms=False)
+    packed: np.ndarray | None = None
+    asked: np.ndarray | None = None
+    done = 0
+    for texts in batches(file):
+        column = segmenter(texts).table["vector"].combine_chunks()
+        own = np.asarray(column.flatten(), np.float32).reshape(len(column), -1)
+        if asked is None or packed is None:
+            asked = own[np.random.default_rng(0).choice(len(own), queries, replace=False)]
+            packed = np.empty((count, own.shape[1] + 4), np.int8)
+            continue
+        own = own[: count - done]
+        packed[done : done + len(own)] = eight_bit.packed(own)
+        done += len(own)
+        if done == count:
+            return packed, asked
+    raise AssertionError("batches end")
+
+
+def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
+    """The rows, printed as they come."""
+    matrix, queries = corpus(file, options.approximate, options.queries)
+    dim, few = queries.shape[1], queries[: options.timed]
+    scan = Scan([matrix], dim)
+    exact = scan.top(queries, _K)[1]
+    print(f"{len(matrix):,} vectors of width {dim}, {matrix.nbytes / 1e6:.0f} MB", flush=True)
+    table: list[dict[str, Any]] = []
+
+    def scanned(asked: np.ndarray) -> np.ndarray:
+        return scan.top(asked, _K, threads=options.threads)[1]
+
+    def row(name: str, search: Callable[[np.ndarray], np.ndarray], **facts: float) -> None:
+        found = search(queries)
+        taken = np.empty((len(few), 2))
+        for number, query in enumerate(few):
+            for which, each in enumerate((scanned, search)):
+                begun = time.perf_counter()
+                each(query[None])
+                taken[number, which] = time.perf_counter() - begun
+        begun = time.perf_counter()
+        for begin in range(0, 256, 64):
+            search(queries[begin : begin + 64])
+        together = (time.perf_counter() - begun) / 256
+        share = np.mean([len(set(own) & set(true)) / _K for own, true in zip(found.tolist(), exact.tolist())])
+        beside, own = (np.median(taken, axis=0) * 1e3).tolist()
+        times = {"ms a query": own, "scan's ms": beside, "ms in 64": together * 1e3}
+        table.append({"row": name, **facts, **times, "recall@10": float(share)})
+        print(
+            {key: round(value, 4) if isinstance(value, float) else value for key, value in table[-1].items()},
+            flush=True,
+        )
+
+    faiss.omp_set_num_threads(options.threads)
+    row("scan", scanned)
+    for kind in ("ivf", "hnsw"):
+        if kind == "hnsw" and len(matrix) > _LINKED:
+            continue
+        begun, cpu = time.perf_counter(), time.process_time()
+        index = VectorIndex([matrix], dim, kind)
+        facts = {"build s": time.perf_counter() - begun, "CPU s": time.process_time() - cpu}
+        with tempfile.TemporaryDirectory() as folder:
+            index.save(Path(folder) / kind)
+            facts["MB"] = (Path(folder) / kind).stat().st_size / 1e6
+        row(kind, lambda asked, index=index: index.search(asked, _K)[1], **facts)
+        if kind == "ivf":
+            assert table[-1]["recall@10"] >= 0.97, "cells find too little"
+            cells, looked_at = faiss.extract_index_ivf(index._index).nlist, faiss.extract_index_ivf(index._index).nprobe
+            table[-1] |= {"cells": cells, "looked at": looked_at}
+        del index
+    begun, cpu = time.perf_counter(), time.process_time()
+    plain = faiss.index_factory(dim, f"IVF{cells},SQ8", faiss.METRIC_INNER_PRODUCT)
+    plain.train(eight_bit.unpacked(matrix[:: max(1, len(matrix) // (64 * cells))]))
+    for begin in range(0, len(matrix), 65_536):
+        plain.add(eight_bit.unpacked(matrix[begin : begin + 65_536]))
+    plain.nprobe = looked_at
+    facts = {"build s": time.perf_counter() - begun, "CPU s": time.process_time() - cpu, "MB": matrix.nbytes / 1e6}
+    row("FAISS IVF, 8 bits, as many cells", lambda asked: plain.search(asked, _K)[1], **facts)
+    return {"vectors": len(matrix), "width": dim, "threads": options.threads, "rows": table}
