@@ -7,7 +7,7 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from . import _native
 from ._arrow import flat_text
-from .chunks import ChunkBatch, chunk_table
+from .chunks import ChunkBatch
 from .data.columns import ID_TYPE, UUIDS
 from .data.cuts import Cuts
 from .data.plan import Plan
@@ -28,12 +28,13 @@ from .encoders.running.placement import Placement
 from .engine import backend_name, engine
 from .features.models import Models
 from .features.sentences import with_sentences
+from .gathered import Gathered
 from .given.given import Given, split_all
 from .given.kept import kept_columns, with_kept
 from .given.layout import columns_of_parsers
 from .given.missing import left_out
 from .methods import Method, default, make_method, option_names
-from .methods.asked import FALLBACKS, Asked
+from .methods.asked import Asked
 from .methods.base import check_flag, check_whole
 from .methods.proposition import Proposition
 from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
@@ -52,14 +53,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("pychunk")
 
+#: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
+FALLBACK_SHARE = 0.2
 #: Text of one native call: large enough to keep every thread busy, small enough for progress and clean interrupts.
 CALL_BYTES = 32 << 20
 #: The same where a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in length;
 #: their vectors take 100 MB.
 POOL_BYTES = 8 << 20
-#: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
-FALLBACK_SHARE = 0.2
-
 #: Characters of a chunk that is a scrap: with ``atoms`` it joins another one.
 SCRAP_CHARACTERS = 50
 #: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
@@ -162,9 +162,12 @@ class Segmenter:
         if usual:
             options = {**default.OPTIONS, **options}
         self.method = make_method(method, options, common=tuple(COMMON))
-        asks = isinstance(self.method, Asked) or getattr(self.method, "summary", "") == "llm"
         #: The client that its method asks, or what makes contexts; None where neither asks a model.
-        self.llm: LLM | None = _hand_model(self.method) if asks else None
+        self.llm: LLM | None = None
+        if isinstance(self.method, Asked) or getattr(self.method, "summary", "") == "llm":
+            from .clients import hand_model  # here, as few ask a model
+
+            self.llm = hand_model(self.method)
         auto_most = default.MAX_TOKENS if usual else self.method.auto_max_tokens
         auto_least = default.MIN_TOKENS if usual else self.method.auto_min_tokens
         longest = check_max_tokens(max_tokens, auto_most)
@@ -199,7 +202,9 @@ class Segmenter:
 
             self.ways = () if augment is None else ways_of(augment)
             if isinstance(self.method, Proposition):
-                self.ways = (*ways_of(_propositions(self.method)), *self.ways)
+                from .clients import propositions_of
+
+                self.ways = (*ways_of(propositions_of(self.method)), *self.ways)
             self.llm = self.llm or client_of(self.ways)
         self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
         self.placement = placement
@@ -262,37 +267,32 @@ class Segmenter:
         own = given.has_vectors
         facts = {**self._metadata(own), **({ID_TYPE: UUIDS} if texts.uuids else {})}
         busy: list[float] = []
-        tables: list[pa.Table] = []
-        summaries: list[pa.Table] = []
-        dropped: list[pa.Table] = []
-        done, total, met, fallback = 0, texts.nbytes if report else 0, 0, 0
+        source = self._source if self.plan.summaries_out else None
+        gathered = Gathered(facts, summaries=source, removes=self.method.removes)
+        done, total = 0, texts.nbytes if report else 0
         for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
-            _add_places(columns, request, request.first_row)
-            tables.append(chunk_table(columns, ids, request.first_row, facts))
-            if self.plan.summaries_out:
-                summaries.append(self._summaries(columns, request, ids))
-            if self.method.removes:
-                dropped += _dropped(request, ids)
-                notes += [NotedRowError(request.first_row + row, note) for row, note in request.notes]
-            met += columns["tokens_met"]
-            fallback += columns["fallback_tokens"]
+            gathered.add(columns, request, ids)
+            notes += [NotedRowError(request.first_row + row, note) for row, note in request.notes]
             if report:
                 done += _size(request)
                 report(done, total)
-        if fallback > FALLBACK_SHARE * met:
+        if gathered.unknown > FALLBACK_SHARE * gathered.tokens:
+            from .documents import scripts  # here, as few texts are such
+
             decided = {
                 "cuts": not own and self.models.cuts_by_static,
                 "vectors": not own and self.models.returns_static,
                 "budgets": self.plan.budgets_tokens,
             }
-            _warn_script(fallback / met, lambda: self._of_another_script(texts, first_document), decided)
-        if not tables:
+
+            def where() -> str:
+                return scripts.first_of(texts, self.models.words, FALLBACK_SHARE, first_document)
+
+            scripts.warn(gathered.unknown / gathered.tokens, where, decided)
+        if not gathered:
             request, columns = self._nothing(given)
-            _add_places(columns, request, 0)
-            tables.append(chunk_table(columns, texts.ids, 0, facts))
-            if self.plan.summaries_out:
-                summaries.append(self._summaries(columns, request, texts.ids))
-        table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+            gathered.add(columns, request, texts.ids)
+        table = gathered.table
         if kept:
             table = with_kept(table, kept, first_document)
         errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
@@ -302,8 +302,8 @@ class Segmenter:
             first_document=first_document,
             errors=sorted(errors + notes, key=lambda error: error.row) if notes else errors,
             busy=busy,
-            summaries=pa.concat_tables(summaries) if summaries else None,
-            removed=pa.concat_tables(dropped) if dropped else _removed(given, texts, first_document),
+            summaries=gathered.summaries,
+            removed=_removed(given, texts, first_document) if gathered.removed is None else gathered.removed,
             origin=Origin.kept(self, texts, values, first_document),
         )
         return self._augmented(chunks, texts) if self.ways else chunks
@@ -547,19 +547,6 @@ class Segmenter:
         """Sentences of all texts, and their flags."""
         return split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
 
-    def _of_another_script(self, texts: TextBatch, first_document: int) -> str:
-        """``, first in document 17 ('id' of FILE)``: whose script the tokenizer does not know."""
-        from .documents.scripts import unknown_script
-
-        row = unknown_script(texts, self.models.words, FALLBACK_SHARE)
-        if row is None:
-            return ""
-        known = [] if texts.ids is None else [repr(texts.ids[row].as_py())]
-        if "file" in getattr(texts.source, "column_names", ()) and texts.source is not None:
-            file = str(texts.source.column("file")[row])
-            known = known if known == [repr(file)] else [*known, file]
-        return f", first in document {first_document + row}" + (f" ({' of '.join(known)})" if known else "")
-
     def _check_threshold(self) -> None:
         if np.isnan(self.plan.threshold_value):
             raise ValueError(
@@ -597,11 +584,6 @@ class Segmenter:
             columns["page"] = columns["page_end"] = np.empty(0, np.int64)
         return empty, columns
 
-    def _summaries(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> pa.Table:
-        from .summaries import summary_table  # here, as few ask for them
-
-        return summary_table(columns, request, ids, self._source)
-
     @property
     def _source(self) -> str:
         """Where summaries come from. The engine knows no titles: to it they are given."""
@@ -627,15 +609,6 @@ class Segmenter:
 COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
 
 
-def _add_places(columns: dict[str, Any], request: Request, first_row: int) -> None:
-    """Where documents have pages, or blocks on pages."""
-    if request.features.page_starts is not None:
-        from .boxes import boxes_of, page_breaks_of  # here, as few documents have any
-
-        columns["page_breaks"] = page_breaks_of(columns, request.features, first_row)
-        columns["boxes"] = boxes_of(columns, request.features, first_row)
-
-
 def _removed(given: Given, texts: TextBatch, first_document: int) -> pa.Table | None:
     if given.removed is None:
         return None
@@ -644,72 +617,6 @@ def _removed(given: Given, texts: TextBatch, first_document: int) -> pa.Table | 
     return removed_table(given.removed, texts.ids, first_document)
 
 
-def _dropped(request: Request, ids: pa.Array | None) -> list[pa.Table]:
-    """What the caller and the method left out of a request's documents: a table, or none."""
-    from .removed import in_characters, removed_table
-
-    found = in_characters(request.features)
-    return [] if found is None else [removed_table(found, ids, request.first_row)]
-
-
-def _hand_model(method: Any) -> LLM:
-    """Hands a method the client that it asks, by the environment where it names none, and what cuts without it."""
-    from .llm import LLM
-    from .llm.grouping import Grouper
-
-    llm = LLM() if method.llm is None else method.llm
-    if not isinstance(llm, LLM):
-        raise TypeError(f"llm must be a pychunk.llm.LLM; got {type(llm).__name__}")
-    if not isinstance(method, Asked):
-        from .llm.summaries import Summariser
-
-        method.hand(Summariser(llm))
-        return llm
-    # In characters, as many as 200 tokens: the method is handed no tokenizer.
-    size = {"size": 800, "unit": "characters"}
-    method.hand(Grouper(llm, method.name), {name: make_method(name, dict(size)) for name in FALLBACKS})
-    return llm
-
-
-def _propositions(method: Proposition) -> Any:
-    """The way in which its chunks come by contexts."""
-    from .augmentation.asked import PropositionsByModel
-
-    return PropositionsByModel(method.llm, window_tokens=method.window_tokens, strict=method.strict)
-
-
 def _size(request: Request) -> int:
     """Bytes of its text."""
     return int(request.features.offsets[-1] - request.features.offsets[0])
-
-
-_warned: set[str] = set()
-
-
-def _warn_script(share: float, where: Callable[[], str], decided: Mapping[str, bool]) -> None:
-    """Once a run for cuts, for vectors and for token budgets, of what tokens of a script unknown to them decide."""
-    new = {name for name, there in decided.items() if there} - _warned
-    if not new:
-        return
-    _warned.update(new)
-    told = []
-    if new & {"cuts", "vectors"}:
-        they = {"cuts": "are cut by little more than their letters", "vectors": "have vectors that say little"}
-        ways = {
-            "cuts": "cut by a method without vectors (fixed, recursive, sentence, paragraph)",
-            "vectors": "search by words alone (mode='sparse')",
-        }
-        effects, remedies = (" and ".join(each[name] for name in each if name in new) for each in (they, ways))
-        to = " to a method that takes any (semantic, pic, cluster)" if "cuts" in new else ""
-        told.append(
-            f"the static encoder knows English; other scripts {effects}. Pass encoder= a model of this language{to}, "
-            f"or {remedies}"
-        )
-    if "budgets" in new:
-        told.append(
-            'token budgets are spent on letters: give a size with unit="characters" to a method that has one (fixed, '
-            "recursive, structure), or max_tokens='auto'"
-        )
-    logger.warning(
-        "%.0f %% of the tokens are single letters or unknown%s: %s", 100 * share, where(), ". And ".join(told)
-    )

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import pychunk
-from pychunk import segmenter
 from pychunk.cli.main import app
+from pychunk.documents import scripts
 
 ENGLISH = "The red panda lives in the mountains. It eats bamboo. They also climb trees at night. " * 30
 #: Made of four words, which the English vocabulary has in letters alone.
@@ -152,9 +152,9 @@ def test_the_document_of_another_script_is_named(
 ) -> None:
     texts = ["Cats purr.", "Café crème.", UKRAINIAN, UKRAINIAN]
     table = pa.table({"id": list("abcd"), "text": texts, "file": ["x.csv"] * 4})
-    monkeypatch.setattr(segmenter, "_warned", set())
+    monkeypatch.setattr(scripts, "_warned", set())
     for batch, said in ((table, "in document 2 ('c' of x.csv): the"), (texts, "in document 2: the"), (table[:2], "")):
-        segmenter._warned.clear()
+        scripts._warned.clear()
         caplog.clear()
         with caplog.at_level(logging.WARNING, "pychunk"):
             options = {"column": "text", "ids": "id"} if isinstance(batch, pa.Table) else {}
@@ -179,7 +179,7 @@ def test_the_document_of_another_script_is_named(
 def test_what_another_script_means_depends_on_what_vectors_are_for(
     options: dict[str, Any], told: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segmenter, "_warned", set())
+    monkeypatch.setattr(scripts, "_warned", set())
     with caplog.at_level(logging.WARNING, "pychunk"):
         pychunk.segment([UKRAINIAN], **options)
     messages = [record.getMessage() for record in caplog.records]
@@ -203,7 +203,7 @@ def test_what_another_script_means_depends_on_what_vectors_are_for(
 def test_a_budget_in_tokens_that_are_letters_is_told_of_with_the_unit_to_use(
     options: dict[str, Any], warned: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segmenter, "_warned", set())
+    monkeypatch.setattr(scripts, "_warned", set())
     with caplog.at_level(logging.WARNING, "pychunk"):
         for _ in range(2):
             pychunk.segment([UKRAINIAN], **options)

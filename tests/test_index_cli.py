@@ -18,8 +18,8 @@ from command_line import invoke
 from rich.console import Console
 
 import pychunk
-from pychunk import segmenter
 from pychunk.cli import index as index_command
+from pychunk.documents import scripts
 from pychunk.io import documents as io_documents
 from pychunk.io import files as io_files
 from pychunk.io import source
@@ -712,7 +712,7 @@ def test_rewriting_by_options_says_where_it_is_taken(tmp_path: Path, documents: 
 
 
 def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segmenter, "_warned", set())
+    monkeypatch.setattr(scripts, "_warned", set())
     path = tmp_path / "cats.txt"
     path.write_text("Кішки муркочуть, коли задоволені. Сонце є зорею. " * 20)
     assert invoke(["segment", str(path), "-m", "page"]).stderr == ""
