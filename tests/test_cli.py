@@ -2,6 +2,7 @@
 
 import ast
 import gzip
+import io
 import json
 import os
 import re
@@ -17,7 +18,10 @@ import pytest
 import typer
 from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
+from rich.console import Console
 
+from pychunk.cli.batches import progress_bar
+from pychunk.cli.consoles import say
 from pychunk.cli.main import app
 
 TEXTS = ["Cats purr. Dogs [bold]bark[/bold] at night. The sun is a star.", "Second document. It is short."]
@@ -512,3 +516,26 @@ def test_inputs_of_several_kinds_go_to_one_file(tmp_path: Path) -> None:
     out = invoke(["segment", str(tmp_path / "a.txt"), str(tmp_path / "b.md"), "-o", str(tmp_path / "c.parquet")])
     assert out.exit_code == 0, out.output
     assert pq.read_table(tmp_path / "c.parquet")["path"].to_pylist() == [None, ["Dogs"], ["Stars"]]
+
+
+def test_what_is_said_is_cut_between_words_on_a_terminal_and_paths_stay_whole() -> None:
+    path = "/" + "long/" * 20
+    screen, file = io.StringIO(), io.StringIO()
+    say(
+        f"error: one two three {path} four",
+        console=Console(file=screen, force_terminal=True, width=20, color_system=None),
+    )
+    say(f"error: one two three {path} four", console=Console(file=file, width=20))
+    assert screen.getvalue().splitlines() == ["error: one two three", path, "four"]
+    assert file.getvalue().splitlines() == [f"error: one two three {path} four"]
+
+
+def test_a_bar_is_gone_when_it_is_done_and_what_is_said_stands_above_it() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=60)
+    with progress_bar("ingest", console) as bar:
+        bar.add_task("", total=1.0, rate="")
+        say("warning: so it is", console=console)
+    shown = screen.getvalue()
+    assert shown.index("warning: so it is\n") >= 0
+    assert shown.rstrip("\n").endswith("\x1b[2K"), "the last line is erased"

@@ -244,7 +244,7 @@ def test_another_source_other_options_other_folders_are_refused(tmp_path: Path) 
     manifest.write_bytes(wanted["_manifest.json"])
     os.utime(path, (1, 1))
     for resume in (False, True):
-        with pytest.raises(ValueError, match=r"source.files.*in.parquet: was"):
+        with pytest.raises(ValueError, match=r"in.parquet has changed"):
             run_once(path, tmp_path / "out", column="text", resume=resume)
     assert contents(tmp_path / "out") == wanted
     for damaged in ("{", "[" * 100_000):

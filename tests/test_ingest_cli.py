@@ -117,6 +117,18 @@ def test_several_sources_are_cut_as_segment_cuts_them(tmp_path: Path, monkeypatc
     assert pq.read_table("out", columns=columns).equals(pq.read_table("all.parquet", columns=columns))
     other = invoke(["ingest", *sources[::-1], "--column", "text", "-o", "out", "--resume"])
     assert (other.exit_code, "the same sources in the same order" in other.output) == (2, True)
+    Path("notes/b.txt").write_text("Bees hum.")
+    more = invoke(["ingest", *sources, "--column", "text", "-o", "out", "--resume"])
+    assert "something else: notes/b.txt is new. Give the same" in more.output
+
+
+def test_a_folder_of_documents_and_a_table_says_how_to_leave_the_table_out(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Ants run.")
+    (tmp_path / "in" / "questions.csv").write_text("question,answer\nWho?,Ants\n")
+    done = invoke(["ingest", str(tmp_path / "in"), "-o", str(tmp_path / "out")])
+    assert (done.exit_code, "to leave tables out, pass --kind and what to read: text" in done.output) == (2, True)
+    assert invoke(["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out")]).exit_code == 0
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from ..chunks import ChunkBatch
 from ..documents import TextBatch
@@ -25,6 +24,7 @@ from ..io.files import scheme_of
 from ..io.source import check_once
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
+from .consoles import say
 from .joined import joined
 from .options import Reading
 
@@ -55,14 +55,13 @@ class LeftOut:
     """What is told of documents that could not be read: the first 20, and how many there are."""
 
     def __init__(self) -> None:
-        self.console = Console(stderr=True, soft_wrap=True)
         self.count = 0
 
     def __call__(self, letter: DeadLetter) -> None:
         self.count += 1
         if self.count <= 20:
             place = "" if letter.position == "whole file" else f", {letter.position}"
-            self.console.print(Text(f"left out {letter.source}{place}: {letter.reason}", style="yellow"))
+            say(f"left out {letter.source}{place}: {letter.reason}", "yellow")
 
 
 def refuse(letter: DeadLetter) -> None:
@@ -103,14 +102,14 @@ def segmented(
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept, ids)
     if any(source.ids != reading.ids for source, _ in sources):
         said = f"ids are those of column {ids}, as in the index (--ids names another)"
-        Console(stderr=True, soft_wrap=True).print(said, highlight=False)
+        say(said)
     if choose is not None:
         check_once((source.path, source.files) for source, _ in sources)
     if kept and reading.keep is None:
         _tell_kept(sources, kept)
     elif dropped := [name for name in kept if name not in (reading.keep or ())]:
         said = f"not kept of what is cut now: {', '.join(dropped)}, which the index has (--keep names columns)"
-        Console(stderr=True, soft_wrap=True).print(Text(said, style="yellow"))
+        say(said, "yellow")
     tell_ignored([path for source, _ in sources for path in source.ignored])
     sources = _together(sources)
     whole = reading.limit is None and not merge
@@ -297,23 +296,20 @@ def documents(
 
 def _tell_kept(sources: Sequence[tuple[Source, dict[str, Any]]], kept: Sequence[str]) -> None:
     """Says on standard error which columns are kept unasked, and which tables have none of that name."""
-    console = Console(stderr=True, soft_wrap=True)
     again = [name for name in kept if any(name in said["keep"] for _, said in sources)]
     if again:
-        console.print(Text(f"kept, as in the index: {', '.join(again)} (--keep names others)"))
+        say(f"kept, as in the index: {', '.join(again)} (--keep names others)")
     for source, said in sources:
         lacking = [name for name in kept if name not in said["keep"]]
         if lacking and any(KINDS[kind].is_table for kind in source.kinds):
-            text = f"{source.path} has no column {', '.join(lacking)}, as the index has: null for its documents"
-            console.print(Text(text, style="yellow"))
+            say(f"{source.path} has no column {', '.join(lacking)}, as the index has: null for its documents", "yellow")
 
 
 def tell_ignored(ignored: list[str]) -> None:
     """Says on standard error which files of folders are not read."""
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
-        console = Console(stderr=True, soft_wrap=True)
-        console.print(Text(f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}", style="yellow"))
+        say(f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}", "yellow")
 
 
 def text_bytes(out: ChunkBatch) -> int:
@@ -332,12 +328,8 @@ def progress_bar(name: str, console: Console) -> Progress:
         TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
+        transient=True,  # what it came to is said after it
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 shard``, ``1,200 shards``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def rate_of(size: int, begun: float) -> str:

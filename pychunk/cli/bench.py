@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from ..benchmark import report
 from ..benchmark.launch import other_installation, this_installation
 from ..benchmark.session import Outcome, Session
 from ..benchmark.workloads import WORKLOADS
+from .consoles import ERRORS, say
 from .errors import readable_errors
 from .outputs import Overwrite, check_output
 
@@ -79,7 +79,7 @@ def bench(
             raise ValueError("--compare and --against are two ways to compare: give one of them")
         if save is not None:
             check_output(save, [compare] if compare else [], overwrite=overwrite)
-        with _progress(Console(stderr=True)) as (announce, step):
+        with _progress(ERRORS) as (announce, step):
             session = Session(names, rounds, announce, step)
             here = this_installation()
             if compare is not None:
@@ -92,7 +92,7 @@ def bench(
             session.save(save, outcome, None if no_copy else here)
         (_print_json if as_json else _print)(outcome, limit, out)
         for note in outcome.notes:
-            Console(stderr=True, highlight=False).print(Text(f"note: {note}", style="yellow"))
+            say(f"note: {note}", "yellow")
     if any(verdict.status == "regressed" for verdict in outcome.verdicts):
         raise typer.Exit(1)
 

@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.console import Console
-from rich.text import Text
 
 from ..data.columns import COLUMNS
 from ..io import Source
@@ -24,7 +22,7 @@ from ..retrieval.digests import Digests
 from ..retrieval.index import Index
 from ..retrieval.register import Register
 from ..segmenter import Segmenter
-from .batches import counted
+from .consoles import counted, say
 from .seen import OF_ONE_DOCUMENT, Seen, mark
 
 #: Columns that only readers of structured documents make, and what cuts reads.
@@ -148,7 +146,7 @@ class Changes:
                 f"{name} is in the index as {spelled}, too{more}: if that is the same file, name it so, or drop the "
                 "other by --prune"
             )
-            Console(stderr=True, soft_wrap=True).print(Text(text, style="yellow"))
+            say(text, "yellow")
 
     def cut(self, left_out: list[int]) -> Digests:
         """The documents of these rows since the last call, without some that were left out, by number."""
@@ -207,7 +205,7 @@ class Changes:
                 f"{counted(nameless, 'chunk')} of documents without ids stay: --prune tells documents by their ids. In "
                 "Python index.remove(chunk_ids=...) removes them; or build the index again from documents with ids"
             )
-            Console(stderr=True, soft_wrap=True).print(Text(said, style="yellow"))
+            say(said, "yellow")
         if "id" not in table.column_names:
             return Added()
         known = pa.array(map(str, self._index.ids()), pa.large_string())

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
+
+from .consoles import say
 
 #: What a message advises to pass to a function.
 _KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
@@ -61,24 +61,23 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
 
     ``flags``: as for :func:`in_flags`.
     """
-    console = Console(stderr=True, soft_wrap=True)
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        console.print(Text(f"warning: {in_flags(str(message), flags)}", style="yellow"))
+        say(f"warning: {in_flags(str(message), flags)}", "yellow")
 
-    logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(console, flags)
+    logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(flags)
     logger.addHandler(logged)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = shown
             yield
     except KeyboardInterrupt:
-        console.print(interrupted)
+        say(interrupted)
         raise typer.Exit(130) from None
     except BrokenPipeError:  # whoever read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, TypeError, OSError, ImportError) as error:
-        console.print(Text(f"error: {in_flags(str(error), flags)}", style="red"))
+        say(f"error: {in_flags(str(error), flags)}", "red")
         raise typer.Exit(2) from None
     finally:
         logger.removeHandler(logged)
@@ -87,9 +86,9 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
 class _Logged(logging.Handler):
     """Shows what is logged as a warning."""
 
-    def __init__(self, console: Console, flags: Mapping[str, str]) -> None:
+    def __init__(self, flags: Mapping[str, str]) -> None:
         super().__init__(logging.WARNING)
-        self._console, self._flags = console, flags
+        self._flags = flags
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._console.print(Text(f"warning: {in_flags(record.getMessage(), self._flags)}", style="yellow"))
+        say(f"warning: {in_flags(record.getMessage(), self._flags)}", "yellow")

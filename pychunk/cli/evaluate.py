@@ -16,6 +16,7 @@ from ..augmentation.augment import with_client
 from ..evaluation import contenders, datasets, peers, report, runner, strategies
 from ..evaluation.answering import Answering
 from ..plumbing.durable import write_text
+from .consoles import ERRORS, say
 from .errors import readable_errors
 from .grammar import method_of
 from .groups import with_groups
@@ -123,7 +124,6 @@ def evaluate(
     Of options that may be repeated every combination is a row: methods, modes, --augment, --document-weight, --rewrite
     and --rerank.
     """
-    errors = Console(stderr=True, highlight=False)
     with readable_errors("interrupted; nothing was written"):
         for out in filter(None, (json_out, html_out)):
             check_output(out, [dataset], overwrite=overwrite)
@@ -171,7 +171,7 @@ def evaluate(
         stemmer = stemmer or ("none" if terms == "ngrams" else "english")
         options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
         options["dtype"] = dtype
-        with told, errors.status("reading") as status:
+        with told, ERRORS.status("reading") as status:
             judges = judging.rows(told.llm, data, made, ways, options, status.update)
             answering = Answering(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None
             results = runner.run(
@@ -187,7 +187,7 @@ def evaluate(
         for path, text in ((json_out, report.to_json), (html_out, report.html)):
             if path is not None:
                 write_text(path.resolve(), text(results))
-                errors.print(f"wrote {path}")
+                say(f"wrote {path}")
 
 
 def _reranker(name: str | None, told: Told) -> Any:

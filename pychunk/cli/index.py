@@ -27,8 +27,9 @@ from ..retrieval.index import Index
 from ..retrieval.terms import Analyzer
 from ..segmenter import Segmenter
 from . import seen
-from .batches import LeftOut, Shares, counted, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
+from .consoles import ERRORS, counted, say
 from .errors import readable_errors
 from .groups import given_in, with_groups
 from .llm import Asking, Told, with_llm
@@ -168,7 +169,6 @@ def index(
                 "new folder)"
             )
         begun = time.monotonic()
-        errors = Console(stderr=True)
         done, size_ = Added(), 0
         changes = Changes(made, prune=prune, merge=on_duplicate == "merge", rehash=rehash)
         tell = Lost(on_error)
@@ -197,7 +197,7 @@ def index(
             made.notes["ids"] = reading.ids
         if levels is not None:
             made.notes["levels"] = levels
-        bar = progress_bar("index", errors)
+        bar = progress_bar("index", ERRORS)
         with bar:
             task = bar.add_task("", total=1.0, rate="")
             shares.show = lambda share: bar.update(task, completed=share)
@@ -213,17 +213,15 @@ def index(
             changes.seen.save(made.changed)
         if prune and tell.count:
             lost = f"nothing was dropped: {counted(tell.count, 'document')} could not be read, and may be in the index"
-            errors.print(Text(lost, style="yellow"))
+            say(lost, "yellow")
         rate = f", {rate_of(size_, begun)}" if done else ""
-        errors.print(
+        say(
             f"{counted(done.added, 'document')} added, {changes.kept:,} kept, {done.replaced:,} replaced, "
             f"{done.removed:,} removed; {counted(done, 'chunk')} made{rate}: {output} holds "
-            f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB",
-            highlight=False,
-            soft_wrap=True,
+            f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
         )
         if not len(made):
-            errors.print(Text("no document has text, and a search will find nothing", style="yellow"), soft_wrap=True)
+            say("no document has text, and a search will find nothing", "yellow")
 
 
 def _asked(asking: Asking, cutting: Cutting, beside: Beside, reading: Reading) -> Told:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -11,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
-from rich.text import Text
 
 from ..ingest import IngestError, Report, ingest
 from ..ingest.letters import NAME as LETTERS
@@ -19,7 +19,8 @@ from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from ..io.html_files import How
-from .batches import counted, progress_bar, rate_of, tell_ignored
+from .batches import progress_bar, rate_of, tell_ignored
+from .consoles import ERRORS, counted, say
 from .errors import readable_errors
 from .groups import with_groups
 from .llm import Asking, Told, with_llm
@@ -83,7 +84,7 @@ def command(
     and _dead_letters.jsonl: what could not be read, where, and why. Neither --threads nor --workers change a byte.
     --resume wants the same sources in the same order, as they number the documents.
     """
-    console = Console(stderr=True, soft_wrap=True, quiet=quiet)
+    console = Console(stderr=True, quiet=True) if quiet else ERRORS
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
     with readable_errors(stopped):
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
@@ -118,7 +119,7 @@ def command(
                 )
             except IngestError as error:
                 bar.stop()
-                Console(stderr=True, soft_wrap=True).print(Text(f"error: {error}", style="red"))
+                say(f"error: {error}", "red")
                 raise typer.Exit(1) from None
     if asking.dry_run:
         return
@@ -126,7 +127,7 @@ def command(
     nothing = report.letters and not report.documents
     if nothing:
         message = f"error: nothing could be read; {output / LETTERS} says why, first: {_first_letter(output)}"
-        Console(stderr=True, soft_wrap=True).print(Text(message, style="red"))
+        say(message, "red")
     if nothing or (strict and report.letters):
         raise typer.Exit(1)
 
@@ -148,24 +149,22 @@ def _shown(bar: Bar, task: TaskID) -> Progress:
 
 
 def _summarise(report: Report, console: Console) -> None:
-    def say(text: str, style: str = "") -> None:
-        console.print(Text(text, style=style))
-
+    tell = partial(say, console=console)
     for name in report.removed:
-        say(f"removed {name}, which was not whole", "yellow")
+        tell(f"removed {name}, which was not whole", "yellow")
     for each in report.damaged:
-        say(f"made again: {each}", "yellow")
+        tell(f"made again: {each}", "yellow")
     if not console.quiet:
         tell_ignored(report.ignored)
     if report.repeated:
-        say(f"{report.repeated} (counted from 0)", "yellow")
+        tell(f"{report.repeated} (counted from 0)", "yellow")
     if report.letters:
-        say(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
+        tell(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
     totals = f"{documents}, {chunks}, {report.text_bytes / 1e6:,.1f} MB of text"
     if report.did_nothing:
-        say(f"{report.folder} is complete already, nothing to do: {totals}, {counted(report.shards, 'shard')}")
+        tell(f"{report.folder} is complete already, nothing to do: {totals}, {counted(report.shards, 'shard')}")
         return
     rate = f"{report.new_text_bytes / 1e6 / max(1e-9, report.seconds):.3g} MB/s"
     shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
-    say(f"{totals}, {rate}, {counted(report.letters, 'failure')}, {shards}: {report.folder}")
+    tell(f"{totals}, {rate}, {counted(report.letters, 'failure')}, {shards}: {report.folder}")

@@ -18,6 +18,7 @@ from ..documents.texts import NotedRowError
 from ..methods import METHODS
 from ..methods.asked import Asked
 from ..methods.proposition import Proposition
+from .consoles import ERRORS, say
 from .errors import readable_errors
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Told:
 
     def __init__(self, llm: LLM | None, console: Console | None = None) -> None:
         self.llm, self.notes, self.count = llm, list[str](), 0
-        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = console or ERRORS
 
     def __enter__(self) -> Told:
         return self
@@ -125,9 +126,9 @@ class Told:
             return
         more = [f"and {self.count - _MOST_NOTES:,} more"] if self.count > _MOST_NOTES else []
         for note in [*self.notes, *more]:
-            self.console.print(Text(note, style="yellow"))
+            say(note, "yellow", self.console)
         dry = "dry run, nothing was asked; it would take at most " if self.llm.dry_run else ""
-        self.console.print(Text(f"{dry}{self.llm.account.line()}"))
+        say(f"{dry}{self.llm.account.line()}", console=self.console)
 
 
 def _price(text: str | None) -> tuple[float, float] | None:

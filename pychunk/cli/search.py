@@ -17,6 +17,7 @@ from rich.text import Text
 from ..retrieval.hits import DocumentHits, Hit
 from ..retrieval.index import Index
 from ..retrieval.paging import pages_text
+from .consoles import counted, say
 from .errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
@@ -162,12 +163,12 @@ def search(
         console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
         if empty:
             message = f"{path} holds no chunks: add documents that have text with pychunk index INPUT -o {path}"
-            Console(stderr=True, soft_wrap=True).print(Text(message, style="yellow"))
+            say(message, "yellow")
         elif across and rerank is None and not as_json:
             console.print(Text(_BITS, style="dim"))
         failed = sum(each.failed for each in plans or ())
         if failed:
-            Console(stderr=True).print(f"planner {plan} failed for {failed} of {len(queries)} queries", highlight=False)
+            say(f"planner {plan} failed for {failed} of {counted(len(queries), 'query', 'queries')}")
         for row, (query, hits) in enumerate(zip(queries, found, strict=True)):
             if as_json:
                 answer: dict[str, Any] = {"query": query, "hits": [asdict(hit) for hit in hits]}
@@ -181,7 +182,7 @@ def search(
                 console.print(Text(f"levels {plans[row]}", style="dim"))
             if not hits and not empty:
                 fits = "" if words is None else f" of at most {words:,} words (--words)"
-                Console(stderr=True).print(f"nothing found{fits}", highlight=False)
+                say(f"nothing found{fits}")
             for rank, hit in enumerate(hits, 1):
                 for line in _shown(rank, hit):
                     console.print(line)

@@ -14,7 +14,8 @@ from rich.text import Text
 from ..chunks import ChunkBatch
 from ..io import KINDS, writers
 from ..segmenter import Segmenter
-from .batches import LeftOut, Shares, counted, documents, progress_bar, rate_of, refuse, segmented
+from .batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
+from .consoles import ERRORS, counted, say
 from .curves import header, with_curves
 from .errors import readable_errors
 from .groups import with_groups
@@ -101,10 +102,9 @@ def _seen(batches: Iterator[tuple[ChunkBatch, int]], told: Told) -> Iterator[tup
 
 
 def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares, left_out: LeftOut) -> None:
-    errors = left_out.console
     documents = chunks = size = 0
     begun = time.monotonic()
-    bar = progress_bar("segment", errors)
+    bar = progress_bar("segment", ERRORS)
     with writers.Writer(output) as writer, bar:
         task = bar.add_task("", total=1.0, rate="")
         shares.show = lambda share: bar.update(task, completed=share)
@@ -114,10 +114,7 @@ def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Share
             rate = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}"
             bar.update(task, completed=shares.done, rate=rate)
     skipped = f", {left_out.count:,} left out" if left_out.count else ""
-    errors.print(
-        f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}{skipped}: {output}",
-        highlight=False,
-    )
+    say(f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}{skipped}: {output}")
 
 
 def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..chunks import Chunk, ChunkBatch
-from .batches import counted
+from .consoles import counted
 from .curves import header
 
 #: Blanks for each step down the tree; deeper steps than these are not seen.

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from ..io import KINDS
 from ..origin import Origin
 from ..segmenter import Segmenter
 from ..view import Pages
-from .batches import LeftOut, counted, documents, refuse
+from .batches import LeftOut, documents, refuse
+from .consoles import ERRORS, counted, say
 from .errors import readable_errors
 from .groups import with_groups
 from .options import Cutting, Encoders, Kind, OnError, Reading
@@ -74,9 +73,8 @@ def view(
         left_out = LeftOut()
         title = ", ".join(Path(each).name or each for each in islice(inputs, 3)) + (", ..." if len(inputs) > 3 else "")
         pages = Pages(title, query or [], hits)
-        console = Console(stderr=True, soft_wrap=True, highlight=False)
         first = 0
-        with console.status("reading") as status:
+        with ERRORS.status("reading") as status:
             for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
                 status.update(f"cutting {counted(first + len(texts), 'document')}")
                 batches = [
@@ -95,6 +93,6 @@ def view(
         page.write(output)
         size = len(page.html.encode())
         large = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-        console.print(Text(f"{counted(first, 'document')}, {large}: {output}"))
+        say(f"{counted(first, 'document')}, {large}: {output}")
         if show and not webbrowser.open(Path(output).resolve().as_uri()):
-            console.print(Text(f"no browser is here: open {output}", style="yellow"))
+            say(f"no browser is here: open {output}", "yellow")

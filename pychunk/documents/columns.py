@@ -125,13 +125,17 @@ def only_column(table: Columns, column: str, name: str) -> Any:
     return table.column(column)
 
 
+class NoTextColumnError(ValueError):
+    """No column of a table is known to hold its text."""
+
+
 def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
     """The column of the text where none is named: the only one of ``strings``, else ``text``.
 
     A column of ids by its name is no text, however many others there are. ``listing``: what an error says there is.
 
     Raises:
-        ValueError: neither is there.
+        NoTextColumnError: neither is there.
     """
     of_ids = len(strings) == 1 and strings[0].lower() in _OF_IDS
     if len(strings) == 1 and not of_ids:
@@ -139,11 +143,11 @@ def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
     if "text" in names:
         return "text"
     if of_ids:
-        raise ValueError(
+        raise NoTextColumnError(
             f"the only string column is {strings[0]!r}, which by its name holds no text: pass column= and its name if "
             "it does, or the name of another"
         )
-    raise ValueError(f"pass column= to say which column holds the text; the string columns are: {listing}")
+    raise NoTextColumnError(f"pass column= to say which column holds the text; the string columns are: {listing}")
 
 
 def speaks_arrow(values: Any) -> bool:

@@ -111,3 +111,25 @@ def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
             yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
     elif before != now:
         yield f"{name}: was {json.dumps(before)}, is {json.dumps(now)}"
+
+
+def told(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What differs between the facts of two runs, in words: of the same sources' files which, and how.
+
+    >>> told({"source": {"path": "a", "files": {"a/x": [1]}}}, {"source": {"path": "a", "files": {"a/y": [1]}}})
+    ['a/x is gone', 'a/y is new']
+    """
+    sources = [facts.get("source", {}) for facts in (before, now)]
+    old, new = (source.get("files", {}) for source in sources)
+    found = []
+    if sources[0].get("path") == sources[1].get("path"):
+        for path in dict.fromkeys([*old, *new]):
+            if old.get(path) != new.get(path):
+                found.append(
+                    f"{path} {'is new' if path not in old else 'is gone' if path not in new else 'has changed'}"
+                )
+    rest = [
+        {**facts, "source": {name: value for name, value in source.items() if name != "files"}}
+        for facts, source in zip((before, now), sources, strict=True)
+    ]
+    return [*found, *differences(rest[0], rest[1])]

@@ -21,7 +21,7 @@ from ..segmenter import Segmenter
 from . import empty, facts, letters
 from .empty import columns_of
 from .folder import BESIDE, LOCK, Lock, strangers, sweep
-from .manifest import NAME, Manifest, Shard, differences
+from .manifest import NAME, Manifest, Shard, told
 from .output import IngestError, Output
 from .reading import Part, Range, parts
 from .report import Report
@@ -322,11 +322,11 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
         letters.cut(folder, 0)
         manifest.save(folder)
         return manifest
-    different = list(differences(manifest.facts, now))
-    if different:
+    if different := told(manifest.facts, now):
+        more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
         raise ValueError(
-            f"{folder} holds a run of something else: {'; '.join(different[:5])}. Give the same sources in the same "
-            "order, options and versions, or another folder"
+            f"{folder} holds a run of something else: {'; '.join(different[:5])}{more}. Give the same sources in the "
+            "same order, options and versions, or another folder"
         )
     if not manifest.complete and not resume:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ..documents.columns import the_text
+from ..documents.columns import NoTextColumnError, the_text
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .tables import Part
 
@@ -74,8 +74,8 @@ def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
     more = f" and {len(strings) - _LISTED} more" if len(strings) > _LISTED else ""
     try:
         return the_text(strings, names, (", ".join(strings[:_LISTED]) or "none") + more)
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+    except NoTextColumnError as error:
+        raise NoTextColumnError(f"{file}: {error}") from None
 
 
 def text_of(part: Part, file: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
+from ..documents.columns import NoTextColumnError
 from ..plumbing.isolated import Processes
 from . import columns, files, pdf_files, streams
 from .bzip2 import Block
@@ -137,8 +138,13 @@ class Source:
                     told.clear()
                     number += 1
                 before += sum(file.size for file in files)
-        except Exception:
+        except Exception as error:
             self._tell(told)
+            others = [name for name in dict.fromkeys(self.kinds) if not KINDS[name].is_table]
+            if isinstance(error, NoTextColumnError) and others:
+                raise NoTextColumnError(
+                    f"{error}; to leave tables out, pass kind= and what to read: {', '.join(others)}"
+                ) from None
             raise
         if number >= skip:
             yield _Group(number, kind, [], told)
