@@ -88,15 +88,6 @@ def open_device(name: str = "cuda") -> Device:
     return Device(int(number or 0))
 
 
-def is_on_device(values: Any) -> bool:
-    """Whether an array lies in a GPU's memory, by what it says of itself."""
-    if _cuda is not None and isinstance(values, _cuda.Array):
-        return True
-    if hasattr(values, "__dlpack_device__"):
-        return int(values.__dlpack_device__()[0]) == 2
-    return hasattr(values, "__cuda_array_interface__")
-
-
 def view(values: Any, device: Device) -> Array:
     """Another library's array, without a copy; work in ``device.stream`` waits for what made it.
 

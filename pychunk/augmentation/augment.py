@@ -205,7 +205,11 @@ def augment(
 
 
 def with_contexts(chunks: Any, ways: Sequence[Way], given: Mapping[str, Any], *, skip: bool = False) -> Any:
-    """:func:`augment` by ways that were read; with ``skip`` documents for which a function fails have no context."""
+    """:func:`augment` by ways that were read; with ``skip`` documents for which a function fails have no context.
+
+    Raises:
+        TypeError, ValueError: as :func:`augment`.
+    """
     table = chunks.table if isinstance(chunks, ChunkBatch) else chunks if isinstance(chunks, pa.Table) else None
     if table is None:
         if not hasattr(chunks, "__arrow_c_stream__"):

@@ -69,7 +69,11 @@ class LevelSummary(TextByModel):
         return {**super().facts, "levels": self.levels}
 
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
-        """As of :class:`~.asked.Asked`; refuses chunks that are no nodes of these levels before anything is asked."""
+        """As of :class:`~.asked.Asked`.
+
+        Raises:
+            ValueError: chunks that are no nodes of these levels; nothing is asked then.
+        """
         known: set[str] = set()
         for document in documents:
             if _LEVELS not in document.chunks.column_names:

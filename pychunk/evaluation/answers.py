@@ -60,8 +60,15 @@ def token_f1(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> F64:
 def choice_accuracy(options: Sequence[int | None], gold: Sequence[int]) -> F64:
     """1 where the chosen option is the gold one, 0 where another or none was chosen; float64[questions].
 
-    >>> choice_accuracy([2, None, 1], [2, 0, 0])
-    array([1., 0., 0.])
+    Args:
+        options: places of options, None where none was chosen. gold: the right places.
+
+    Raises:
+        ValueError: not as many of one as of the other.
+
+    Example:
+        >>> choice_accuracy([2, None, 1], [2, 0, 0])
+        array([1., 0., 0.])
     """
     if len(options) != len(gold):
         raise ValueError(f"there are {len(options)} answers and {len(gold)} gold ones: one for each question")
@@ -84,6 +91,9 @@ def unlp_score(
         right: of each question 1 where its answer is right, else 0.
         documents, found_pages, gold_documents, gold_pages, page_counts: as of
             :func:`pychunk.evaluation.pages.accuracy_page`; -1 where no source was named.
+
+    Raises:
+        ValueError: not as many of one as of the other.
 
     Example:
         >>> unlp_score([1, 1, 0], [0, 1, 2], [3, 3, 1], [0, 2, 2], [1, 3, 1], [4, 4, 9]).tolist()

@@ -105,6 +105,28 @@ def of_sums(
     return Interval(whole, float(low), float(high))
 
 
+def by_documents(values: npt.ArrayLike, documents: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Interval:
+    """The mean of values, one a chunk or question, its interval over their documents by :func:`of_sums`.
+
+    Args:
+        values: float[n]; NaN is left out. documents: int[n], of each.
+
+    Returns:
+        NaN three times where there is no value.
+
+    Example:
+        >>> by_documents([1.0, float("nan"), 1.0], [0, 0, 7])
+        Interval(mean=1.0, low=1.0, high=1.0)
+    """
+    own = np.asarray(values, np.float64)
+    given = np.isfinite(own)
+    if not given.any():
+        return Interval(np.nan, np.nan, np.nan)
+    rows = np.unique(np.asarray(documents)[given], return_inverse=True)[1].reshape(-1)
+    sums = np.stack([np.bincount(rows, own[given]), np.bincount(rows)], axis=1)
+    return of_sums(sums, lambda each: each[0] / each[1], level=level, seed=seed)
+
+
 def _check(level: float, resamples: int) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1; got {level}")

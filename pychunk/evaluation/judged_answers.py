@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .agreement import Agreement
 from .answers import checked_pairs, exact_match, token_f1
-from .judges import Judged
+from .judges import Judged, documents_of
 
 if TYPE_CHECKING:
     from ..llm import LLM
@@ -76,9 +76,7 @@ def judge_answers(
     pairs = checked_pairs(answers, gold)
     if len(questions) != len(pairs):
         raise ValueError(f"there are {len(questions)} questions and {len(pairs)} answers: one for each")
-    rows = np.arange(len(pairs)) if documents is None else np.asarray(documents, np.int64)
-    if rows.shape != (len(pairs),):
-        raise ValueError(f"documents must be one a question; got shape {rows.shape} for {len(pairs)} questions")
+    rows = documents_of(len(questions), documents, "question")
     known = [[each for each in own if each.strip()] for _, own in pairs]
     asked = np.array([bool(answer.strip() and own) for (answer, _), own in zip(pairs, known, strict=True)], bool)
     verdicts = np.array(

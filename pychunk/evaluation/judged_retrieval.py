@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .agreement import Agreement, cohen_kappa
-from .intervals import Interval, of_sums
-from .judges import checked_texts
+from .intervals import Interval, by_documents
+from .judges import checked_texts, documents_of
 from .tenets import MOST, relevance
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ class Graded:
 
         Where fewer were found the others count as irrelevant; one without a grade does not count. NaN where none does.
 
+        Raises:
+            ValueError: ``k`` below 1.
+
         Source: AutoChunker, section 4.5.2 (there in per cent, of hits that all have grades).
         """
         if k < 1:
@@ -71,13 +74,7 @@ class Graded:
 
     def weighted_precision(self, k: int, *, level: float = 0.95, seed: int = 0) -> Interval:
         """The mean of :meth:`precisions`, its interval over documents; NaN where no hit has a grade."""
-        values = self.precisions(k)
-        given = np.isfinite(values)
-        if not given.any():
-            return Interval(np.nan, np.nan, np.nan)
-        rows = np.unique(self.documents[given], return_inverse=True)[1].reshape(-1)
-        sums = np.stack([np.bincount(rows, values[given]), np.bincount(rows)], axis=1)
-        return of_sums(sums, lambda each: each[0] / each[1], level=level, seed=seed)
+        return by_documents(self.precisions(k), self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
         """Cohen's kappa, weighted by the square of the difference, with grades that were counted, int[questions, k]."""
@@ -120,9 +117,7 @@ def grade(
         raise ValueError(f"hits must be [questions, k]; got shape {rows.shape} for {len(questions)} questions")
     if rows.size and not -1 <= rows.min() <= rows.max() < len(texts):
         raise ValueError(f"hits must be rows of {len(texts)} texts, or -1; got {rows.min()} to {rows.max()}")
-    of = np.arange(len(questions)) if documents is None else np.asarray(documents, np.int64)
-    if of.shape != (len(questions),):
-        raise ValueError(f"documents must be one a question; got shape {of.shape} for {len(questions)} questions")
+    of = documents_of(len(questions), documents, "question")
     words = tuple(map(str, range(MOST + 1)))
     asking = Judge(
         llm,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .agreement import Agreement, cohen_kappa
-from .intervals import Interval, of_sums
+from .intervals import Interval, by_documents
 from .intrinsic import Tally
 
 if TYPE_CHECKING:
@@ -64,12 +64,8 @@ class Judged:
 
     def share(self, *, level: float = 0.95, seed: int = 0) -> Interval:
         """The share of yes among verdicts, its interval over documents; NaN without a verdict."""
-        given = self.verdicts >= 0
-        if not given.any():
-            return Interval(np.nan, np.nan, np.nan)
-        rows = np.unique(self.documents[given], return_inverse=True)[1].reshape(-1)
-        sums = np.stack([np.bincount(rows, self.verdicts[given]), np.bincount(rows)], axis=1)
-        return of_sums(sums, lambda each: each[0] / each[1], level=level, seed=seed)
+        values = np.where(self.verdicts >= 0, self.verdicts, np.nan)
+        return by_documents(values, self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
         """Cohen's kappa with what was counted without a model, bool[chunks], its interval over documents.
@@ -126,15 +122,25 @@ def judge(
     texts = checked_texts(texts)
     if name not in JUDGES:
         raise ValueError(f"no judge {name!r}; there are {', '.join(JUDGES)}")
-    rows = np.arange(len(texts)) if documents is None else np.asarray(documents, np.int64)
-    if rows.shape != (len(texts),):
-        raise ValueError(f"documents must be one a chunk; got shape {rows.shape} for {len(texts)} chunks")
+    rows = documents_of(len(texts), documents, "chunk")
     stage = f"judge {name}"
     asking = Judge(llm, f"judge_{name}", stage=stage, language=language, together=together, window_tokens=window_tokens)
     found = asking(texts, about=f"Purpose: {task}" if name == "task" else "", seed=seed)
     return Judged(
         name, found.values, rows, found.faults, found.asked_again, {**asking.facts, "seed": seed}, found.reasons
     )
+
+
+def documents_of(count: int, documents: npt.ArrayLike | None, of: str) -> npt.NDArray[np.int64]:
+    """int64[count]: the document of each chunk or question, named ``of``; each is one of its own where none is said.
+
+    Raises:
+        ValueError: they are not as many.
+    """
+    rows = np.arange(count) if documents is None else np.asarray(documents, np.int64)
+    if rows.shape != (count,):
+        raise ValueError(f"documents must be one a {of}; got shape {rows.shape} for {count} {of}s")
+    return rows
 
 
 def checked_texts(texts: Sequence[str]) -> list[str]:

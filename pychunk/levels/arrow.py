@@ -102,7 +102,11 @@ def _texts(found: Hierarchy) -> pa.LargeStringArray:
 
 
 def hierarchy_from(table: Any) -> Hierarchy:
-    """See :meth:`Hierarchy.from_arrow`. A blank document, which has no row, comes back empty and without its id."""
+    """See :meth:`Hierarchy.from_arrow`. A blank document, which has no row, comes back empty and without its id.
+
+    Raises:
+        ValueError: a table of something else, or one whose rows are not all there.
+    """
     table = table if isinstance(table, pa.Table) else pa.table(table)
     told = (table.schema.metadata or {}).get(KEY)
     if told is None or any(name not in table.column_names for name in NEEDED):
@@ -187,7 +191,11 @@ def _ids(table: pa.Table, row: I64, doc_offsets: I64) -> pa.Array:
 
 
 def write(found: Hierarchy, path: str | PathLike[str]) -> None:
-    """See :meth:`Hierarchy.write`."""
+    """See :meth:`Hierarchy.write`.
+
+    Raises:
+        ValueError: the path ends otherwise than in ``.parquet``, ``.arrow`` or ``.feather``.
+    """
     from ..io.writers import Writer
 
     writer = Writer(path)

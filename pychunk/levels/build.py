@@ -79,7 +79,11 @@ def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
 
 
 def part_of(levels: tuple[Level, ...], request: Request, engine: Engine, models: Models) -> Part:
-    """The levels of the documents of one request."""
+    """The levels of the documents of one request.
+
+    Raises:
+        ValueError: spans are left out, or chunks overlap: levels tile documents.
+    """
     plan = request.plan
     if request.features.removed is not None and len(request.features.removed.start):
         raise ValueError(

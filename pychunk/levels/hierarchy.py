@@ -90,10 +90,12 @@ class Hierarchy:
 
     @property
     def documents(self) -> int:
+        """How many there are, blank ones among them."""
         return len(self.doc_offsets) - 1
 
     @property
     def has_vectors(self) -> bool:
+        """Whether nodes have any."""
         return self.stored_vectors is not None
 
     def place(self, level: Any) -> int:
@@ -245,12 +247,20 @@ class Hierarchy:
         return found
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the table to a ``.parquet``, ``.arrow`` or ``.feather`` file, which appears whole or not at all."""
+        """Writes the table to a ``.parquet``, ``.arrow`` or ``.feather`` file, which appears whole or not at all.
+
+        Raises:
+            ValueError: a path that ends otherwise.
+        """
         by_name("pychunk.levels.arrow", "write")(self, path)
 
     @staticmethod
     def read(path: str | PathLike[str]) -> Hierarchy:
-        """What :meth:`write` wrote."""
+        """What :meth:`write` wrote.
+
+        Raises:
+            ValueError: the file holds another table, or not all of its rows. FileNotFoundError: there is none.
+        """
         found: Hierarchy = by_name("pychunk.levels.arrow", "read")(path)
         return found
 

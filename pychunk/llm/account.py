@@ -38,6 +38,7 @@ class Counts:
     fell_back: int = 0
 
     def add(self, other: Counts) -> None:
+        """Adds each count of another one to its own."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
@@ -63,10 +64,10 @@ class Account:
 
     Example:
         >>> account = Account(Limits(calls=1), price=(3.0, 15.0))
-        >>> account.book("chunk"); account.settle("chunk", Counts(calls=1, tokens_in=1000, tokens_out=100))
+        >>> account.book(); account.settle("chunk", Counts(calls=1, tokens_in=1000, tokens_out=100))
         >>> account.total.cost, account.line()
         (0.0045, '1 call, 0 cached, 1,000 tokens in, 100 out, cost 0.0045')
-        >>> account.book("chunk")
+        >>> account.book()
         Traceback (most recent call last):
         pychunk.llm.errors.LimitReachedError: max_calls=1 is reached: ...
     """
@@ -86,11 +87,14 @@ class Account:
                 out.add(counts)
         return out
 
-    def book(self, stage: str) -> None:
-        """Before a call: it will be one. LimitReachedError where it may not be.
+    def book(self) -> None:
+        """Before a call: it will be one.
 
         Calls are counted as they begin, so their limit is exact; tokens and cost when they end, so their limits are
         exceeded by the calls under way at most.
+
+        Raises:
+            LimitReachedError: it may not be one; says by which limit.
         """
         total = self.total
         spent = total.tokens_in + total.tokens_out

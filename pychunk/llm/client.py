@@ -310,7 +310,7 @@ class LLM:
     async def _called(self, ask: Ask, key: bytes) -> Reply:
         wire, places = self._connected()
         async with places:
-            self.account.book(ask.stage)
+            self.account.book()
             begun, attempts = time.monotonic(), 0
             try:
                 while True:

@@ -106,6 +106,7 @@ class Calibration:
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any] | None) -> Calibration | None:
+        """Of what :meth:`facts` gave; None of an index without any."""
         return None if facts is None else cls(dict(facts["scales"]), dict(facts["sizes"]), int(facts["rows"]))
 
     def stale(self, searcher: Searcher) -> bool:

@@ -79,7 +79,11 @@ class Queries:
         )
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
-        """Unit vectors float32[q, dim]: those given, else the encoder's; None where none are searched by."""
+        """Unit vectors float32[q, dim]: those given, else the encoder's; None where none are searched by.
+
+        Raises:
+            ValueError: given ones of another shape, or not finite; there are none, and no encoder.
+        """
         if given is not None:
             vectors, dim = np.atleast_2d(np.asarray(given, np.float32)), self.layout.dim
             if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):

@@ -62,6 +62,9 @@ def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path) -> Path:
 
     Returns:
         ``out``, a new directory, which :func:`convert.convert` takes.
+
+    Raises:
+        ImportError: the extra ``onnx`` is not installed.
     """
     try:
         from safetensors.numpy import save_file
