@@ -282,7 +282,7 @@ CHOSEN = st.sampled_from(METHODS).flatmap(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(MIXED, min_size=1, max_size=4), options=CHOSEN, seed=st.integers(0, 9))
 def test_chunks_of_any_text_tile_fit_and_depend_on_nothing_else(
     texts: list[str], options: dict[str, Any], seed: int

@@ -93,8 +93,11 @@ def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> N
     assert "figures of another time" not in result.stderr
 
 
-@pytest.mark.parametrize("when", ["imported", "run"])
-def test_a_copy_that_cannot_run_leaves_the_figures(tmp_path: Path, base: str, when: str) -> None:
+@pytest.mark.parametrize("when", ["imported", pytest.param("run", marks=pytest.mark.slow)])
+def test_a_copy_that_cannot_run_leaves_the_figures(
+    tmp_path: Path, base: str, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "TIMINGS", 2)
     path = tmp_path / "base.json"
     broken = stub(tmp_path / "stub", "raise TypeError('built for another Python')") / "pychunk"
     if when == "imported":

@@ -4,6 +4,7 @@ import bz2
 import ctypes
 import gzip
 import io
+import itertools
 import json
 import lzma
 import re
@@ -31,16 +32,17 @@ PAGE_END = b"</text></revision></page></mediawiki>"
 
 SCRIPT = """
 import json, resource, sys
-path, kind, limit = sys.argv[1:]
+kind, limit, *paths = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
 from pychunk.io import open_source
-letters, rows, size = [], 0, 0
 column = "text" if kind in ("jsonl", "csv", "parquet", "arrow") else None
-for batch in open_source(path, kind=kind, column=column, threads=2, dead_letters=letters.append):
-    rows, size = rows + len(batch), max(size, batch.table.nbytes)
-peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-told = [letter.reason for letter in letters]
-print(json.dumps({"rows": rows, "batch": size, "letters": told[:3], "told": len(told), "mb": peak / 1024}))
+for path in paths:
+    letters, rows, size = [], 0, 0
+    for batch in open_source(path, kind=kind, column=column, threads=2, dead_letters=letters.append):
+        rows, size = rows + len(batch), max(size, batch.table.nbytes)
+    peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    told = [letter.reason for letter in letters]
+    print(json.dumps({"rows": rows, "batch": size, "letters": told[:3], "told": len(told), "mb": peak / 1024}))
 """
 
 
@@ -72,15 +74,20 @@ def packed(path: Path, data: Iterator[bytes]) -> None:
                 out.write(each)
 
 
-def run(path: Path, kind: str) -> dict:
-    figure = documented()[path.suffix or kind]
+def runs(paths: list[Path], kind: str) -> list[dict]:
+    """Of files of one kind, which one process reads one after the other."""
     limit = 5 << 30
-    command = [sys.executable, "-c", SCRIPT, str(path), kind, str(limit)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=path.parent)
+    command = [sys.executable, "-c", SCRIPT, kind, str(limit), *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=paths[0].parent)
     assert done.stderr == ""
-    found = json.loads(done.stdout)
-    assert found["mb"] < figure
-    return dict(found)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(paths)
+    assert max(each["mb"] for each in found) < documented()[paths[0].suffix or kind]
+    return found
+
+
+def run(path: Path, kind: str) -> dict:
+    return runs([path], kind)[0]
 
 
 def documented() -> dict[str, int]:
@@ -157,7 +164,9 @@ def test_7z_archive_with_the_largest_dictionary(tmp_path: Path) -> None:
 def test_7z_archive_of_many_dictionaries(tmp_path: Path) -> None:
     py7zr = pytest.importorskip("py7zr")
     path = tmp_path / "a.xml.7z"
-    with py7zr.SevenZipFile(path, "w", filters=[{"id": py7zr.FILTER_LZMA2, "dict_size": 300 << 20}]) as archive:
+    with py7zr.SevenZipFile(
+        path, "w", filters=[{"id": py7zr.FILTER_LZMA2, "dict_size": 300 << 20, "preset": 0}]
+    ) as archive:
         archive.set_encoded_header_mode(False)
         archive.writestr(b"a" * 1000, "a.xml")
     once = b"\x01\x21\x21\x01\x21"  # one coder, of 384 MB once it is rounded up
@@ -217,38 +226,37 @@ def with_header(path: Path, said: bytes, bomb: bytes, then: tuple[bytes, bytes] 
     signed(path, offset, len(header))
 
 
-@pytest.mark.parametrize(
-    ("filters", "said", "bomb", "size"),
-    [
-        ({"id": "LZMA2", "dict_size": 1 << 20}, b"\x21\x21\x01\x10", b"\x21\x21\x01\x28", (1 << 32) - 1),
-        ({"id": "LZMA2", "dict_size": 1 << 20}, b"\x21\x21\x01\x10", b"\x21\x21\x01\x24", 1 << 30),
-        (
-            {"id": "LZMA", "dict_size": 1 << 20},
-            b"\x23\x03\x01\x01\x05\x5d\0\0\x10\0",
-            b"\x23\x03\x01\x01\x05\x5d\0\0\0\xc0",
-            3 << 30,
-        ),
-        (
-            {"id": "PPMD", "order": 6, "mem": 24},
-            b"\x23\x03\x04\x01\x07\x06\0\0\0\x01",
-            b"\x23\x03\x04\x01\x07\x06\0\0\0\xc0",
-            3 << 30,
-        ),
-    ],
-)
-def test_7z_archive_that_announces_a_dictionary(
-    tmp_path: Path, filters: dict, said: bytes, bomb: bytes, size: int
-) -> None:
+DICTIONARIES: list[tuple[dict, bytes, bytes, int]] = [
+    ({"id": "LZMA2", "dict_size": 1 << 20}, b"\x21\x21\x01\x10", b"\x21\x21\x01\x28", (1 << 32) - 1),
+    ({"id": "LZMA2", "dict_size": 1 << 20}, b"\x21\x21\x01\x10", b"\x21\x21\x01\x24", 1 << 30),
+    (
+        {"id": "LZMA", "dict_size": 1 << 20},
+        b"\x23\x03\x01\x01\x05\x5d\0\0\x10\0",
+        b"\x23\x03\x01\x01\x05\x5d\0\0\0\xc0",
+        3 << 30,
+    ),
+    (
+        {"id": "PPMD", "order": 6, "mem": 24},
+        b"\x23\x03\x04\x01\x07\x06\0\0\0\x01",
+        b"\x23\x03\x04\x01\x07\x06\0\0\0\xc0",
+        3 << 30,
+    ),
+]
+
+
+def test_7z_archives_that_announce_a_dictionary(tmp_path: Path) -> None:
     py7zr = pytest.importorskip("py7zr")
-    path = tmp_path / "a.xml.7z"
-    filters = {**filters, "id": getattr(py7zr, f"FILTER_{filters['id']}")}
-    with py7zr.SevenZipFile(path, "w", filters=[filters]) as archive:
-        archive.set_encoded_header_mode(False)
-        archive.writestr(PAGE + b"cats" + PAGE_END, "a.xml")
-    with_header(path, said, bomb)
-    found = run(path, "mediawiki")
-    assert found["rows"] == 0
-    assert f"a dictionary of {size:,} bytes" in found["letters"][0]
+    paths = []
+    for number, (filters, said, bomb, _) in enumerate(DICTIONARIES):
+        paths.append(tmp_path / f"{number}.xml.7z")
+        own = {**filters, "id": getattr(py7zr, f"FILTER_{filters['id']}")}
+        with py7zr.SevenZipFile(paths[-1], "w", filters=[own]) as archive:
+            archive.set_encoded_header_mode(False)
+            archive.writestr(PAGE + b"cats" + PAGE_END, "a.xml")
+        with_header(paths[-1], said, bomb)
+    for found, (_, _, _, size) in zip(runs(paths, "mediawiki"), DICTIONARIES, strict=True):
+        assert found["rows"] == 0
+        assert f"a dictionary of {size:,} bytes" in found["letters"][0]
 
 
 @pytest.mark.slow
@@ -288,20 +296,21 @@ def test_parquet_page_that_is_huge(tmp_path: Path, encoded: bool) -> None:
     assert "write smaller pages" in found["letters"][0]
 
 
-@pytest.mark.parametrize("size", [-5, 3 << 30, 1 << 40, (1 << 63) - 1])
-@pytest.mark.parametrize("codec", ["lz4", "zstd"])
-@pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
-def test_arrow_buffer_that_announces_more(tmp_path: Path, size: int, codec: str, form: Callable) -> None:
+def test_arrow_buffers_that_announce_more(tmp_path: Path) -> None:
     made = pa.table({"text": ["word word"] * 1000})
-    sink = pa.BufferOutputStream()
-    with form(sink, made.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
-        writer.write_table(made)
-    magic = {"lz4": b"\x04\x22\x4d\x18", "zstd": b"\x28\xb5\x2f\xfd"}[codec]
-    data, before = sink.getvalue().to_pybytes(), struct.pack("<q", 9000) + magic
-    assert data.count(before) == 1
-    (tmp_path / "huge").write_bytes(data.replace(before, struct.pack("<q", size) + magic))
-    found = run(tmp_path / "huge", "arrow")
-    assert (found["rows"], found["told"]) == (0, 1)
+    magics = {"lz4": b"\x04\x22\x4d\x18", "zstd": b"\x28\xb5\x2f\xfd"}
+    paths = []
+    for form, (codec, magic) in itertools.product((pa.ipc.new_stream, pa.ipc.new_file), magics.items()):
+        sink = pa.BufferOutputStream()
+        with form(sink, made.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
+            writer.write_table(made)
+        data, before = sink.getvalue().to_pybytes(), struct.pack("<q", 9000) + magic
+        assert data.count(before) == 1
+        for size in (-5, 3 << 30, 1 << 40, (1 << 63) - 1):
+            paths.append(tmp_path / f"{form.__name__} {codec} {size}")
+            paths[-1].write_bytes(data.replace(before, struct.pack("<q", size) + magic))
+    for path, found in zip(paths, runs(paths, "arrow"), strict=True):
+        assert (found["rows"], found["told"]) == (0, 1), path.name
 
 
 def arrow_file(path: Path, form: Callable, codec: str | None, *columns: pa.Array) -> None:

@@ -230,12 +230,16 @@ def test_an_output_that_is_an_input_is_refused(tmp_path: Path, name: str, overwr
     if name == "hard":
         output.hardlink_to(source)
     before = source.read_bytes()
-    command = [sys.executable, "-m", "pychunk", "segment", "first.txt", given, "-o", str(output), *overwrite]
     (tmp_path / "first.txt").write_text("Dogs bark.")
-    with source.open("rb") as stdin:
-        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "which would be lost: name another output" in done.stderr
+    arguments = ["segment", str(tmp_path / "first.txt"), given, "-o", str(output), *overwrite]
+    if given == "-":
+        with source.open("rb") as stdin:
+            command = [sys.executable, "-m", "pychunk", *arguments]
+            done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, cwd=tmp_path)
+        status, told = done.returncode, done.stderr
+    else:
+        status, _, told, _ = invoke(arguments)
+    assert (status, "which would be lost: name another output" in told) == (2, True), told
     assert source.read_bytes() == before
     assert output.is_symlink() == (name == "link")
 
@@ -264,7 +268,9 @@ def test_what_is_there_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
         assert message in done.output
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".arrow"])
+@pytest.mark.parametrize(
+    "ending", [".parquet", *(pytest.param(e, marks=pytest.mark.slow) for e in (".jsonl", ".arrow"))]
+)
 def test_a_full_disk_leaves_the_output_as_it_was(tmp_path: Path, ending: str) -> None:
     (tmp_path / "in.txt").write_text(" ".join(f"Sentence {i} of the cats that purr." for i in range(5000)))
     output = tmp_path / f"out{ending}"
@@ -443,16 +449,25 @@ def test_an_interrupt_while_a_commands_own_file_loads_says_nothing(tmp_path: Pat
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
 
 
+#: Each command in a process of its own, which has imported the application and no command.
+LOADS = """
+import os, sys, typer
+from pychunk.cli.main import app
+for name, without in [each.split() for each in sys.argv[1:]]:
+    child = os.fork()
+    if child == 0:
+        typer.main.get_command(app).commands[name]
+        print(name, without, f"pychunk.{without}" in sys.modules, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_command_loads_what_it_takes() -> None:
-    code = "import sys, typer; from pychunk.cli.main import app; typer.main.get_command(app).commands"
-    for name, without in (
-        ("backend", "retrieval"),
-        ("search", "io"),
-        ("search", "evaluation"),
-        ("segment", "evaluation"),
-    ):
-        shown = [sys.executable, "-c", f"{code}['{name}']; print('pychunk.{without}' in sys.modules)"]
-        assert subprocess.run(shown, capture_output=True, text=True, check=True).stdout == "False\n", (name, without)
+    pairs = ["backend retrieval", "search io", "search evaluation", "segment evaluation"]
+    done = subprocess.run([sys.executable, "-c", LOADS, *pairs], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{pair} False" for pair in pairs]
 
 
 def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:

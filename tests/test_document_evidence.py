@@ -119,7 +119,7 @@ def assert_equal(
 
 
 @pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
-@pytest.mark.parametrize("with_ids", [True, False])
+@pytest.mark.parametrize("with_ids", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_search_equals_every_chunk_scored_one_by_one(tmp_path: Path, vectors: str, with_ids: bool) -> None:
     documents = texts(1, 30)
     chunks = chunks_of(documents, vectors, [f"d{i}" for i in range(30)] if with_ids else None)

@@ -76,7 +76,7 @@ STRUCTURED = [{"method": "structure", "within": within, "size": 12} for within i
 
 @pytest.mark.parametrize("plan", [*PLANS, *STRUCTURED], ids=lambda plan: "-".join(map(str, plan.values())))
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("count", [1, 40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, 15, pytest.param(2000, marks=pytest.mark.slow)])
 def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int) -> None:
     if engine is reference and count == 2000:
         count = 200  # some 10 ms a document
@@ -253,7 +253,7 @@ def test_native_methods_say_the_same_of_themselves_on_both_sides() -> None:
 
 
 def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = texts_of(200)
+    texts = texts_of(60)
     size = sum(len(text.encode()) for text in texts)
 
     def work(segmenter: pychunk.Segmenter, **given: Any) -> tuple[float, float]:

@@ -69,7 +69,7 @@ TARGETS = [path.stem for path in (ROOT / "tests" / "fuzz").glob("*.py") if "\nta
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_targets_run(target: str, tmp_path: Path) -> None:
-    executions = "8" if target == "writes" else "40"  # a dozen processes each
+    executions = "4" if target == "writes" else "20"  # a dozen processes each
     options = ["--executions", executions, "--minutes", "1", "--seed", "7", "--jobs", "1"]
     out = fuzz("--only", target, *options, "--findings", str(tmp_path))
     assert out.returncode == 0, out.stdout + out.stderr

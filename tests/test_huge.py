@@ -54,7 +54,7 @@ def huge() -> tuple[str, np.ndarray]:
         ("pic", {"vectors": "chunk", "max_tokens": 30, "min_tokens": 5, "overlap": 4}),
         ("semantic", {}),
         ("semantic", {"window": 3}),
-        ("semantic", {"window": 600}),
+        pytest.param("semantic", {"window": 600}, marks=pytest.mark.slow),
         ("cluster", {"max_tokens": 40}),
         ("nsp", {"encoder": "static", "vectors": "sentence"}),
         ("fixed", {"size": 30, "vectors": "chunk"}),

@@ -1,6 +1,7 @@
 """Imports point one way, and `import pychunk` loads no optional package."""
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -189,23 +190,36 @@ def part_of(file: Path) -> str:
     return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@functools.cache
+def statements(file: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports of a file, but for those that types alone need, and whether each runs when the file is imported."""
+    found = []
+
+    def look(node: ast.AST, eager: bool) -> None:
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, (ast.Import, ast.ImportFrom)):
+                found.append((each, eager))
+            elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                look(each, False)
+            elif isinstance(each, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not (
+                isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
+            ):
+                look(each, eager)  # expressions hold no import
+
+    look(ast.parse(file.read_text()), True)
+    return found
+
+
 def imports(file: Path, *, eager: bool) -> list[str]:
     """Absolute names of what a file imports; with `eager`, only what runs when the file is imported."""
-    tree = ast.parse(file.read_text())
-    skipped: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        lazy = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and eager
-        typing_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        if lazy or typing_only:
-            skipped.update(ast.walk(node))
     folder = ["pychunk", *file.relative_to(PACKAGE).parts[:-1]]
     names = []
-    for node in ast.walk(tree):
-        if node in skipped:
+    for node, at_once in statements(file):
+        if eager and not at_once:
             continue
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = ".".join(folder[: len(folder) - node.level + 1] if node.level else [])
             module = ".".join(filter(None, [base, node.module]))
             names += [f"{module}.{alias.name}" for alias in node.names] if module == "pychunk" else [module]

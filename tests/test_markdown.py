@@ -176,7 +176,7 @@ ENDS = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 MARKDOWN = st.one_of(SOUP, st.tuples(DOCUMENT, ENDS).map(lambda drawn: drawn[0].replace("\n", drawn[1])))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(MARKDOWN)
 def test_blocks_are_those_of_markdown_it(text: str) -> None:
     pytest.importorskip("markdown_it")

@@ -378,7 +378,7 @@ def test_namespaces_of_the_head_that_cannot_be_read_leave_the_others(tmp_path: P
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("name", ["dump.xml", "dump"])
+@pytest.mark.parametrize("name", ["dump.xml", pytest.param("dump", marks=pytest.mark.slow)])
 def test_a_dump_in_utf_16_is_read(tmp_path: Path, encoding: str, name: str) -> None:
     declared = b'<?xml version="1.0" encoding="UTF-16"?>\n'
     plain = declared + HEAD + page(1, "zażółć 🎉") + page(2, words(1, 200_000)) + page(3, "b") + FOOT

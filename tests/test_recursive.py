@@ -170,7 +170,7 @@ def cases(draw):
 
 
 @given(cases())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_guarantees(case):
     text, options = case
     spans, sizes = native(text, **options)
@@ -197,7 +197,7 @@ def test_guarantees(case):
 
 
 @given(cases())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_equals_the_reference(case):
     text, options = case
     assert native(text, **options)[0] == reference(text, **options)

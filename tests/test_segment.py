@@ -64,7 +64,7 @@ def check_exact(texts: list[str], out: pychunk.ChunkBatch, *, overlap: bool = Fa
 
 
 @pytest.mark.parametrize("method", PLAIN)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(texts=DOCUMENTS, max_tokens=st.sampled_from([None, 3, 20]))
 def test_chunks_are_exact_and_fit(method: str, texts: list[str], max_tokens: int | None) -> None:
     out = pychunk.segment(texts, method, max_tokens=max_tokens, **own_options(method))
@@ -134,7 +134,8 @@ def test_an_impossible_instruction_set_raises() -> None:
 
 def test_articles_are_exact(articles: list[str]) -> None:
     for method in PLAIN:
-        some = articles[: 2 if method == "nsp" else 15]  # a transformer reads pairs for minutes
+        # a transformer reads pairs for minutes
+        some = [text[:3000] for text in articles[:2]] if method == "nsp" else articles[:15]
         check_exact(some, pychunk.segment(some, method))
 
 

@@ -91,7 +91,7 @@ def counter(path: Path) -> Any:
     ],
     ids=lambda options: "-".join(map(str, options.values())),
 )
-@pytest.mark.parametrize("max_tokens", [12, 40])
+@pytest.mark.parametrize("max_tokens", [12, pytest.param(40, marks=pytest.mark.slow)])
 def test_budgets_hold_in_the_encoders_own_tokens(foreign: Path, options: dict[str, Any], max_tokens: int) -> None:
     out = pychunk.segment(TEXTS, encoder=foreign, max_tokens=max_tokens, **options)
     count = counter(foreign)
