@@ -8,6 +8,7 @@ found among all articles.
     pychunk model get reranker
     python bench/rerank.py --encoder static --encoder minilm --rerank reranker
     python bench/rerank.py --rerank features
+    python bench/rerank.py --rerank reranker --rerank DIR      what the second keeps of the first one's gain
 """
 
 from __future__ import annotations
@@ -146,6 +147,7 @@ def main() -> None:
             scored = cost.hits / len(whole.questions)
             rows.append(row | {"hits scored a query": scored, "ms a hit": row["ms a query"] / scored})
             show(rows[-1])
+        first: tuple[np.ndarray, dict[str, Any]] | None = None
         for model, stage in stages.items():
             ordered, costs = [], []
             for begin in range(0, len(texts), TOGETHER):
@@ -158,6 +160,15 @@ def main() -> None:
             row |= compared(after, before, costs, len(texts))
             asked = stage.asked()
             row |= {"hits scored a query": asked / len(texts), "ms a hit": row["ms a query"] * len(texts) / asked}
+            gains = after[MEASURES[0]] - before[MEASURES[0]]
+            if first is None:
+                first = gains, row
+            else:
+                row["of the first reranker"] = {
+                    "gain kept": intervals.of_sums(np.stack([gains, first[0]], axis=1), kept)._asdict(),
+                    "hits@1 less": intervals.paired(gains, first[0])._asdict(),
+                    "time": row["ms a hit"] / first[1]["ms a hit"],
+                }
             rows.append(row)
             show(row)
         if options.output:
@@ -177,6 +188,7 @@ def main() -> None:
                 )
             packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
             title = "What reranking brings" if stages else "What features bring"
+            title = "What a student of the reranker keeps" if len(stages) > 1 else title
             figures = {"depth": options.depth, "seed": options.seed, "rows": rows}
             record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))
 
@@ -193,6 +205,11 @@ def compared(
     }
 
 
+def kept(sums: np.ndarray) -> np.ndarray:
+    """Of sums [own gains, the first reranker's] the share; NaN where the first gained nothing."""
+    return np.divide(sums[0], sums[1], out=np.full(sums.shape[1], np.nan), where=sums[1] > 0)
+
+
 def show(row: dict[str, Any]) -> None:
     cells = "".join(f"{row[each]['mean']:10.4f} ({row[each]['low']:.3f}-{row[each]['high']:.3f})" for each in MEASURES)
     print(f"{row['encoder']:8} {row['rerank']:12}{row['questions']:6}{cells}", flush=True)
@@ -200,6 +217,8 @@ def show(row: dict[str, Any]) -> None:
         print(f"{'':22}{measure} {gain['mean']:+.4f} ({gain['low']:+.4f} to {gain['high']:+.4f})", flush=True)
     if "ms a query" in row:
         print(f"{'':22}{row['ms a query']:.1f} ms a query, {row['tokens a query']:.0f} tokens", flush=True)
+    if "of the first reranker" in row:
+        print(f"{'':22}of the first reranker: {row['of the first reranker']}", flush=True)
 
 
 if __name__ == "__main__":

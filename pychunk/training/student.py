@@ -1,0 +1,200 @@
+"""Distils a cross-encoder that reranks into one of half its layers, on questions that nobody labelled.
+
+The student begins as every second layer of its teacher. Both read what hybrid search finds in Wikipedia articles for
+titles, headings, and sentences with words left out, and the student learns the teacher's scores, as differences between
+a query's candidates, and its states between the layers. Whole articles are held out and measured on. Training stops and
+goes on at will: checkpoints lie in --work. The teacher comes by `pychunk model get reranker`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..encoders import registry, static
+from ..encoders.files import huggingface, model_dir
+from ..encoders.files.bert_graph import bert_graph
+from ..encoders.files.bert_weights import read_weights
+from ..encoders.pairs import PairScorer
+from ..evaluation import intervals
+from ..plumbing.checksums import sha256
+from ..retrieval.index import Index
+from ..retrieval.rerank import scores
+from ..segmenter import Segmenter
+from . import rank, student_card, student_fit, student_lessons
+from .corpus import default_articles
+from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from
+
+logger = logging.getLogger(__name__)
+
+F64 = npt.NDArray[np.float64]
+
+NAME = "pychunk-student-en"
+#: Articles that are not learned from, and queries of each, on which both models are measured.
+HELD_OUT, EACH = 150, 2
+#: Tokens of a pair, as the teacher reads them; the student learned from shorter ones.
+MAX_LENGTH = 512
+
+
+def write(out: Path, student: student_fit.Bert, teacher: PairScorer) -> model_dir.ModelFacts:
+    """Write the model directory with 8-bit weights: the embeddings and layers with a scale for each row or column."""
+    weights, config = checkpoint(student)
+    head = weights.pop("classifier.weight"), weights.pop("classifier.bias")
+    graph = bert_graph(weights, config, head=head, precision="int8")
+    vocabulary = static.SHIPPED / "vocab.txt"
+    with model_dir.whole_or_nothing(out) as aside:
+        (aside / "model.onnx").write_bytes(graph.SerializeToString())
+        beside = out.resolve().parent == vocabulary.parent  # the shipped model shares it
+        if not beside:
+            shutil.copyfile(vocabulary, aside / "vocab.txt")
+        facts = model_dir.ModelFacts(
+            name=NAME,
+            task="relevance",
+            model="model.onnx",
+            model_sha256=sha256(aside / "model.onnx"),
+            tokenizer="../vocab.txt" if beside else "vocab.txt",
+            tokenizer_sha256=sha256(vocabulary),
+            **huggingface.template(vocabulary),
+            max_length=MAX_LENGTH,
+            precision="int8",
+            dim=student.dim,
+            source=f"{teacher.facts.source}, distilled",
+            licence=teacher.facts.licence,
+        )
+        model_dir.write_facts(aside, facts)
+    return facts
+
+
+def checkpoint(student: student_fit.Bert) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Weights by the names of checkpoints, matrices [out, in], and the configuration that :func:`bert_graph` reads."""
+    weights = {}
+    for name, tensor in student.weights.items():
+        values = tensor.detach().float().numpy()
+        if ".qkv." in name:
+            for part, own in zip(("query", "key", "value"), np.split(values, 3), strict=True):
+                weights[name.replace("qkv", f"attention.self.{part}")] = own
+        else:
+            weights[name.replace("pooler.", "pooler.dense.")] = values
+    config = {
+        "num_attention_heads": student.heads,
+        "num_hidden_layers": student.layers,
+        "hidden_size": student.dim,
+        "layer_norm_eps": student.epsilon,
+        "hidden_act": "gelu" if student.approximate == "none" else "gelu_new",
+    }
+    return weights, config
+
+
+def measured(articles: Sequence[str], models: dict[str, PairScorer], seed: int, threads: int) -> dict[str, Any]:
+    """Hits@1 of sentences asked for in articles, as found and by each model's scores, and the seconds of each.
+
+    ``articles`` are those that were held out; queries are drawn as :mod:`rank` draws them.
+    """
+    documents, queries = rank.drawn(articles, rank.Plan(queries=EACH, seed=seed))
+    segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
+    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
+        index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
+        index.save()
+        hits: Any = index.search([query.text for query in queries], student_lessons.DEPTH)
+    texts = [[hit.text for hit in own] for own in hits]
+    asked = [
+        np.array([hit.id == str(query.document) and hit.start < query.end and hit.end > query.start for hit in own])
+        for query, own in zip(queries, hits, strict=True)
+    ]
+
+    def first(order: Sequence[Any]) -> F64:
+        best = [int(np.argmax(by)) if len(by) else None for by in order]
+        return np.array([place is not None and own[place] for own, place in zip(asked, best, strict=True)], np.float64)
+
+    before = first([-np.arange(len(own)) for own in asked])
+    found: dict[str, Any] = {"queries": len(queries), "as found": intervals.interval(before)._asdict()}
+    for name, model in models.items():
+        begun = time.perf_counter()
+        values = scores(model, [query.text for query in queries], texts, threads=threads)
+        seconds = time.perf_counter() - begun
+        after = first(values)
+        found[name] = {
+            "hits@1": intervals.interval(after)._asdict(),
+            "gain": intervals.paired(after, before)._asdict(),
+            "ms a query": round(1e3 * seconds / len(queries), 1),
+        }
+    return found
+
+
+def train(options: argparse.Namespace) -> None:
+    teacher = registry.relevance_model(options.teacher)
+    plan = plan_from(student_fit.Plan, options)
+    stored = read_weights(teacher.path / teacher.facts.model)
+    if stored.classes != 1:
+        raise ValueError(f"{teacher.path} has {stored.classes} classes; a student learns one score")
+    articles = student_lessons.read(options.articles, "train")[: plan.documents]
+    taught = student_lessons.lessons(articles, plan.each, plan.length, plan.seed, teacher)
+    logger.info("%d queries about %d articles", len(taught), len(articles))
+    options.work.mkdir(parents=True, exist_ok=True)
+    student = student_fit.student_of(stored, plan.layers)
+    student_fit.fit(student, student_fit.Bert(stored), taught, plan, options.work, threads=options.threads)
+    facts = write(options.out, student, teacher)
+    held_out = [article.text for article in student_lessons.read(options.articles, "test")[:HELD_OUT]]
+    models = {"teacher": teacher, "student": PairScorer(options.out, task="relevance")}
+    notes = {
+        "command": command("student", options, names(plan)),
+        "seed": plan.seed,
+        "layers": plan.layers,
+        "articles": {"train": len(articles), "test": len(held_out)},
+        "pairs": plan.steps * plan.queries * plan.candidates,
+        "bytes": (options.out / facts.model).stat().st_size,
+        "metrics": measured(held_out, models, plan.seed, options.threads),
+    }
+    logger.info("%s", json.dumps(notes, indent=2))
+    student_card.describe(options.out, facts, notes)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = new_parser("student", __doc__)
+    add = made.add_argument
+    add(
+        "--articles",
+        type=Path,
+        default=default_articles(),
+        metavar="FILE",
+        help="parquet file with columns id, title and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+    )
+    add("--teacher", default="reranker", metavar="NAME|DIR", help="cross-encoder to learn from (default: %(default)s)")
+    add_out(made, cache_home() / "student" / "model")
+    add(
+        "--work",
+        type=Path,
+        default=cache_home() / "student",
+        metavar="DIR",
+        help="where checkpoints are kept between runs (default: the user's cache)",
+    )
+    add("--threads", type=int, default=2, help="threads, of which each reads a query at a time (default: %(default)s)")
+    add_plan(made, student_fit.Plan())
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the model; the process's exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    options = parser().parse_args(arguments)
+    try:
+        train(options)
+    except KeyboardInterrupt:
+        logger.info("interrupted; checkpoints are in %s and will be used by the next run", options.work)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

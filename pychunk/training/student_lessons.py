@@ -1,0 +1,165 @@
+"""Questions about articles that nobody labelled, and the chunks that hybrid search finds for them.
+
+A query is a title, a title with a heading, a sentence with words left out, or a question of a kind: a sentence whose
+name or number gave way to a word that asks for it. The sentence may have been taken out of its paragraph before the
+articles are indexed, so that the best chunk answers in other words, or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import functions
+from ..encoders.pairs import PairScorer
+from ..evaluation.datasets import lines_with_headings
+from ..retrieval.index import Index
+from ..segmenter import Segmenter
+from .rank import PARAGRAPH, SENTENCE, thinned
+from .topic_articles import Part, part_of
+
+I32 = npt.NDArray[np.int32]
+
+#: Hits of a query that the candidates are drawn from: as many as are reranked by default.
+DEPTH = 20
+#: Of an article's queries, the shares that are a title, a title with a heading, and a thinned sentence.
+TITLE, HEADING, THINNED = 0.05, 0.15, 0.3
+#: How often a sentence is taken out of its paragraph, and words of a question, at most.
+ABSENT, WORDS = 0.35, 14
+#: A name inside a sentence, a year, another number.
+_ASKED = re.compile(
+    r"(?<=[a-z,] )(?P<name>[A-Z]\w+(?: (?:of |the )?[A-Z]\w+)*)"
+    r"|\b(?P<year>1\d{3}|20\d\d)\b|\b(?P<number>\d[\d,.]*\d|\d)\b"
+)
+_WORDS = {
+    "name": ("who", "what", "which", "where", "what", "who was"),
+    "year": ("when", "in what year", "when did"),
+    "number": ("how many", "how much", "what"),
+}
+
+
+class Article(NamedTuple):
+    """Title and text."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Queries and candidates as the model reads them.
+
+    Attributes:
+        ids: tokens of each pair, with those around texts. first: how many of them are the query's.
+        offsets: int64[queries + 1], the pairs of each query, best hit first.
+    """
+
+    ids: list[I32]
+    first: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def read(file: Path, part: Part) -> list[Article]:
+    """The articles of a part, in the file's order.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    import pyarrow.parquet as pq
+
+    if not file.is_file():
+        raise FileNotFoundError(f"no articles at {file}: pass --articles FILE or set PYCHUNK_DATA")
+    rows = pq.read_table(file, columns=["id", "title", "text"]).to_pylist()
+    return [Article(str(row["title"]), str(row["text"] or "")) for row in rows if part_of(str(row["id"])) == part]
+
+
+def drawn(articles: Sequence[Article], each: int, seed: int) -> tuple[list[str], list[str]]:
+    """Documents, some of whose sentences were taken out, and queries about them, ``each`` of an article at most."""
+    random = np.random.default_rng(seed)
+    documents, queries = [], []
+    for article in articles:
+        lines = article.text.split("\n")
+        long = [place for place, line in enumerate(lines) if len(line.split()) >= PARAGRAPH]
+        for place in random.permutation(long)[:each].tolist():
+            kind = random.random()
+            if kind < TITLE:
+                queries.append(article.title)
+            elif kind < TITLE + HEADING:
+                queries.append(f"{article.title} {heading(article.text, random)}".strip())
+            else:
+                lines[place], query = _of_sentence(lines[place], kind < TITLE + HEADING + THINNED, random)
+                queries += [query] if query else []
+        documents.append("\n".join(lines))
+    return documents, queries
+
+
+def heading(text: str, random: np.random.Generator) -> str:
+    """One of an article's headings, without its stop; of an article without any nothing."""
+    found = [line.rstrip(". ") for _, line, is_heading in lines_with_headings(text) if is_heading]
+    return found[int(random.integers(len(found)))] if found else ""
+
+
+def _of_sentence(line: str, thin: bool, random: np.random.Generator) -> tuple[str, str]:
+    """A paragraph, which may have lost a sentence, and a query about that sentence; empty where it is too short."""
+    spans = functions.sentences(line)[0]
+    start, end = spans[int(random.integers(len(spans)))]
+    sentence = line[start:end].strip()
+    if len(spans) < 3 or not SENTENCE[0] <= len(sentence.split()) <= SENTENCE[1]:
+        return line, ""
+    taken_out = bool(random.random() < ABSENT)
+    query = thinned(sentence, taken_out, random) if thin else question(sentence, random)
+    return (line[:start] + line[end:] if taken_out else line), query
+
+
+def question(sentence: str, random: np.random.Generator) -> str:
+    """A sentence asked for one of its names or numbers; where it has none, for one of its words.
+
+    Example:
+        >>> question("It was built by Gustave Eiffel.", np.random.default_rng(0))
+        'where It was built by?'
+    """
+    found = list(_ASKED.finditer(sentence)) or list(re.finditer(r"(?P<name>\w{5,})", sentence))
+    if not found:
+        return sentence
+    match = found[int(random.integers(len(found)))]
+    choices = _WORDS[match.lastgroup or "name"]
+    before, after = sentence[: match.start()].split(), sentence[match.end() :].split()
+    room = int(random.integers(WORDS // 2, WORDS + 1))
+    left = min(len(before), max(room // 2, room - len(after)))
+    kept = [word.strip(".,;:()\"'") for word in [*before[len(before) - left :], *after[: room - left]]]
+    return " ".join([choices[int(random.integers(len(choices)))], *filter(None, kept)]) + "?"
+
+
+def lessons(articles: Sequence[Article], each: int, length: int, seed: int, model: PairScorer) -> Lessons:
+    """Indexes the articles, asks the queries and tokenises what is found, cut at ``length`` tokens a pair."""
+    documents, queries = drawn(articles, each, seed)
+    segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
+    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
+        index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
+        index.save()
+        found: Any = index.search(queries, DEPTH)
+        texts = [[hit.text for hit in own] for own in found]
+    flat = [query.encode() for query in queries] + [text.encode() for own in texts for text in own]
+    bounds = np.cumsum([0, *map(len, flat)]).astype(np.int64)
+    tokens = model.tokens_of(np.frombuffer(b"".join(flat), np.uint8), bounds)
+    pieces = np.split(tokens.ids, tokens.offsets[1:-1])
+    around = model.facts
+    ids, first, at = [], [], len(queries)
+    for query, own in enumerate(texts):
+        asked = [*around.prefix, *pieces[query][: length // 2].tolist(), *around.middle]
+        for _ in own:
+            end = list(around.suffix)
+            ids.append(np.array([*asked, *pieces[at][: length - len(asked) - len(end)].tolist(), *end], np.int32))
+            first.append(len(asked))
+            at += 1
+    return Lessons(ids, np.array(first, np.int64), np.cumsum([0, *map(len, texts)]).astype(np.int64))
