@@ -34,14 +34,21 @@ struct KeptScan {
 };
 
 py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t count, const Optional<bool>& allowed,
-                 int threads) {
+                 int threads, const Optional<float>& scored, float weight) {
   const auto rows = matrix(queries, "queries");
   PYCHUNK_CHECK(rows.cols == kept.scan.dim(), "queries must have ", kept.scan.dim(), " numbers, got ", rows.cols);
   PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
   PYCHUNK_CHECK(!allowed || allowed->size() == kept.scan.chunks(), "allowed must hold ", kept.scan.chunks(),
                 " values, got ", allowed ? allowed->size() : 0);
   const bool* mask = allowed ? allowed->data() : nullptr;
-  const auto found = without_gil([&] { return kept.scan.top(rows, count, mask, threads); });
+  ScoredBeside beside;
+  if (scored) {
+    beside = {matrix(*scored, "beside"), weight};
+    PYCHUNK_CHECK(weight >= 0.0f, "weight must be at least 0");
+    PYCHUNK_CHECK(beside.scores.rows == rows.rows && beside.scores.cols == kept.scan.chunks(), "beside must be ",
+                  rows.rows, " x ", kept.scan.chunks(), ", got ", beside.scores.rows, " x ", beside.scores.cols);
+  }
+  const auto found = without_gil([&] { return kept.scan.top(rows, count, mask, threads, scored ? &beside : nullptr); });
   size_t width = 0;
   for (const auto& hits : found) width = std::max(width, hits.size());
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows.rows), static_cast<py::ssize_t>(width)};
@@ -112,8 +119,11 @@ void bind_scan(py::module_& m) {
            py::arg("offsets").noconvert() = py::none(), "Of rows of bytes, each with its scale in the last four.")
       .def("top", &top_of, py::arg("queries").noconvert(), py::arg("count"),
            py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
+           py::arg("beside").noconvert() = py::none(), py::arg("weight") = 1.0f,
            "(scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best first; chunk "
-           "and row are -1 where there are fewer. allowed bool[chunks].")
+           "and row are -1 where there are fewer. allowed bool[chunks]. beside float32[q, chunks], times weight: added "
+           "to "
+           "the scores of chunks.")
       .def("score_chunks", &score_chunks_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),
            "(scores float32[n], rows int64[n]) of chosen chunks; 0 and -1 of those without rows.")
       .def("score_rows", &score_rows_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),

@@ -47,6 +47,8 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .norms_of_shorts = norms_of_shorts,
       .panel_above = panel_above,
       .still_above = still_above,
+      .heads_above = heads_above,
+      .highest_of = highest_of,
       .dot_panel = dot_panel,
       .keep_best = keep_best,
   };

@@ -5,13 +5,18 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <utility>
 
+#include "best_rows.h"
 #include "dispatch.h"
 #include "interrupt.h"
 #include "parallel.h"
+#include "row_heads.h"
 
 namespace pychunk {
 namespace {
@@ -27,14 +32,24 @@ constexpr int64_t kScanBlock = 4096, kPanelBlock = 16384;
 constexpr int64_t kMostWhole = 8192;
 // Sixteen queries together take as long as five of those that are left after them, four at a time.
 constexpr int64_t kWorthBounds = 5;
-// Bounds by the first half of a row's numbers are of use where they leave less than an eighth to be looked at again: of
-// vectors whose numbers are principal components 2 % at the end of a scan, when limits are high. One block in so many
-// is tried, and says it of those after it.
-constexpr int64_t kMostLeft = 8, kBlocksATrial = 64;
+// Bounds by the first numbers of a row are of use where they leave few to be looked at again: of a quarter less than a
+// sixteenth, of a half less than an eighth. Of vectors whose numbers are principal components a half leaves 2 % at the
+// end of a scan, when limits are high, and a quarter some 3 % where scores beside make them higher still. One block in
+// so many is tried, and says it of those after it.
+constexpr int64_t kHeadShares[] = {4, 2}, kMostLeft[] = {16, 8}, kBlocksATrial = 64;
+constexpr size_t kHeadLengths = std::size(kHeadShares);
 // Runs of rows for each thread, so that one that is held up leaves work to the others, and a run begins with the limits
 // of all rows that are done: hybrid search of 64 queries over 970,000 rows on two threads takes 9 ms of processor time
 // each with 4 runs, and 7 with 16.
 constexpr int64_t kRunsAThread = 16, kLeastRun = 8192;
+// Chunks that score best beside are scored first, for a limit to begin with: of 40 hybrid queries for ten chunks of
+// 250,954 the tenth best of 32 is within .08 of the tenth best of all, of 160 within .05.
+constexpr int64_t kFirst = 4, kLeastFirst = 32;
+// Rows whose heads are looked at before any of them is looked at whole, so many that those left can be asked for
+// together; fewer queries than kWorthBounds do so.
+constexpr int64_t kHeadBlock = 512;
+// A search of fewer of all chunks reads those alone.
+constexpr int64_t kMostOfAll = 8;
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 bool ranks_before(const ScanHit& a, const ScanHit& b) {
@@ -59,16 +74,45 @@ struct BestHits {
   }
 };
 
+// For each query the highest limit of the hits of any run, or of those that are done together: what scores less is not
+// among the best.
+using SharedLimits = std::vector<std::atomic<float>>;
+
+void raise(std::atomic<float>& shared, float limit) {
+  float known = shared.load(std::memory_order_relaxed);
+  while (known < limit && !shared.compare_exchange_weak(known, limit, std::memory_order_relaxed)) {
+  }
+}
+
+float with_beside(const ScoredBeside* beside, int64_t q, int64_t chunk, float score) {
+  return beside == nullptr ? score : score + beside->weight * beside->scores.row(q)[chunk];
+}
+
+// What a row's score must be above where its sum with `added`, or with less, is to be above `limit`: with two roundings
+// of the sum and its parts, each at most 2^-24 of them, and one of this.
+float limit_without(double added, float limit) {
+  if (limit == kNothing || !std::isfinite(added)) return kNothing;
+  const double least = static_cast<double>(limit) - added;
+  return static_cast<float>(least - 1e-6 * (std::fabs(static_cast<double>(limit)) + std::fabs(added)) - 1e-37);
+}
+
+// The length of the numbers [begin, end), rounded up.
+float length_from(const float* numbers, int64_t begin, int64_t end) {
+  double squares = 0.0;
+  for (int64_t c = begin; c < end; ++c) squares += static_cast<double>(numbers[c]) * static_cast<double>(numbers[c]);
+  return static_cast<float>(std::sqrt(squares) * (1.0 + 1e-5));
+}
+
 // Queries as whole numbers, for rows of bytes x with a scale s: a product s * (x . q) is at most
 // s * unit * (x . y) + s * margin, with q = unit * y + what rounding left. |x| <= 128, so that the left-overs d add
 // 128 * sum |d|; and the float32 product itself is off by so many roundings of parts of 128 * sum |q|.
 struct WholeQueries {
   std::vector<int16_t> numbers;
   std::vector<float> units, margins;
-  // Of sixteen queries each: numbers as panel_above takes them, and lengths of queries without their first `head`.
+  // Of sixteen queries each: numbers as panel_above takes them, and lengths of queries without their first `heads`.
   std::vector<int16_t> panels;
-  std::vector<float> tails;
-  int64_t head = 0;
+  std::vector<float> tails[kHeadLengths + 1];
+  int64_t heads[kHeadLengths + 1] = {};  // the last: all
 
   void add(const float* query, int64_t dim) {
     const double most = std::min(32767.0, std::floor(2147483647.0 / (128.0 * static_cast<double>(dim))));
@@ -96,16 +140,16 @@ struct WholeQueries {
     const auto filled = static_cast<size_t>(std::max(whole, (count + 3) / 4 * 4));
     numbers.resize(filled * static_cast<size_t>(dim));
     units.resize(filled), margins.resize(filled);
-    head = dim / 64 * 32;
-    panels.resize(static_cast<size_t>(whole * dim)), tails.resize(static_cast<size_t>(whole));
+    panels.resize(static_cast<size_t>(whole * dim));
+    for (size_t length = 0; length <= kHeadLengths; ++length) {
+      heads[length] = length == kHeadLengths ? dim : dim / (32 * kHeadShares[length]) * 32;
+      for (int64_t q = 0; q < whole; ++q)
+        tails[length].push_back(q < count ? length_from(queries + q * dim, heads[length], dim) : 0.0f);
+    }
     for (int64_t q = 0; q < whole; ++q) {
       int16_t* panel = panels.data() + q / kScanPanel * kScanPanel * dim + 2 * (q % kScanPanel);
       for (int64_t c = 0; c < dim; ++c)
         panel[c / 2 * 2 * kScanPanel + c % 2] = numbers[static_cast<size_t>(q * dim + c)];
-      double squares = 0.0;
-      for (int64_t c = head; q < count && c < dim; ++c)
-        squares += static_cast<double>(queries[q * dim + c]) * static_cast<double>(queries[q * dim + c]);
-      tails[static_cast<size_t>(q)] = static_cast<float>(std::sqrt(squares) * (1.0 + 1e-5));
     }
   }
 };
@@ -140,23 +184,66 @@ struct ScanQueries {
   }
 };
 
-// For each query the highest limit of the hits of any run, or of those that are done together: what scores less is not
-// among the best.
-using SharedLimits = std::vector<std::atomic<float>>;
-
-void raise(std::atomic<float>& shared, float limit) {
-  float known = shared.load(std::memory_order_relaxed);
-  while (known < limit && !shared.compare_exchange_weak(known, limit, std::memory_order_relaxed)) {
-  }
-}
-
 }  // namespace
+
+// The best chunks of each query in a run, of rows that come in rising order and could be above the limit; others of
+// their chunks may be left out.
+class RunHits {
+ public:
+  RunHits(size_t queries, size_t count, SharedLimits& shared, const ScoredBeside* beside, std::vector<BestHits>& found)
+      : count_(count), shared_(shared), beside_(beside), found_(found), pending_(queries, {kNothing, -1, -1}) {}
+
+  // What a row of the chunks [first, last] must score more than.
+  float limit(size_t q, int64_t first, int64_t last) const {
+    const float shared = shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
+    const float limit = std::max(found_[q].limit, shared == kNothing ? kNothing : std::nextafterf(shared, kNothing));
+    if (beside_ == nullptr) return limit;
+    const float* scores = beside_->scores.row(static_cast<int64_t>(q)) + first;
+    const float most = kernels().highest_of(scores, static_cast<size_t>(last - first + 1));
+    return limit_without(static_cast<double>(beside_->weight) * static_cast<double>(most), limit);
+  }
+  void add(size_t q, const ScanHit& row) {
+    if (pending_[q].chunk != row.chunk) {
+      settle(q);
+      pending_[q].chunk = row.chunk, pending_[q].row = row.row;
+    }
+    if (row.score > pending_[q].score) pending_[q].score = row.score, pending_[q].row = row.row;
+  }
+  void settle() {
+    for (size_t q = 0; q < pending_.size(); ++q) settle(q);
+  }
+
+ private:
+  // The chunk that a query's last rows were of is complete.
+  void settle(size_t q) {
+    ScanHit hit = std::exchange(pending_[q], {kNothing, -1, -1});
+    if (hit.chunk < 0) return;
+    hit.score = with_beside(beside_, static_cast<int64_t>(q), hit.chunk, hit.score);
+    if (!(hit.score > found_[q].limit)) return;
+    const float before = found_[q].limit;
+    found_[q].add(hit, count_);
+    if (found_[q].limit > before) raise(shared_[q], found_[q].limit);
+  }
+
+  const size_t count_;
+  SharedLimits& shared_;
+  const ScoredBeside* const beside_;
+  std::vector<BestHits>& found_;
+  std::vector<ScanHit> pending_;  // of each query the chunk that its last row was of
+};
 
 // One thread's walk over a run of chunks: rows gathered to blocks, blocks scored, and the best row of each chunk kept.
 class ScanPass {
  public:
-  ScanPass(const Scan& scan, const ScanQueries& queries, size_t count, SharedLimits& shared)
-      : scan_(scan), queries_(queries), count_(count), shared_(shared), run_(kernels()) {
+  ScanPass(const Scan& scan, const ScanQueries& queries, size_t count, SharedLimits& shared, const ScoredBeside* beside,
+           std::vector<BestHits>& found)
+      : scan_(scan),
+        queries_(queries),
+        count_(count),
+        beside_(beside),
+        found_(found),
+        run_(kernels()),
+        hits_(static_cast<size_t>(queries.count), count, shared, beside, found) {
     const int64_t stride = scan.stride_;
     const int64_t numbers = queries.panels > 0 || queries.whole ? kPanelBlock : kScanBlock;
     room_ = std::clamp<int64_t>(numbers / stride / 8 * 8, 8, 64);
@@ -164,7 +251,6 @@ class ScanPass {
       if (queries.count > 1) shorts_.resize(static_cast<size_t>(room_ * stride));
       above_.resize(static_cast<size_t>(room_));
       rests_.assign(static_cast<size_t>(room_), 0.0f);
-      pending_.assign(queries.bounds.units.size(), {kNothing, -1, -1});
       limits_.assign(queries.bounds.units.size(), std::numeric_limits<float>::infinity());
     }
     block_.assign(static_cast<size_t>(room_ * stride), 0.0f);
@@ -175,7 +261,7 @@ class ScanPass {
     where_.assign(states, 0);
   }
 
-  void run(int64_t begin, int64_t end, const bool* allowed, std::vector<BestHits>& found) {
+  void run(int64_t begin, int64_t end, const bool* allowed) {
     size_t part = 0;
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       if (allowed != nullptr && !allowed[chunk]) continue;
@@ -189,11 +275,11 @@ class ScanPass {
           extents_.push_back({part, row, n});
         pieces_.push_back({chunk, first, filled_, n, static_cast<int32_t>(row - first), row + n == last});
         filled_ += n, row += n;
-        if (filled_ == room_) flush(found);
+        if (filled_ == room_) flush();
       }
     }
-    flush(found);
-    for (size_t q = 0; q < pending_.size(); ++q) settle(q, found);
+    flush();
+    hits_.settle();
   }
 
  private:
@@ -211,15 +297,12 @@ class ScanPass {
   };
 
   // Rows of bytes: whole numbers say which could score above the limit, and those alone are scored.
-  void flush_whole(std::vector<BestHits>& found) {
+  void flush_whole() {
     const WholeQueries& bounds = queries_.bounds;
     const auto stride = static_cast<size_t>(scan_.stride_);
     const auto count = static_cast<size_t>(queries_.count);
-    for (size_t q = 0; q < count; ++q) {
-      const float shared =
-          shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
-      limits_[q] = std::max(found[q].limit, shared == kNothing ? kNothing : std::nextafterf(shared, kNothing));
-    }
+    if (pieces_.empty()) return;
+    for (size_t q = 0; q < count; ++q) limits_[q] = hits_.limit(q, pieces_.front().chunk, pieces_.back().chunk);
     int64_t at = 0;
     for (const Extent& extent : extents_) {
       const uint8_t* rows = scan_.at(extent.part, extent.row);
@@ -228,7 +311,7 @@ class ScanPass {
             run_.bytes_above(reinterpret_cast<const int8_t*>(rows), static_cast<size_t>(extent.n), stride,
                              bounds.numbers.data(), bounds.units[0], bounds.margins[0], limits_[0], above_.data());
         size_t piece = 0;
-        for (size_t k = 0; k < some; ++k) score(at + above_[k], piece, 0, found);
+        for (size_t k = 0; k < some; ++k) score(at + above_[k], piece, 0);
       } else {
         for (int64_t i = 0; i < extent.n; ++i, rows += stride + sizeof(float)) {
           run_.widen_to_shorts(reinterpret_cast<const int8_t*>(rows), stride,
@@ -239,18 +322,16 @@ class ScanPass {
       at += extent.n;
     }
     if (count == 1) return;
-    const bool trial = tried_++ % kBlocksATrial == 0;
-    if (trial) head_ = bounds.head > 0 ? bounds.head : scan_.stride_, left_ = 0;
-    const size_t panels = bounds.tails.size();
+    const size_t panels = bounds.tails[0].size();
+    if (tried_++ % kBlocksATrial == 0) choose_heads(panels);
     for (size_t q = 0; q < panels; q += kScanPanel) {
       const size_t some = above_of_panel(q);
       const uint32_t asked = q + kScanPanel <= count ? 0xFFFF : (1u << (count - q)) - 1;
       size_t piece = 0;
       for (size_t k = 0; k < some && above_[k] >> 16 < filled_; ++k)
         for (uint32_t own = above_[k] & asked; own != 0; own &= own - 1)
-          score(above_[k] >> 16, piece, q + static_cast<size_t>(std::countr_zero(own)), found);
+          score(above_[k] >> 16, piece, q + static_cast<size_t>(std::countr_zero(own)));
     }
-    if (trial && left_ * kMostLeft > filled_ * static_cast<int64_t>(panels)) head_ = scan_.stride_;
     for (size_t q = panels; q < count; q += 4) {
       const size_t some = run_.shorts_above(shorts_.data(), scales_.data(), static_cast<size_t>(filled_), stride,
                                             bounds.numbers.data() + q * stride, bounds.units.data() + q,
@@ -258,55 +339,59 @@ class ScanPass {
       size_t piece = 0;
       for (size_t k = 0; k < some; ++k)
         for (size_t own = 0; own < 4 && q + own < count; ++own)
-          if ((above_[k] >> own & 1) != 0) score(above_[k] >> 4, piece, q + own, found);
+          if ((above_[k] >> own & 1) != 0) score(above_[k] >> 4, piece, q + own);
+    }
+  }
+
+  // The shortest heads that leave few rows of the block.
+  void choose_heads(size_t panels) {
+    for (length_ = 0; length_ < kHeadLengths; ++length_) {
+      if (queries_.bounds.heads[length_] == 0) continue;
+      int64_t left = 0;
+      for (size_t q = 0; q < panels; q += kScanPanel) {
+        const size_t some = above_by_heads(q);
+        for (size_t k = 0; k < some; ++k) left += std::popcount(above_[k] & 0xFFFF);
+      }
+      if (left * kMostLeft[length_] <= filled_ * static_cast<int64_t>(panels)) return;
     }
   }
 
   // Rows of the block that could be above the limit of one of sixteen queries from q on; those behind the last are of
   // an earlier block.
+  size_t above_by_heads(size_t q) {
+    const WholeQueries& bounds = queries_.bounds;
+    const auto stride = static_cast<size_t>(scan_.stride_), head = static_cast<size_t>(bounds.heads[length_]);
+    const auto n = static_cast<size_t>((filled_ + 7) / 8 * 8);
+    if (q == 0) run_.norms_of_shorts(shorts_.data(), n, head, stride, rests_.data());
+    return run_.panel_above(shorts_.data(), scales_.data(), rests_.data(), n, stride, head,
+                            bounds.panels.data() + q * stride, bounds.units.data() + q, bounds.margins.data() + q,
+                            bounds.tails[length_].data() + q, limits_.data() + q, above_.data());
+  }
   size_t above_of_panel(size_t q) {
     const WholeQueries& bounds = queries_.bounds;
-    const auto stride = static_cast<size_t>(scan_.stride_), head = static_cast<size_t>(head_);
-    const auto n = static_cast<size_t>((filled_ + 7) / 8 * 8);
-    const float *units = bounds.units.data() + q, *margins = bounds.margins.data() + q, *limits = limits_.data() + q;
-    if (q == 0) run_.norms_of_shorts(shorts_.data(), n, head, stride, rests_.data());
-    const size_t some = run_.panel_above(shorts_.data(), scales_.data(), rests_.data(), n, stride, head,
-                                         bounds.panels.data() + q * stride, units, margins, bounds.tails.data() + q,
-                                         limits, above_.data());
-    if (head == stride) return some;
-    for (size_t k = 0; k < some; ++k) left_ += std::popcount(above_[k] & 0xFFFF);
-    return run_.still_above(shorts_.data(), scales_.data(), stride, bounds.numbers.data() + q * stride, units, margins,
-                            limits, above_.data(), some);
+    const auto stride = static_cast<size_t>(scan_.stride_);
+    const size_t some = above_by_heads(q);
+    if (length_ == kHeadLengths) return some;
+    return run_.still_above(shorts_.data(), scales_.data(), stride, bounds.numbers.data() + q * stride,
+                            bounds.units.data() + q, bounds.margins.data() + q, limits_.data() + q, above_.data(),
+                            some);
   }
 
   // Scores a row of the block for a query; `piece` is not after the row's, and is moved to it.
-  void score(int64_t at, size_t& piece, size_t q, std::vector<BestHits>& found) {
+  void score(int64_t at, size_t& piece, size_t q) {
     while (at >= pieces_[piece].at + pieces_[piece].n) ++piece;
     const Piece& own = pieces_[piece];
     const int64_t row = own.first_row + own.before + (at - own.at);
     float score = 0.0f;
     scan_.products(scan_.part_of(row), row, 1, queries_.single.data() + q * static_cast<size_t>(scan_.stride_),
                    block_.data(), &score);
-    if (pending_[q].chunk != own.chunk) {
-      settle(q, found);
-      pending_[q] = {kNothing, own.chunk, row};
-    }
-    if (score > pending_[q].score) pending_[q].score = score, pending_[q].row = row;
+    hits_.add(q, {score, own.chunk, row});
   }
 
-  // The chunk that a query's last rows were of is complete.
-  void settle(size_t q, std::vector<BestHits>& found) {
-    const ScanHit hit = std::exchange(pending_[q], {kNothing, -1, -1});
-    if (hit.chunk < 0 || !(hit.score > found[q].limit)) return;
-    const float before = found[q].limit;
-    found[q].add(hit, count_);
-    if (found[q].limit > before) raise(shared_[q], found[q].limit);
-  }
-
-  void flush(std::vector<BestHits>& found) {
+  void flush() {
     checkpoint_each(blocks_++, 64);
     if (queries_.whole) {
-      flush_whole(found);
+      flush_whole();
       pieces_.clear(), extents_.clear();
       filled_ = 0;
       return;
@@ -334,7 +419,7 @@ class ScanPass {
         if (piece.before == 0) std::fill_n(best, kScanPanel, kNothing);
         run_.keep_best(scores_.data() + piece.at * kScanPanel, static_cast<size_t>(piece.n), piece.before, best, where);
         if (!piece.ends) continue;
-        for (int64_t q = 0; q < own; ++q) offer(found[static_cast<size_t>(first + q)], piece, best[q], where[q]);
+        for (int64_t q = 0; q < own; ++q) offer(static_cast<size_t>(first + q), piece, best[q], where[q]);
       }
     }
     for (int64_t s = 0; s < queries_.singles; ++s) {
@@ -359,7 +444,7 @@ class ScanPass {
           const float score = scores_[static_cast<size_t>(piece.at + i)];
           if (score > best) best = score, where = piece.before + static_cast<int32_t>(i);
         }
-        if (piece.ends) offer(found[q], piece, best, where);
+        if (piece.ends) offer(q, piece, best, where);
       }
       best_[q] = best, where_[q] = where;
     }
@@ -367,33 +452,154 @@ class ScanPass {
     filled_ = 0;
   }
 
-  void offer(BestHits& found, const Piece& piece, float score, int32_t where) const {
-    if (score > found.limit) found.add({score, piece.chunk, piece.first_row + where}, count_);
+  void offer(size_t q, const Piece& piece, float best, int32_t where) {
+    const float score = with_beside(beside_, static_cast<int64_t>(q), piece.chunk, best);
+    if (score > found_[q].limit) found_[q].add({score, piece.chunk, piece.first_row + where}, count_);
   }
 
   const Scan& scan_;
   const ScanQueries& queries_;
   const size_t count_;
-  SharedLimits& shared_;
+  const ScoredBeside* const beside_;
+  std::vector<BestHits>& found_;
   const Kernels& run_;
+  RunHits hits_;
   int64_t room_, filled_ = 0, blocks_ = 0;
-  int64_t head_ = 0, tried_ = 0, left_ = 0;  // numbers of rows that bounds are by; see kMostLeft
+  int64_t tried_ = 0;
+  size_t length_ = kHeadLengths;  // of heads that bounds are by; see kMostLeft
   std::vector<float> block_, scales_, rests_, scores_, best_;
   std::vector<int32_t> where_;
   std::vector<int16_t> shorts_;
   std::vector<float> limits_;
   std::vector<uint32_t> above_;
-  std::vector<ScanHit> pending_;  // of each query the chunk that its last row above the limit was of
   std::vector<Piece> pieces_;
   std::vector<Extent> extents_;
 };
+
+// The heads of a scan's rows, made for its second search.
+class HeadsWhenAsked {
+ public:
+  // Null for the first search, and where they are of no use or there is no memory for them.
+  const RowHeads* get(std::span<const StoredRows> parts, int64_t dim, int threads) {
+    if (!asked_.exchange(true)) return nullptr;
+    std::call_once(made_, [&] {
+      try {
+        heads_ = RowHeads::of(parts, dim, kHeadBlock, threads);
+      } catch (const std::bad_alloc&) {
+        heads_.reset();
+      }
+    });
+    return heads_.get();
+  }
+
+ private:
+  std::atomic<bool> asked_{false};
+  std::once_flag made_;
+  std::unique_ptr<RowHeads> heads_;
+};
+
+// The same walk over a run of chunks by the heads of their rows: blocks of heads, and of the rows that these leave, all
+// numbers.
+class HeadPass {
+ public:
+  HeadPass(const Scan& scan, const RowHeads& heads, const ScanQueries& queries, size_t count, SharedLimits& shared,
+           const ScoredBeside* beside, std::vector<BestHits>& found)
+      : scan_(scan),
+        heads_(heads),
+        queries_(queries),
+        run_(kernels()),
+        hits_(static_cast<size_t>(queries.count), count, shared, beside, found),
+        above_(kHeadBlock) {
+    for (int64_t q = 0; q < queries.count; ++q)
+      tails_.push_back(length_from(queries.single.data() + q * scan.stride_, heads.head, scan.stride_));
+  }
+
+  void run(int64_t begin, int64_t end, const bool* allowed) {
+    const int64_t first_row = scan_.begin_of(begin), last_row = scan_.begin_of(end);
+    int64_t chunk = begin;
+    for (int64_t at = first_row / kHeadBlock * kHeadBlock; at < last_row; at += kHeadBlock) {
+      checkpoint_each(at / kHeadBlock, 64);
+      const Rows rows{at, std::max(at, first_row), std::min(at + kHeadBlock, last_row)};
+      while (scan_.begin_of(chunk + 1) <= rows.first) ++chunk;
+      int64_t last = chunk;
+      while (scan_.begin_of(last + 1) < rows.end) ++last;
+      if (allowed == nullptr || std::any_of(allowed + chunk, allowed + last + 1, [](bool each) { return each; }))
+        block(rows, chunk, last, allowed);
+    }
+    hits_.settle();
+  }
+
+ private:
+  // Those of a block that are of the run.
+  struct Rows {
+    int64_t block, first, end;
+  };
+
+  // Rows of the chunks from `first` on to `last`.
+  void block(const Rows& rows, int64_t first, int64_t last, const bool* allowed) {
+    const WholeQueries& bounds = queries_.bounds;
+    const auto at = static_cast<size_t>(rows.block);
+    const auto head = static_cast<size_t>(heads_.head), stride = static_cast<size_t>(scan_.stride_);
+    const int8_t* numbers = heads_.numbers.data() + at * head;
+    const float *scales = heads_.scales.data() + at, *rests = heads_.rests.data() + at;
+    for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
+      const float limit = hits_.limit(q, first, last);
+      const int16_t* query = bounds.numbers.data() + q * stride;
+      const size_t some = run_.heads_above(numbers, scales, rests, kHeadBlock, head, query, bounds.units[q],
+                                           bounds.margins[q], tails_[q], limit, above_.data());
+      ask_for(rows, some);
+      int64_t chunk = first;
+      for (size_t k = 0; k < some; ++k) {
+        const int64_t row = rows.block + above_[k];
+        if (row < rows.first || row >= rows.end) continue;
+        while (scan_.begin_of(chunk + 1) <= row) ++chunk;
+        if (allowed == nullptr || allowed[chunk]) look_at(row, chunk, q, limit);
+      }
+    }
+  }
+
+  // From memory, all that is needed of the rows that are left.
+  void ask_for(const Rows& rows, size_t some) const {
+    for (size_t k = 0; k < some; ++k) {
+      const int64_t row = rows.block + above_[k];
+      if (row < rows.first || row >= rows.end) continue;
+      const uint8_t* from = scan_.at(scan_.part_of(row), row);
+      for (int64_t c = 0; c <= scan_.stride_; c += 64) __builtin_prefetch(from + c);
+    }
+  }
+
+  void look_at(int64_t row, int64_t chunk, size_t q, float limit) {
+    const WholeQueries& bounds = queries_.bounds;
+    const auto stride = static_cast<size_t>(scan_.stride_);
+    const auto* from = reinterpret_cast<const int8_t*>(scan_.at(scan_.part_of(row), row));
+    uint32_t place = 0;
+    if (run_.bytes_above(from, 1, stride, bounds.numbers.data() + q * stride, bounds.units[q], bounds.margins[q], limit,
+                         &place) == 0)
+      return;
+    float score = 0.0f;
+    run_.dot_bytes(from, 1, stride, queries_.single.data() + q * stride, &score);
+    hits_.add(q, {score, chunk, row});
+  }
+
+  const Scan& scan_;
+  const RowHeads& heads_;
+  const ScanQueries& queries_;
+  const Kernels& run_;
+  RunHits hits_;
+  std::vector<uint32_t> above_;
+  std::vector<float> tails_;
+};
+
+Scan::Scan(Scan&&) noexcept = default;
+Scan::~Scan() = default;
 
 Scan::Scan(std::vector<StoredRows> parts, StoredAs kind, int64_t dim, std::span<const int64_t> offsets)
     : parts_(std::move(parts)),
       kind_(kind),
       dim_(dim),
       stride_((dim + kScanLanes - 1) / kScanLanes * kScanLanes),
-      offsets_(offsets) {
+      offsets_(offsets),
+      heads_(std::make_unique<HeadsWhenAsked>()) {
   PYCHUNK_CHECK(dim >= 1, "dim must be at least 1, got ", dim);
   first_.push_back(0);
   for (const StoredRows& part : parts_) first_.push_back(first_.back() + part.rows);
@@ -402,6 +608,8 @@ Scan::Scan(std::vector<StoredRows> parts, StoredAs kind, int64_t dim, std::span<
   for (size_t i = 1; i < offsets.size(); ++i)
     PYCHUNK_CHECK(offsets[i] - offsets[i - 1] <= std::numeric_limits<int32_t>::max(), "chunk ", i - 1, " has ",
                   offsets[i] - offsets[i - 1], " rows, more than 2^31 - 1");
+  for (size_t i = 1; i < offsets.size(); ++i)
+    if (offsets[i] == offsets[i - 1]) without_.push_back(static_cast<int64_t>(i) - 1);
 }
 
 size_t Scan::part_of(int64_t row) const {
@@ -461,8 +669,22 @@ std::vector<float> Scan::padded(const float* query) const {
   return out;
 }
 
+float Scan::least(const float* query, int64_t q, int64_t count, const bool* allowed, const ScoredBeside& beside) const {
+  const int64_t first = std::max(count * kFirst, kLeastFirst);
+  std::vector<int64_t> chosen;
+  const auto best = best_rows(beside.scores.slice(q, q + 1), first, allowed, 1);
+  for (const ScoredRow& each : best[0]) chosen.push_back(each.row);
+  if (static_cast<int64_t>(chosen.size()) < count) return kNothing;
+  std::vector<float> scores(chosen.size());
+  std::vector<int64_t> rows(chosen.size());
+  score_chunks(query, chosen, scores.data(), rows.data());
+  for (size_t i = 0; i < chosen.size(); ++i) scores[i] = with_beside(&beside, q, chosen[i], scores[i]);
+  std::nth_element(scores.begin(), scores.begin() + count - 1, scores.end(), std::greater<>());
+  return scores[static_cast<size_t>(count) - 1];
+}
+
 std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
-                                            int threads) const {
+                                            int threads, const ScoredBeside* beside) const {
   const auto asked = static_cast<size_t>(queries.rows);
   std::vector<std::vector<ScanHit>> out(asked);
   const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, chunks()));
@@ -471,6 +693,13 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   const ScanQueries prepared(queries, stride_, whole);
   SharedLimits shared(asked);
   for (auto& limit : shared) limit.store(kNothing, std::memory_order_relaxed);
+  if (beside != nullptr)
+    parallel_for(queries.rows, threads, [&](int64_t q) {
+      const float limit = least(queries.row(q), q, static_cast<int64_t>(wanted), allowed, *beside);
+      shared[static_cast<size_t>(q)].store(limit, std::memory_order_relaxed);
+    });
+  const bool few = allowed != nullptr && std::count(allowed, allowed + chunks(), true) * kMostOfAll < chunks();
+  const RowHeads* heads = whole && !few && queries.rows < kWorthBounds ? heads_->get(parts_, dim_, threads) : nullptr;
   const int64_t runs = std::clamp<int64_t>(rows() / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
   const auto border = [&](int64_t run) {  // the chunks [border(run), border(run + 1)) have about as many rows as others
     const int64_t row = rows() / runs * run;
@@ -483,7 +712,10 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   parallel_for(runs, threads, [&](int64_t run) {
     const int64_t begin = run == 0 ? 0 : border(run);
     std::vector<BestHits> found(asked);
-    ScanPass(*this, prepared, wanted, shared).run(begin, border(run + 1), allowed, found);
+    if (heads != nullptr)
+      HeadPass(*this, *heads, prepared, wanted, shared, beside, found).run(begin, border(run + 1), allowed);
+    else
+      ScanPass(*this, prepared, wanted, shared, beside, found).run(begin, border(run + 1), allowed);
     const std::scoped_lock lock(joining);
     for (size_t q = 0; q < asked; ++q) {
       best[q].hits.insert(best[q].hits.end(), found[q].hits.begin(), found[q].hits.end());
@@ -491,6 +723,12 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
       raise(shared[q], best[q].limit);
     }
   });
+  for (size_t q = 0; q < asked && beside != nullptr; ++q) {
+    for (const int64_t chunk : without_)
+      if ((allowed == nullptr || allowed[chunk]) && beside->scores.row(static_cast<int64_t>(q))[chunk] > 0.0f)
+        best[q].hits.push_back({with_beside(beside, static_cast<int64_t>(q), chunk, 0.0f), chunk, -1});
+    best[q].cut(wanted);
+  }
   for (size_t q = 0; q < asked; ++q) {
     std::sort(best[q].hits.begin(), best[q].hits.end(), ranks_before);
     out[q] = std::move(best[q].hits);

@@ -2,6 +2,7 @@
 // Nothing is built; rows are read as they lie in memory-mapped files, once for all queries of a call.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,11 +25,25 @@ struct StoredRows {
   int64_t rows = 0;
 };
 
+// What chunks score besides, by other means: weight * scores[query, chunk] is added to the score of their best row.
+// Chunks without rows count as 0 + that where their scores here are above 0.
+struct ScoredBeside {
+  Matrix<const float> scores;
+  float weight = 0.0f;
+};
+
+class HeadsWhenAsked;
+
+// From the second search on, few queries look at the first numbers of rows, where those are of use (row_heads.h): 0.4
+// of the rows' bytes in memory.
 class Scan {
  public:
   // Rows of several arrays, numbered on from one to the next. Chunk i has the rows offsets[i] .. offsets[i + 1];
   // without offsets each row is a chunk. What is pointed to must outlive it.
   Scan(std::vector<StoredRows> parts, StoredAs kind, int64_t dim, std::span<const int64_t> offsets);
+
+  Scan(Scan&&) noexcept;
+  ~Scan();
 
   int64_t dim() const { return dim_; }
   int64_t rows() const { return first_.back(); }
@@ -36,9 +51,10 @@ class Scan {
 
   // The `count` best chunks of each query, best first, of equal scores the first chunk; those without rows are never
   // among them. allowed: one value a chunk, nullptr for all. The same bits for any number of threads and of queries in
-  // a call, and for every instruction set.
+  // a call, and for every instruction set. beside: nullptr for nothing; a hit's score is then the sum, in float32, and
+  // its row -1 where its chunk has none.
   std::vector<std::vector<ScanHit>> top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
-                                        int threads) const;
+                                        int threads, const ScoredBeside* beside = nullptr) const;
   // Of chosen chunks the score, the same bits as in top(), and its row; 0 and -1 of those without rows.
   void score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const;
   // Of chosen rows.
@@ -46,6 +62,7 @@ class Scan {
 
  private:
   friend class ScanPass;
+  friend class HeadPass;
   int64_t begin_of(int64_t chunk) const { return offsets_.empty() ? chunk : offsets_[static_cast<size_t>(chunk)]; }
   size_t part_of(int64_t row) const;
   // Where a row of a part lies.
@@ -56,12 +73,16 @@ class Scan {
   // Inner products of those rows with a padded query; `room` is for one row as float32.
   void products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const;
   std::vector<float> padded(const float* query) const;
+  // What `count` chunks score at least with what they score beside: the limit that a search for query q begins with.
+  float least(const float* query, int64_t q, int64_t count, const bool* allowed, const ScoredBeside& beside) const;
 
   std::vector<StoredRows> parts_;
   std::vector<int64_t> first_;  // row that each part begins with, and at the end how many there are
   StoredAs kind_;
   int64_t dim_, stride_;  // stride_: dim_ filled up with zeros to what the kernels take
   std::span<const int64_t> offsets_;
+  std::vector<int64_t> without_;  // chunks without rows
+  std::unique_ptr<HeadsWhenAsked> heads_;
 };
 
 }  // namespace pychunk

@@ -239,6 +239,8 @@ class Scan:
         count: int,
         allowed: npt.NDArray[np.bool_] | None = None,
         threads: int = 1,
+        beside: npt.NDArray[np.float32] | None = None,
+        weight: float = 1.0,
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
     def score_chunks(
         self, query: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64]

@@ -476,11 +476,18 @@ def scan_top(
     allowed: npt.NDArray[np.bool_] | None = None,
     *,
     threads: int | None = None,
+    beside: npt.NDArray[np.float32] | None = None,
+    weight: float = 1.0,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number."""
+    """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number.
+
+    ``weight`` times ``beside`` float32[queries, chunks] is added to the scores of chunks.
+    """
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
-    return kept.top(wanted, min(count, 2**62), mask, default_threads() if threads is None else threads)
+    other = None if beside is None else _contiguous(beside, np.float32)
+    threads = default_threads() if threads is None else threads
+    return kept.top(wanted, min(count, 2**62), mask, threads, other, weight)
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:

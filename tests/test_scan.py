@@ -79,6 +79,56 @@ def test_a_scan_is_brute_force(
     assert scan.found(allowed) == len(reference.top(rows, offsets, queries[0], 10**12, allowed)[1])
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.one_of(st.integers(0, 4), st.sampled_from([0, 0, 17, 300])), max_size=30),
+    st.sampled_from([1, 32, 100, 256]),
+    st.sampled_from(["float16", "int8", "int8"]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([1, 2, 12, 17, 40]),
+    st.sampled_from([0, 1, 3, 10, 10**12]),
+    st.sampled_from([None, 0.1, 0.9]),
+    st.sampled_from([0.0, 1e-3, 0.3, 1.5, 1e6]),
+)
+def test_a_scan_with_scores_beside_finds_the_best_sums(
+    seed: int, sizes: list[int], dim: int, dtype: str, alike: float, asked: int, count: int, share: Any, weight: float
+) -> None:
+    rng = np.random.default_rng(seed + 1)
+    rows, offsets = made(seed, sizes, dim, dtype, alike)
+    queries = rng.normal(size=(asked, dim)).astype(F32)
+    queries[asked // 2] = 0
+    beside = rng.random((asked, len(sizes)), F32) * (rng.random((asked, len(sizes))) < 0.7)  # 0 without a term
+    beside[:, ::3] = F32(0.25)
+    allowed = None if share is None else rng.random(len(sizes)) < share
+    wanted = [
+        [each.tolist() for each in reference.top(rows, offsets, query, count, allowed, own, weight)]
+        for query, own in zip(queries, beside, strict=True)
+    ]
+    scan = Scan(np.split(rows, [len(rows) // 3]), dim, offsets)
+    for threads, numbers in [(3, range(asked)), *((1, [number]) for number in range(min(asked, 3)))]:
+        chosen = list(numbers)
+        scores, chunks, best = scan.top(queries[chosen], count, allowed, threads, beside=beside[chosen], weight=weight)
+        for place, number in enumerate(chosen):
+            there = chunks[place] >= 0
+            assert [each[place][there].tolist() for each in (scores, chunks, best)] == wanted[number]
+
+
+@pytest.mark.parametrize("asked", [1, 5, 40])
+def test_many_rows_with_scores_beside(asked: int) -> None:
+    rows, offsets = made(7, [3, 0, 5, 1, 30, 2] * 1500, 64, "int8", 0.01)
+    rng = np.random.default_rng(8)
+    queries = rng.normal(size=(asked, 64)).astype(F32)
+    beside = rng.random((asked, len(offsets) - 1), F32) ** 8 * 20
+    scan = Scan([rows], 64, offsets)
+    for count in (1, 10, 200):
+        scores, chunks, best = scan.top(queries, count, threads=2, beside=beside, weight=1.5)
+        for number in {0, asked // 2, asked - 1}:
+            wanted = reference.top(rows, offsets, queries[number], count, None, beside[number], 1.5)
+            own = (each[number].tolist() for each in (scores, chunks, best))
+            assert tuple(own) == tuple(each.tolist() for each in wanted)
+
+
 def test_products_are_those_of_dot() -> None:
     rng = np.random.default_rng(0)
     for dim in (1, 31, 64, 100):
@@ -139,13 +189,48 @@ def test_numbers_that_matter_may_be_the_first_or_the_last(
     assert found(Scan([rows], dim, offsets), queries, count, threads=2) == expected(rows, offsets, queries, count)
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([96, 128, 256]),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([1, 20, 10**6]),
+    st.sampled_from([None, 0.05, 0.9]),
+    st.booleans(),
+)
+def test_searches_by_heads_of_rows_find_the_same(
+    seed: int, dim: int, asked: int, count: int, share: Any, also_beside: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = 0.99 ** np.arange(dim)
+    rows = eight_bit.packed((rng.normal(size=(3000, dim)) * sizes).astype(F32))
+    rows[rng.integers(0, 3000, 300)] = rows[:300]  # equals, which the first chunk wins
+    queries = (rng.normal(size=(asked, dim)) * sizes).astype(F32)
+    queries[0] = eight_bit.unpacked(rows[7:8])[0]
+    offsets = np.sort(np.concatenate([[0], rng.integers(0, 3001, 900), [3000]]))  # some chunks have no rows
+    allowed = None if share is None else rng.random(len(offsets) - 1) < share
+    beside = rng.random((asked, len(offsets) - 1), F32) ** 4 * (3 if also_beside else 0)
+    scan = Scan(np.split(rows, [1001]), dim, offsets)
+    more = {"beside": beside, "weight": 1.5} if also_beside else {}
+    for again in range(3):  # heads are made for the second search
+        scores, chunks, best = scan.top(queries, count, allowed, 1 + again, **more)
+        for number, query in enumerate(queries):
+            own = (beside[number], 1.5) if also_beside else ()
+            wanted = reference.top(rows, offsets, query, count, allowed, *own)
+            there = chunks[number] >= 0
+            assert [each[number][there].tolist() for each in (scores, chunks, best)] == [e.tolist() for e in wanted]
+
+
 def test_a_scale_that_is_not_finite_hides_no_row() -> None:
     rng = np.random.default_rng(0)
     rows = eight_bit.packed(rng.normal(size=(200, 64)).astype(F32))
     rows[5, -4:] = np.array([np.inf], F32).view(np.int8)
     rows[7, -4:] = np.array([np.nan], F32).view(np.int8)
     queries = rng.normal(size=(8, 64)).astype(F32)
-    scores = Scan([rows], 64).top(queries, 1)[0][:, 0]
+    scan = Scan([rows], 64)
+    scores = scan.top(queries, 1)[0][:, 0]
+    for _ in range(2):  # without heads, and with
+        assert [scan.top(query[None], 1)[0][0, 0] for query in queries] == scores.tolist()
     products = np.stack([reference.products(rows, query) for query in queries])
     assert scores.tolist() == np.nanmax(products, axis=1).tolist()
     assert np.isinf(scores).any()
@@ -177,7 +262,7 @@ def test_instruction_sets_scan_to_the_same_bits() -> None:
         "    queries = rng.normal(size=(45, dim)).astype(np.float32)\n"
         "    for dtype in ('float16', 'float32', 'int8'):\n"
         "        scan = Scan([eight_bit.stored(rows, dtype)], dim, offsets)\n"
-        "        for each in (*scan.top(queries, 50), *scan.top(queries[:1], 50)):\n"
+        "        for each in (*scan.top(queries, 50), *scan.top(queries[:1], 50), *scan.top(queries[:3], 50)):\n"
         "            digest.update(each.tobytes())\n"
         "print(digest.hexdigest())\n"
     )
@@ -236,6 +321,10 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
         (lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 3])), "offsets must end at 2 or before, got 3"),
         (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 2), F32), 1), "queries must have 3 numbers, got 2"),
         (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, np.ones(3, bool)), "allowed must hold"),
+        (
+            lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, beside=np.zeros((1, 3), F32)),
+            "beside must be 1 x 2, got 1 x 3",
+        ),
         (lambda: Scan([np.zeros((2, 3), F32)], 3).score_rows(np.zeros(3, F32), np.array([2])), "from 0 to 1, got 2"),
         (lambda: Scan([np.zeros((2, 3), F32)], 3).score_chunks(np.zeros(3, F32), np.array([-1])), "got -1"),
     ],

@@ -41,10 +41,24 @@ def chunk_scores(rows: npt.NDArray[Any], offsets: I64, query: F32) -> tuple[F32,
 
 
 def top(
-    rows: npt.NDArray[Any], offsets: I64, query: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None
+    rows: npt.NDArray[Any],
+    offsets: I64,
+    query: F32,
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    beside: F32 | None = None,
+    weight: float = 1.0,
 ) -> tuple[F32, I64, I64]:
-    """(scores, chunks, best rows) of the ``count`` best chunks that have rows; of equals the first chunk first."""
+    """(scores, chunks, best rows) of the ``count`` best chunks that have rows; of equals the first chunk first.
+
+    With ``beside`` float32[chunks] by the sums of scores and ``weight`` times those, and of all chunks that have rows
+    or more than 0 there.
+    """
     scores, best = chunk_scores(rows, offsets, query)
-    chunks = np.flatnonzero((best >= 0) if allowed is None else (best >= 0) & allowed)
+    there = best >= 0
+    if beside is not None:
+        there |= beside > 0
+        scores = scores + np.float32(weight) * beside
+    chunks = np.flatnonzero(there if allowed is None else there & allowed)
     found = chunks[np.lexsort((chunks, -scores[chunks]))][:count]
     return scores[found], found, best[found]

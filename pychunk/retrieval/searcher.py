@@ -24,7 +24,7 @@ from .hits import Passage
 from .nodes import Nodes
 from .part import Layout, Part
 from .probes import Members, Probe, Together
-from .sources import Batch, Mask, Nearest, Scanned, Sparse
+from .sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
 from .vectors import VectorIndex
 
 #: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
@@ -40,6 +40,16 @@ class _Stage:
     batch: Batch | Sparse | NearDocuments
     weight: float
     members: Members
+
+
+def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[Scanned, Sparse, float] | None:
+    """The two stages and what the second weighs, where nothing else counts and each query is one probe."""
+    if len(stages) != 2 or not all(stage.members.single for stage in stages):
+        return None
+    (dense, one), (sparse, weight) = ((stage.batch, stage.weight) for stage in stages)
+    if isinstance(dense, Scanned) and isinstance(sparse, Sparse) and one == 1.0:
+        return dense, sparse, weight
+    return None
 
 
 @dataclass(frozen=True)
@@ -341,6 +351,8 @@ class Searcher:
         names = [stage.name for stage in stages]
         if ranking.by_rank and (len(stages) > 1 or not all(stage.members.single for stage in stages)):
             ranked = self._by_rank(stages, len(queries), count)
+        elif (both := _scanned_and_sparse(stages)) is not None:
+            ranked = scanned_with(*both, count)
         else:
             batches = [
                 stage.batch if stage.members.single else Together(stage.batch, stage.members) for stage in stages

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
-from .fusion import F32, I64, Source
+from .fusion import F32, I64, Ranked, Source
 from .scan import Scan
 from .vectors import VectorIndex
 
@@ -250,3 +250,18 @@ class SparseChunks:
     def score(self, chunks: I64) -> F32:
         found: F32 = self.batch.scores[self.number][chunks]
         return found
+
+
+def scanned_with(dense: Scanned, sparse: Sparse, weight: float, count: int) -> list[Ranked]:
+    """For each query the ``count`` best chunks by cosine plus ``weight`` times BM25, of one scan for both.
+
+    What :func:`pychunk.retrieval.fusion.weighted` gives for the two: a chunk can only be among the best where its
+    cosine makes up for its BM25, which is there already: the scan knows what rows must score.
+    """
+    found = dense.scan.top(dense.queries, count, dense.allowed, dense.threads, beside=sparse.scores, weight=weight)
+    ranked = []
+    for number, (scores, chunks, _) in enumerate(zip(*found, strict=True)):
+        own = chunks[chunks >= 0]
+        parts = [dense.scan.score_chunks(dense.queries[number], own)[0], sparse.scores[number][own]]
+        ranked.append(Ranked(own, scores[: len(own)], parts))
+    return ranked
