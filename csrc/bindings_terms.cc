@@ -127,13 +127,13 @@ Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>
   check_offsets(view(offsets), terms.size(), "offsets");
   PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values");
   const WeightedTerms queries{{view(terms), view(offsets)}, view(weights), view(bounds)};
-  Array<float> out({static_cast<py::ssize_t>(queries.terms.size()), base.size()});
-  float* scores = out.mutable_data();
+  const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(queries.terms.size()), base.size()};
+  Buffer<float> out(shape[0] * shape[1]);  // of many queries on large pages, which the next call finds again
   without_gil([&] {
-    bm25_scores(parts, queries, view(base), alive ? alive->data() : nullptr, scores, threads);
+    bm25_scores(parts, queries, view(base), alive ? alive->data() : nullptr, out.data, threads);
     return true;
   });
-  return out;
+  return array(std::move(out), shape);
 }
 
 py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<bool>& allowed, int threads) {
