@@ -234,16 +234,7 @@ class LLM:
                 rest.setdefault(keys[place], []).append(place)
         first = [(asks[places[0]], key) for key, places in rest.items()]
         if first and self.dry_run:
-            for ask, key in first:
-                if key in self._foreseen:
-                    self.account.settle(ask.stage, Counts(cached=1))
-                    continue
-                if self.cache is not None:
-                    self._foreseen.add(key)
-                paid, estimated = self._counted.get(ask.stage, (0, 0))
-                size = round(ask.tokens * paid / estimated) if estimated else ask.tokens
-                self.account.settle(ask.stage, Counts(calls=1, tokens_in=size, tokens_out=ask.max_tokens))
-            answers = {key: Reply(error="dry run") for key in rest}
+            answers = {key: self._foreseen_of(ask, key) for ask, key in first}
         elif first:
             http_library()
             answers = self._thread.run(self._all(first))
@@ -254,6 +245,18 @@ class LLM:
             replies[places[0]] = answers[key]
             self.account.settle(asks[places[0]].stage, Counts(cached=len(places) - 1))
         return [replies[place] for place in range(len(asks))]
+
+    def _foreseen_of(self, ask: Ask, key: bytes) -> Reply:
+        """The reply of a dry run, which counts what the call would take, by what others of its stage took."""
+        if key in self._foreseen:
+            self.account.settle(ask.stage, Counts(cached=1))
+        else:
+            if self.cache is not None:
+                self._foreseen.add(key)
+            paid, estimated = self._counted.get(ask.stage, (0, 0))
+            size = round(ask.tokens * paid / estimated) if estimated else ask.tokens
+            self.account.settle(ask.stage, Counts(calls=1, tokens_in=size, tokens_out=ask.max_tokens))
+        return Reply(error="dry run")
 
     async def _all(self, asks: list[tuple[Ask, bytes]]) -> dict[bytes, Reply]:
         """Workers take one question after the other; after an error none is begun, and those under way end."""

@@ -140,32 +140,33 @@ def rewritten(
     for row, text in enumerate(texts):
         try:
             if rewrite == "options":
-                found.append(_of_options(row, given[row]))
-                continue
-            if answers is None:
-                assert callable(rewrite)
-                try:
-                    answer = rewrite(text)
-                except Exception as error:
-                    raise RuntimeError(
-                        f"the stage rewrite failed for query {row} ({text!r:.80}): {type(error).__name__}: {error}"
-                    ) from error
-            elif isinstance(answers, Exception):
-                raise answers
+                own = _of_options(row, given[row])
             else:
-                answer = answers[row]
-                if isinstance(answer, Exception):
-                    raise RuntimeError(f"the stage rewrite failed for query {row} ({text!r:.80}): {answer}") from answer
-            found.append([_checked(row, probe, dim) for probe in _probes(row, text, answer)])
-            if not any(_serves(probe, mode) for probe in found[-1]):
-                del found[-1]
-                raise ValueError(f"the stage rewrite gave nothing for query {row} that mode={mode!r} searches by")
+                answer = _answer(rewrite, answers, row, text)
+                own = [_checked(row, probe, dim) for probe in _probes(row, text, answer)]
+                if not any(_serves(probe, mode) for probe in own):
+                    raise ValueError(f"the stage rewrite gave nothing for query {row} that mode={mode!r} searches by")
         except (ValueError, RuntimeError) as error:
             if not skip:
                 raise
-            found.append([Probe(text)])
-            reasons[row] = str(error)
+            own, reasons[row] = [Probe(text)], str(error)
+        found.append(own)
     return found, reasons
+
+
+def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, text: str) -> Any:
+    """What a function answers to a query: of ``answers`` to all at once, else asked for now."""
+    if isinstance(answers, Exception):
+        raise answers
+    failed = f"the stage rewrite failed for query {row} ({text!r:.80})"
+    if answers is not None:
+        if isinstance(answers[row], Exception):
+            raise RuntimeError(f"{failed}: {answers[row]}") from answers[row]
+        return answers[row]
+    try:
+        return rewrite(text)
+    except Exception as error:
+        raise RuntimeError(f"{failed}: {type(error).__name__}: {error}") from error
 
 
 def _asked_together(rewrite: Any, texts: Sequence[str]) -> Sequence[Any] | Exception:
