@@ -554,3 +554,31 @@ def test_a_bar_is_gone_when_it_is_done_and_what_is_said_stands_above_it() -> Non
     shown = screen.getvalue()
     assert shown.index("warning: so it is\n") >= 0
     assert shown.rstrip("\n").endswith("\x1b[2K"), "the last line is erased"
+
+
+@pytest.mark.parametrize(
+    ("command", "usage", "headings"),
+    [
+        ("segment", "segment [OPTIONS] INPUT...", ["Options", "How to cut", "Vectors", "Text beside", "What is read"]),
+        ("search", "search [OPTIONS] INDEX QUERY...", ["Arguments", "Options"]),
+        ("eval", "eval [OPTIONS] DATASET", ["Options", "What a model says of chunks", "A model behind an endpoint"]),
+        ("methods", "methods [OPTIONS] [METHOD...]", ["Arguments", "Options"]),
+    ],
+)
+def test_help_has_a_heading_for_each_group_of_options(command: str, usage: str, headings: list[str]) -> None:
+    shown = invoke([command, "--help"]).output
+    assert f"Usage: pychunk {usage}\n" in shown.replace("root", "pychunk").replace("main", "pychunk")
+    places = [shown.index(f"\n{heading}") for heading in headings]
+    assert places == sorted(places)
+    assert not re.search(r"<(list|str|int|float|path)", shown)
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_methods_are_explained_one_by_one_as_the_command_line_takes_them() -> None:
+    shown = invoke(["methods", "semantic", "pic"]).output
+    assert "semantic  threshold=percentile:20, window=1\n" in shown
+    assert "pic  summary=extractive, k=0.0, summaries_out=false\n" in shown
+    assert "Without -m" in shown
+    assert "recursive  size" not in shown
+    wrong = invoke(["methods", "nope"])
+    assert (wrong.exit_code, "there is no method 'nope'; the methods are pic" in wrong.output) == (2, True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -13,17 +15,35 @@ from ..methods import METHODS
 from .errors import readable_errors
 
 
-def methods() -> None:
+def methods(
+    names: Annotated[list[str] | None, typer.Argument(metavar="METHOD...", help="Only these; default: all.")] = None,
+) -> None:
     """Explain the methods and their options."""
     console = Console(highlight=False)
-    for name, method in METHODS.items():
-        options = inspect.signature(method).parameters.values()
-        shown = ", ".join(f"{option.name}={option.default!r}" for option in options) or "no options of its own"
+    with readable_errors("interrupted"):
+        unknown = [name for name in names or () if name not in METHODS]
+        if unknown:
+            raise ValueError(f"there is no method {unknown[0]!r}; the methods are {', '.join(METHODS)}")
+    for name in names or METHODS:
+        method = METHODS[name]
+        options = [each for each in inspect.signature(method).parameters.values() if each.name != "llm"]
+        shown = ", ".join(f"{each.name}={_value(each.default)}" for each in options) or "no options of its own"
         console.print(Text(name, style="bold cyan").append(f"  {shown}", style="dim"))
         paragraphs = _plain(inspect.cleandoc(method.__doc__ or "")).split("\n\n")
         console.print(Text("\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)))
         console.print()
-    console.print("All methods take --max-tokens, --min-tokens, --overlap, --atoms and --vectors.")
+    console.print(
+        "On the command line: -m METHOD:OPTION=VALUE,OPTION=VALUE. All methods take --max-tokens, --min-tokens, "
+        "--overlap, --atoms and --vectors. Without -m, Markdown, HTML and PDF are cut by structure, other documents by "
+        "topic:size=150 in chunks of 64 to 200 tokens."
+    )
+
+
+def _value(value: Any) -> str:
+    """As it is written behind ``-m METHOD:OPTION=``."""
+    if isinstance(value, tuple):
+        return ":".join(map(str, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def _plain(text: str) -> str:

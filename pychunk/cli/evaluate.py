@@ -54,8 +54,9 @@ def evaluate(
     dataset: Annotated[
         str,
         typer.Argument(
+            metavar="DATASET",
             help="SQuAD JSON; a folder with questions.csv and .md files of reference spans; Wikipedia articles "
-            "(.parquet) for section breaks; JSONL with question, answers, document; UNLP leaflets."
+            "(.parquet) for section breaks; JSONL with question, answers, document; UNLP leaflets.",
         ),
     ],
     methods: Annotated[

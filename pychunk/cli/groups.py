@@ -17,16 +17,20 @@ def many(options: Mapping[str, Any]) -> dict[str, Any]:
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with options for the fields of the groups among its parameters.
 
-    A group is a dataclass whose fields are annotated as options are. A parameter's default, if it has one, is that of
-    the options, so that each command may have its own.
+    A group is a dataclass whose fields are annotated as options are; its class variable ``heading`` stands above them
+    in the help. A parameter's default, if it has one, is that of the options, so that each command may have its own.
     """
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {}
+    headings: dict[str, str] = {}
     shown: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         if is_dataclass(parameter.annotation):
             groups[name] = parameter.annotation
-            shown += _options(parameter)
+            options = _options(parameter)
+            heading = getattr(parameter.annotation, "heading", "Options")
+            headings |= {each.name: heading for each in options}
+            shown += options
         else:
             shown.append(parameter)
 
@@ -36,6 +40,7 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__dict__["headings"] = headings
     run.__dict__["__signature__"] = signature.replace(parameters=shown)  # what Typer, by way of inspect, goes by
     run.__annotations__ = {each.name: each.annotation for each in shown}
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -23,6 +23,7 @@ _NAMES = [*(name.replace("_", "-") for name in judged_rows.NAMES), _ANSWERS]
 class Judging:
     """What a model says of chunks, beside what is counted of them."""
 
+    heading: ClassVar[str] = "What a model says of chunks"
     judge: Annotated[
         str | None,
         typer.Option(

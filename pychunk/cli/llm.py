@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from ..documents.texts import NotedRowError
 from ..methods import METHODS
 from ..methods.asked import Asked
 from ..methods.proposition import Proposition
+from .commands import Command
 from .consoles import ERRORS, say
 from .errors import readable_errors
 
@@ -41,6 +42,7 @@ _MOST_NOTES = 3
 class Asking:
     """The model that a method asks, and what it may cost."""
 
+    heading: ClassVar[str] = "A model behind an endpoint, for what asks one"
     llm_url: Url = None
     llm_model: Model = None
     llm_price: Annotated[
@@ -146,7 +148,7 @@ def _group() -> None:
     """See what a model behind an endpoint offers."""
 
 
-@app.command()
+@app.command(cls=Command, short_help="Ask an endpoint four short questions, and say what it offers.")
 def check(llm_url: Url = None, llm_model: Model = None) -> None:
     """Ask an endpoint four short questions: whether it answers, how fast, and whether it offers JSON and logprobs.
 

@@ -7,10 +7,11 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..plumbing.quick_start import loaded
+from .commands import Command
 from .plain_values import read_quickly
 
 #: By name the file of a command and what it is called there, or the group of commands; those of every day first.
@@ -75,13 +76,6 @@ class _Commands(TyperGroup):
         return read_quickly(super().get_params(ctx))
 
 
-class _Command(TyperCommand):
-    """A command that starts in a moment."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return read_quickly(super().get_params(ctx))
-
-
 def _command(name: str) -> Any:
     file, called = COMMANDS[name]
     try:
@@ -95,10 +89,12 @@ def _command(name: str) -> Any:
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
-        alone.command(name, cls=_Command, epilog=getattr(module, "EPILOG", None))(found)
+        alone.command(name, cls=Command, epilog=getattr(module, "EPILOG", None))(found)
     group: Any = typer.main.get_command(alone)
     command = group.commands[name]
     command.short_help = IN_SHORT.get(name)
+    if isinstance(command, Command):
+        command.headings = getattr(found, "headings", {})
     return command
 
 

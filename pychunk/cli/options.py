@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
 
@@ -51,13 +51,16 @@ _COLUMNS = {each.name: _column(each.text) for each in DOCUMENT_COLUMNS if each.f
 class Cutting:
     """How documents are cut: the Segmenter's options."""
 
+    heading: ClassVar[str] = "How to cut"
+
     method: Annotated[
         str | None,
         typer.Option(
             "-m",
             "--method",
             metavar="METHOD[:OPTION=VALUE,...]",
-            help="How to cut; see `pychunk methods`. Default: topic:size=150 in chunks of 64 to 200 tokens.",
+            help="How to cut, see `pychunk methods`. Default: structure for Markdown, HTML, PDF, else topic:size=150 "
+            "in chunks of 64 to 200 tokens.",
         ),
     ] = None
     short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
@@ -121,6 +124,8 @@ class Cutting:
 class Beside:
     """By what text beside its own a chunk is found."""
 
+    heading: ClassVar[str] = "Text beside a chunk's own"
+
     augment: Annotated[
         list[str] | None,
         typer.Option(
@@ -136,6 +141,8 @@ class Beside:
 @dataclass(frozen=True)
 class Encoders:
     """Which vectors the method sees, and by which others chunks are found."""
+
+    heading: ClassVar[str] = "Vectors"
 
     encoder: Annotated[
         str | None,
@@ -158,6 +165,8 @@ class Vectors(Encoders):
 @dataclass(frozen=True)
 class Reading:
     """Which documents are read, and what is known of each."""
+
+    heading: ClassVar[str] = "What is read"
 
     column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None
     ids: Annotated[

@@ -1,0 +1,62 @@
+"""Commands that start in a moment, and whose help has a heading for each group of options."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from typer.core import TyperCommand
+
+from .plain_values import read_quickly
+
+#: What Typer writes of the types of values, and what is shown in its place.
+_TYPE = re.compile(r"<(?:list\[)?(str|int|float|path)(?: range)?\]?>")
+_SHOWN = {"str": "TEXT", "int": "N", "float": "NUMBER", "path": "PATH"}
+
+
+class Command(TyperCommand):
+    """A command.
+
+    Attributes:
+        headings: of options the group that they belong to, by the name of the parameter; of others none.
+    """
+
+    headings: dict[str, str] = {}
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return read_quickly(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [_usage(piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is None:
+                continue
+            said, about = record
+            if each.param_type_name == "argument":
+                found["Arguments"].append((_TYPE.sub("", said).rstrip(), about))
+            else:
+                shown = _TYPE.sub(lambda type_: _SHOWN[type_[1]], said)
+                found.setdefault(self.headings.get(str(each.name), "Options"), []).append((shown, about))
+        for heading, records in found.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def _usage(piece: str) -> str:
+    """A part of the line of usage as it is commonly written.
+
+    >>> _usage("{INPUT...}..."), _usage("{NAME}"), _usage("[METHOD...]..."), _usage("[OPTIONS]"), _usage("INDEX")
+    ('INPUT...', 'NAME', '[METHOD...]', '[OPTIONS]', 'INDEX')
+    """
+    several = "..." if piece.endswith("...") else ""
+    inside = piece.removesuffix("...")
+    if inside.startswith("{") and inside.endswith("}"):
+        return inside[1:-1].removesuffix("...") + several
+    if several and inside.startswith("[") and inside.endswith("]"):
+        return f"[{inside[1:-1].removesuffix('...')}...]"
+    return piece
