@@ -31,8 +31,13 @@ settings.load_profile("same")
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests run outside the checkout: its pychunk/, without the native module, is not what they start Python with."""
+    """Tests run outside the checkout: its pychunk/, without the native module, is not what they start Python with.
+
+    And they ask no model that the environment names.
+    """
     monkeypatch.chdir(tmp_path_factory.getbasetemp())
+    for name in ("URL", "MODEL", "KEY"):
+        monkeypatch.delenv(f"PYCHUNK_LLM_{name}", raising=False)
 
 
 def data_folder() -> Path:

@@ -154,7 +154,7 @@ class Stop(BaseException):
 
 
 @pytest.mark.parametrize("step", ["named", "letters", "manifest"])
-@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize("after", [0, pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("more", [{}, {"summaries_out": True}], ids=["", "summaries"])
 def test_resumed_after_any_step_the_bytes_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, more: dict[str, Any]
