@@ -1,52 +1,27 @@
-"""`pychunk index` and `pychunk search`."""
+"""`pychunk index`."""
 
 import io
 import json
-import subprocess
-import sys
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("faiss")
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from command_line import invoke
+from index_commands import DOCUMENTS, refused, run, written
 from rich.console import Console
 
 import pychunk
 from pychunk.cli import index as index_command
 from pychunk.documents import scripts
-from pychunk.io import documents as io_documents
-from pychunk.io import files as io_files
 from pychunk.io import source
-
-DOCUMENTS = {
-    "cats": "Cats purr when they are content. Kittens are blind at birth.",
-    "rivers": "The Rhine rises in Switzerland. It reaches the sea in the Netherlands.",
-}
-
-
-def run(*arguments: object) -> str:
-    done = invoke([str(each) for each in arguments])
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def refused(*arguments: object) -> str:
-    done = invoke([str(each) for each in arguments])
-    assert done.exit_code == 2, done.output
-    return done.output
 
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
-    path = tmp_path / "documents.parquet"
-    pq.write_table(pa.table({"id": list(DOCUMENTS), "text": list(DOCUMENTS.values())}), path)
-    return path
+    return written(tmp_path / "documents.parquet")
 
 
 def test_documents_in_hits_out(tmp_path: Path, documents: Path) -> None:
@@ -61,13 +36,6 @@ def test_documents_in_hits_out(tmp_path: Path, documents: Path) -> None:
     assert set(best["scores"]) == {"dense", "sparse"}
 
 
-def test_adding_again_replaces_by_id(tmp_path: Path, documents: Path) -> None:
-    for _ in range(2):
-        run("index", documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert len(index) == 2
-
-
 @pytest.mark.parametrize("vectors", [None, "sentence"])
 def test_a_file_of_chunks_is_taken_with_or_without_vectors(
     tmp_path: Path, documents: Path, vectors: str | None
@@ -79,52 +47,6 @@ def test_a_file_of_chunks_is_taken_with_or_without_vectors(
     hit = json.loads(run("search", tmp_path / "it.idx", "blind kittens", "-k", "1", "--json"))["hits"][0]
     assert hit["text"] == "Kittens are blind at birth."
     assert (hit["start"], hit["end"]) == tuple(hit["sentence"])
-
-
-def test_options_of_an_index_that_is_there_cannot_change(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    output = refused("index", documents, "-o", tmp_path / "it.idx", "--stemmer", "english", "--kind", "auto")
-    assert "--stemmer is none, not english; leave out the option" in output
-    assert "--kind" not in output
-    output = refused("index", documents, "-o", tmp_path / "it.idx", "--fold-diacritics", "--no-cjk-bigrams")
-    assert "--fold-diacritics is off, not on, --cjk-bigrams is on, not off" in output
-
-
-def test_an_index_is_filled_again_with_the_options_it_was_made_with(tmp_path: Path, documents: Path) -> None:
-    pytest.importorskip("Stemmer")
-    options = {"stemmer": "english", "vectors": "chunk", "terms": "ngrams", "ngram": "5", "kind": "flat"}
-    options["encoder"] = "static"
-    for _ in range(2):
-        run(
-            *("index", documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx"),
-            *(word for name, value in options.items() for word in (f"--{name}", value)),
-        )
-    for _ in range(2):
-        run("index", documents, "--column", "text", "-o", tmp_path / "none.idx", "--terms", "none")
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert len(index) == 2
-        assert index.info["terms"]["ngram"] == 5
-    for _ in range(2):
-        plain = ("-o", tmp_path / "plain.idx", "--fold-diacritics", "--no-cjk-bigrams")
-        run("index", documents, "--column", "text", *plain)
-    with pychunk.Index.open(tmp_path / "plain.idx") as index:
-        assert (index.info["terms"]["fold_diacritics"], index.info["terms"]["cjk_bigrams"]) == (True, False)
-    assert "--ngram is 5, not 4" in refused("index", documents, "-o", tmp_path / "it.idx", "--ngram", "4")
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_text_files_name_is_its_id_and_an_edited_one_replaces(tmp_path: Path, count: int) -> None:
-    files = [tmp_path / f"{i}.md" for i in range(count)]
-    for file, text in zip(files, DOCUMENTS.values()):
-        file.write_text(text)
-    run("index", *files, "-o", tmp_path / "it.idx")
-    files[0].write_text("Owls hunt at night.")
-    run("index", files[0], "-o", tmp_path / "it.idx")
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert {hit.id: hit.text for hit in index.search("x", k=9, mode="dense")[0]} == {
-            str(file): text for file, text in zip(files, ["Owls hunt at night.", DOCUMENTS["rivers"]])
-        }
-    assert f"1. document {files[0]}, chunk 0" in run("search", tmp_path / "it.idx", "owls")
 
 
 def test_two_documents_of_one_id_are_both_named_whatever_the_batch(tmp_path: Path, documents: Path) -> None:
@@ -217,54 +139,6 @@ def test_a_size_is_refused_where_the_method_has_none(tmp_path: Path, documents: 
     run(*call, "fixed")
 
 
-def test_a_pipe_gets_names_and_texts_on_whole_lines(tmp_path: Path) -> None:
-    text = "Owls hunt at night, " + "and then they sleep, " * 20 + "as owls do."
-    file = tmp_path / ("a_long_name_" * 10 + ".md")
-    file.write_text(text)
-    run("index", file, "--size", "200", "-o", tmp_path / "it.idx")
-    lines = run("search", tmp_path / "it.idx", "owls").splitlines()
-    assert lines[0].startswith(f"1. document {file}, chunk 0  0:{len(text)}")
-    assert lines[1] == text
-
-
-def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:
-    shown = refused("search", tmp_path, "question")
-    assert "holds no index (manifest.json is missing): make an index by pychunk index" in shown
-    assert "--depth says how many hits --rerank orders anew" in refused("search", tmp_path, "question", "--depth", "9")
-
-
-def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    for more, message in (
-        (["Rhine", "--words", "2"], "nothing found of at most 2 words (--words)\n"),
-        (["zebra", "--mode", "sparse"], "nothing found\n"),
-    ):
-        done = invoke(["search", str(tmp_path / "it.idx"), *more])
-        assert (done.exit_code, done.stdout, done.stderr) == (0, "", message)
-
-
-def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
-    """Arrow imports it at the first array that is made of a list, which takes 0.2 s."""
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    code = "import sys, pychunk; index = pychunk.Index.open(sys.argv[1]); index.search('Rhine')[0][0].text; "
-    code += "print('pandas' in sys.modules)"
-    command = [sys.executable, "-c", code, str(tmp_path / "it.idx")]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
-
-
-def test_the_command_loads_only_what_one_search_takes(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    code = "import atexit, runpy, sys; sys.argv = ['pychunk', 'search', *sys.argv[1:]]; "
-    code += "atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
-    code += "runpy.run_module('pychunk.__main__', {}, '__main__')"
-    command = [sys.executable, "-c", code, str(tmp_path / "it.idx"), "Rhine"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "The Rhine rises in Switzerland." in done.stdout
-    loaded = set(done.stderr.split())
-    assert "pychunk.retrieval.searcher" in loaded
-    assert not {"pandas", "faiss", "pyarrow.compute", "numpy.ma", "pychunk.io"} & loaded
-
-
 def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
     call = [
         "index",
@@ -318,71 +192,6 @@ def test_options_for_other_kinds_of_files_are_named(tmp_path: Path) -> None:
     assert "Dogs bark." in run("segment", tmp_path, "--ids", "id", "--column", "text")
 
 
-def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
-    def index(*inputs: str, keep: str = "") -> str:
-        done = invoke(
-            ["index", *(str(tmp_path / each) for each in inputs), "-o", str(tmp_path / "it.idx"), *keep.split()]
-        )
-        assert done.exit_code == 0, done.output
-        return " ".join(done.stderr.split())
-
-    def metadata() -> dict[str, Any]:
-        with pychunk.Index.open(tmp_path / "it.idx") as made:
-            return {Path(hit.id).name: hit.metadata for hit in made.search("animals", k=9, mode="dense")[0]}
-
-    (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats purr.,1984,en\n")
-    (tmp_path / "b.csv").write_text("id,text,lang\nb,Dogs bark.,en\n")
-    (tmp_path / "c.txt").write_text("Owls hunt.")
-    (tmp_path / "d.jsonl").write_text('{"id": "d", "text": "Fish swim.", "year": "2001"}\n')
-    assert "kept, as in" not in index("a.csv", keep="--keep year --keep lang")
-    again = index("a.csv")
-    assert "kept, as in the index: year, lang (--keep names others)" in again
-    assert "0 documents added, 1 kept, 0 replaced" in again
-    (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats hiss.,1985,en\n")
-    said = index("a.csv", "b.csv", "c.txt", "d.jsonl")
-    assert f"{tmp_path / 'b.csv'} has no column year, as the index has: null for its documents" in said
-    assert "c.txt has no column" not in said
-    assert metadata() == {
-        "a": {"year": "1985", "lang": "en"},
-        "b": {"year": None, "lang": "en"},
-        "c.txt": {"year": None, "lang": None},
-        "d": {"year": "2001", "lang": None},
-    }
-    said = index("a.csv", keep="--keep lang")
-    assert "kept, as in" not in said
-    assert "not kept of what is cut now: year, which the index has" in said
-    assert metadata()["a"] == {"year": None, "lang": "en"}
-    assert "not kept" not in index("a.csv", keep="--keep lang --keep year")
-
-
-def test_ids_are_those_of_the_column_that_was_named_before(tmp_path: Path) -> None:
-    def index(name: str, text: str, *options: str) -> tuple[str, list[str]]:
-        (tmp_path / name).write_text(text)
-        column = [] if name.endswith(".txt") else ["--column", "text"]
-        done = invoke(["index", str(tmp_path / name), *column, "-o", str(tmp_path / "x.idx"), *options])
-        assert done.exit_code == 0, done.output
-        with pychunk.Index.open(tmp_path / "x.idx") as made:
-            return " ".join(done.stderr.split()), sorted(made.ids())
-
-    def rows(**texts: str) -> str:
-        return "id,slug,text\n" + "".join(f"{i},{slug},{text}\n" for i, (slug, text) in enumerate(texts.items()))
-
-    assert index("a.csv", rows(cats="Cats purr.", dogs="Dogs bark."), "--ids", "slug")[1] == ["cats", "dogs"]
-    said, ids = index("a.csv", rows(cats="Cats purr.", dogs="Dogs sleep."))
-    assert ids == ["cats", "dogs"]
-    assert "ids are those of column slug, as in the index (--ids names another)" in said
-    assert "0 documents added, 1 kept, 1 replaced" in said
-    said, ids = index("b.csv", "id,text\nowls,Owls hunt.\n")
-    assert ids == ["cats", "dogs", "owls"]
-    assert "ids are those" not in said
-    said, ids = index("c.txt", "Fish swim.")
-    assert ids == sorted(["cats", "dogs", "owls", str(tmp_path / "c.txt")])
-    assert "ids are those" not in said
-    said, ids = index("a.jsonl", json.dumps({"id": "7", "slug": "emus", "text": "Emus run."}) + "\n", "--ids", "id")
-    assert "7" in ids
-    assert "8" in index("a.jsonl", json.dumps({"id": "8", "slug": "emus", "text": "Emus run."}) + "\n")[1]
-
-
 def test_a_column_is_kept_of_the_inputs_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,text,lang\na,Cats purr.,en\n")
     (tmp_path / "b.md").write_text("# Dogs\n\nThey bark.")
@@ -414,13 +223,6 @@ def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> N
         assert said in refused("index", "--verify", tmp_path / "it.idx", *option.split())
 
 
-def test_a_wrong_value_is_named_for_an_index_that_is_there_too(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    for options, said in (("--terms letters", "words, ngrams, auto, none"), ("--stemmer klingon", "arabic, ")):
-        output = refused("index", documents, "-o", tmp_path / "it.idx", *options.split())
-        assert f"must be one of {said}" in output
-
-
 def test_a_first_run_that_fails_leaves_no_index(tmp_path: Path, documents: Path) -> None:
     index = tmp_path / "it.idx"
     refused("index", documents, "--column", "txt", "-o", index)
@@ -429,44 +231,6 @@ def test_a_first_run_that_fails_leaves_no_index(tmp_path: Path, documents: Path)
     refused("index", documents, "--column", "txt", "-o", index)
     assert run("search", index, "Rhine", "-k", "1")
     assert "is a file: name a folder" in refused("index", documents, "--column", "text", "-o", documents)
-
-
-def test_an_empty_question_is_refused(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    assert "a question is empty" in refused("search", tmp_path / "it.idx", "Rhine", " ")
-
-
-def test_every_damaged_index_is_told(tmp_path: Path, documents: Path) -> None:
-    paths = [tmp_path / name for name in ("a.idx", "b.idx", "c.idx")]
-    for path in paths:
-        run("index", documents, "--column", "text", "-o", path)
-    for path in paths[::2]:
-        file = next(path.glob("part-*/sentence_vectors.bin"))
-        file.write_bytes(bytes([file.read_bytes()[0] ^ 1]) + file.read_bytes()[1:])
-    done = invoke(["index", "--verify", *map(str, paths)])
-    assert done.exit_code == 2
-    assert done.output.count("is damaged") == 2
-    assert f"{paths[1]} is whole" in done.output
-
-
-def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
-    call = ["index", documents, "--column", "text", "--id-column", "id", "-m", "recursive:size=6"]
-    run(*call, "-o", tmp_path / "it.idx")
-    hits = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--where", "id=cats", "--expand", "1", "--json"))[
-        "hits"
-    ]
-    assert {hit["id"] for hit in hits} == {"cats"}
-    for options, ids in (
-        (["--where", "id = 'cats' and chunk >= 1"], {"cats"}),
-        (["--where", "id=cats", "--where", "id=rivers"], {"cats", "rivers"}),
-        (["--where", "id=cats", "--where", "id=rivers", "--where", "chunk > 0 or id = 'rivers'"], {"cats", "rivers"}),
-        (["--where", "id=cats", "--where", "id='rivers'", "--where", "not id=cats"], {"rivers"}),
-        (["--min-score", "9"], set()),
-    ):
-        found = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--mode", "dense", "--json", *options))["hits"]
-        assert {hit["id"] for hit in found} == ids
-    assert "expected a value at the end of 'id ='" in refused("search", tmp_path / "it.idx", "x", "--where", "id =")
-    assert [passage["chunk"] for passage in hits[0]["around"]] == [0, 1]
 
 
 def test_what_is_broken_is_left_out_where_asked(tmp_path: Path) -> None:
@@ -482,71 +246,6 @@ def test_what_is_broken_is_left_out_where_asked(tmp_path: Path) -> None:
 def test_advice_is_in_the_commands_words(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"\1\2\3")
     assert "pass --source-kind, one of" in refused("index", tmp_path / "data.bin", "-o", tmp_path / "it.idx")
-
-
-def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = tmp_path / "in.jsonl"
-
-    def write(**texts: str) -> None:
-        table.write_text("".join(json.dumps({"id": name, "text": text, "n": 1}) + "\n" for name, text in texts.items()))
-
-    cut: list[list[str]] = []
-    whole = pychunk.Segmenter.__call__
-
-    def told(self: pychunk.Segmenter, batch: Any, **more: Any) -> Any:
-        if len(batch):
-            cut.append(batch.ids.to_pylist())
-        return whole(self, batch, **more)
-
-    monkeypatch.setattr(pychunk.Segmenter, "__call__", told)
-
-    def again(*options: object) -> str:
-        done = invoke([str(each) for each in ("index", table, "--column", "text", "-o", tmp_path / "it.idx", *options)])
-        assert done.exit_code == 0, done.output
-        return str(done.stderr)
-
-    write(a="Cats purr.", b="Dogs bark.", c="Owls hunt.")
-    assert "3 documents added, 0 kept, 0 replaced, 0 removed; 3 chunks made" in again()
-    assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again()
-    write(c="Owls hunt.", b="Dogs sleep. They bark.", d="Fish swim.")
-    assert "1 document added, 1 kept, 1 replaced, 0 removed" in again()
-    assert "0 documents added, 3 kept, 0 replaced, 1 removed" in again("--prune")
-    assert cut == [["a", "b", "c"], ["b", "d"]]
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert {hit.id: (hit.document, hit.text) for hit in index.search("x", k=9, mode="dense")[0]} == {
-            "c": (2, "Owls hunt."),
-            "b": (1, "Dogs sleep. They bark."),
-            "d": (2, "Fish swim."),
-        }
-        index.remove(["d"])
-    assert "1 document added, 2 kept, 0 replaced, 0 removed" in again()
-    for options in (["--size", "5", "-m", "fixed"], ["--keep", "n"], ["--keep", "n", "--atoms"]):
-        assert "0 documents added, 0 kept, 3 replaced, 0 removed" in again(*options)
-        assert "0 documents added, 3 kept, 0 replaced, 0 removed" in again(*options, "--threads", "1")
-    write(c="", b="Dogs sleep. They bark.", d=" ")  # what has become blank is not found any more
-    assert "0 documents added, 1 kept, 2 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
-    assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert index.ids() == ["b"]
-
-
-def test_adding_reads_no_vectors_of_an_index_and_lists_a_folder_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "notes").mkdir()
-    for name, text in DOCUMENTS.items():
-        (tmp_path / "notes" / f"{name}.txt").write_text(text)
-    run("index", tmp_path / "notes", "-o", tmp_path / "x.idx")
-    file = tmp_path / "x.idx" / "part-000001" / "sentence_vectors.bin"
-    whole = file.read_bytes()
-    file.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
-    (tmp_path / "notes" / "emus.txt").write_text("Emus run.")
-    find, asked = io_files.find, []
-    monkeypatch.setattr(io_files, "find", lambda path: asked.append(path) or find(path))
-    run("index", tmp_path / "notes", "-o", tmp_path / "x.idx")
-    assert len(pychunk.Index.open(tmp_path / "x.idx", verify=False)) == 3
-    assert asked == [str(tmp_path / "notes")]
-    assert f"{file} is damaged" in refused("index", "--verify", tmp_path / "x.idx")  # it keeps its old checksum
 
 
 def test_a_folder_with_documents_beside_chunks_holds_documents(tmp_path: Path) -> None:
@@ -602,96 +301,6 @@ def test_while_an_index_is_saved_the_bar_does_not_stand_at_its_end(
     assert not [line for line in screen.getvalue().splitlines() if "saving" in line and "%" in line]
 
 
-def test_few_changes_of_many_batches_are_cut_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(io_documents, "BATCH_ROWS", 2)
-    folder, calls, whole = tmp_path / "in", [], pychunk.Segmenter.__call__
-    folder.mkdir()
-    texts = {str(folder / f"{i}.txt"): f"This is text {i}." for i in range(9)}
-
-    def told(self: pychunk.Segmenter, batch: Any, **more: Any) -> Any:
-        calls.append(len(batch))
-        return whole(self, batch, **more)
-
-    monkeypatch.setattr(pychunk.Segmenter, "__call__", told)
-    for changed in (range(9), (1, 2, 7), (8,), ()):
-        for i in changed:
-            texts[str(folder / f"{i}.txt")] += " It changed."
-            (folder / f"{i}.txt").write_text(texts[str(folder / f"{i}.txt")])
-        calls.clear()
-        run("index", folder, "-o", tmp_path / "it.idx")
-        assert [count for count in calls if count] == ([len(changed)] if changed else [])
-        with pychunk.Index.open(tmp_path / "it.idx") as index:
-            found = {hit.id: (hit.document, hit.text) for hit in index.search("x", k=99, mode="dense")[0]}
-            assert found == {name: (i, text) for i, (name, text) in enumerate(texts.items())}
-
-
-def test_what_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name, text in DOCUMENTS.items():
-        (folder / f"{name}.md").write_text(text)
-    call = ["index", folder, "-o", tmp_path / "it.idx", "--on-error", "skip", "--prune"]
-    run(*call)
-    (folder / "cats.md").write_bytes(b"\xff")
-    (folder / "rivers.md").unlink()
-    done = invoke([str(each) for each in call])
-    assert "nothing was dropped: 1 document could not be read, and may be in the index" in done.stderr
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert len(index.ids()) == 2
-    assert "--prune drops what is in none of the inputs, of which --limit reads a part" in refused(*call, "--limit", 1)
-    (folder / "cats.md").unlink()
-    assert "no such file, or a folder without files" in refused(*call)
-    (folder / "owls.md").write_text("Owls hunt.")
-    run(*call)
-    with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert index.ids() == [str(folder / "owls.md")]
-
-
-def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None:
-    chunks = tmp_path / "chunks.parquet"
-    run("segment", documents, "--column", "text", "-m", "sentence", "-o", chunks, "--overwrite")
-    run("index", chunks, "-o", tmp_path / "it.idx")
-    pq.write_table(pq.read_table(chunks).slice(0, 2), chunks)
-    for _ in range(2):
-        run("index", chunks, "-o", tmp_path / "it.idx", "--prune")
-        with pychunk.Index.open(tmp_path / "it.idx") as index:
-            assert index.ids() == ["cats"]
-    pq.write_table(pq.read_table(chunks).drop_columns(["id"]), chunks)
-    output = refused("index", chunks, "-o", tmp_path / "none.idx", "--prune")
-    assert "--prune tells documents by their ids, and these chunks have none: segment with --ids" in output
-    run("index", chunks, "-o", tmp_path / "mixed.idx")
-    (tmp_path / "note.md").write_text("A note.")
-    for name in ("note.md", "other.md"):
-        (tmp_path / "note.md").rename(tmp_path / name)
-        done = invoke(["index", str(tmp_path / name), "-o", str(tmp_path / "mixed.idx"), "--prune"])
-        (tmp_path / name).rename(tmp_path / "note.md")
-        said = " ".join(done.stderr.split())
-        assert (
-            "2 chunks of documents without ids stay: --prune tells documents by their ids. In Python index.rem" in said
-        )
-        assert f"1 document added, 0 kept, 0 replaced, {int(name == 'other.md')} removed" in said
-
-
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_a_table_that_breaks_off_leaves_the_index_as_it_was(tmp_path: Path, threads: str) -> None:
-    path, index = tmp_path / "a.jsonl", tmp_path / "a.idx"
-    lines = [json.dumps({"id": str(number), "text": f"Text {number} is of cats. " * 500}) for number in range(400)]
-    path.write_text("\n".join(lines[:9]))
-    command = ["index", str(path), "-o", str(index), "--threads", threads]
-    assert invoke(command).exit_code == 0
-    path.write_text("\n".join([*lines, '{"id": "400", "text": 1', *lines[:3]]))
-    before = threading.active_count()
-    done = invoke(command)
-    assert done.exit_code == 2
-    assert "line 401" in done.output
-    assert threading.active_count() == before
-    with pychunk.Index.open(index) as made:
-        assert len(made.ids()) == 9
-    done = invoke([*command, "--on-error", "skip", "--limit", "30"])
-    assert done.exit_code == 0, done.output
-    assert "21 documents added, 9 kept" in " ".join(done.stderr.split())
-
-
 def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, documents: Path) -> None:
     new = ("index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--terms", "none")
     said = "an index with --terms none has no words: leave out one of them"
@@ -702,13 +311,6 @@ def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, docume
     assert f"--method proposition finds chunks by the words of a context, and {said}" in refused(
         *new, "-m", "proposition", "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "test"
     )
-
-
-def test_rewriting_by_options_says_where_it_is_taken(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    told = refused("search", tmp_path / "it.idx", "cats", "--rewrite", "options")
-    assert "--rewrite must be feedback, hyde, multi; got 'options', which Index.search takes in Python" in told
-    assert refused("search", tmp_path / "it.idx", "cats", "--rewrite", "x").endswith("got 'x'\n")
 
 
 def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
