@@ -1,6 +1,7 @@
 """Levels of documents and planners that choose among them (`--help` of each part says more).
 
 python bench/smartchunk.py breadth --save bench/results/smartchunk.json
+python bench/smartchunk.py compressor --save bench/results/compressor.json
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import argparse
 
 import smartchunk_breadth
+import smartchunk_compressor
 
-PARTS = {"breadth": smartchunk_breadth}
+PARTS = {"breadth": smartchunk_breadth, "compressor": smartchunk_compressor}
 
 
 def main() -> None:

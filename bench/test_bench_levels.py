@@ -10,6 +10,8 @@ from test_bench_pipeline import corpus, measure
 
 import pychunk
 from pychunk import _native
+from pychunk import engine as engines
+from pychunk.levels.compressor import compressor
 from pychunk.levels.trees import agglomerated
 
 LEVELS = {
@@ -42,6 +44,13 @@ def test_levels(benchmark, texts, levels: str) -> None:
     assert np.allclose(np.linalg.norm(found.vectors(found.levels[-1]), axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.benchmark(group="levels")
+def test_levels_by_the_compressor(benchmark, texts) -> None:
+    segmenter = pychunk.Segmenter(vectors="sentence", threads=1)
+    found = measure(benchmark, texts, lambda: segmenter.hierarchy(texts, LEVELS["five"], pooling="compressor"))
+    assert np.allclose(np.linalg.norm(found.vectors("document"), axis=1), 1, atol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def found(texts) -> pychunk.Hierarchy:
     return pychunk.segment(texts, levels=LEVELS["five"], vectors="sentence", threads=1)
@@ -56,6 +65,16 @@ def test_levels_vectors(benchmark, texts, found) -> None:
         benchmark, texts, lambda: _native.span_vectors(sentences, tokens, found.doc_offsets, spans, threads=1)
     )
     assert np.array_equal(made[-1][found.stored("document")], found.vectors("document")[found.stored("document")])
+
+
+@pytest.mark.benchmark(group="levels: vectors")
+def test_levels_vectors_compressed(benchmark, texts, found) -> None:
+    """By the compression encoder. Floor: that of the means, four products a sentence, 16,384 a node."""
+    spans = [(found.first(level)[:-1], found.first(level)[1:]) for level in LEVELS["five"][1:]]
+    sentences, tokens, offsets = found.vectors("sentence"), found.tokens, found.doc_offsets
+    model, engine = compressor(), engines.engine()
+    made = measure(benchmark, texts, lambda: model.vectors(sentences, tokens, offsets, spans, engine, 1))
+    assert np.allclose(np.linalg.norm(made[-1], axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.benchmark(group="levels: vectors")

@@ -3,6 +3,7 @@
 
 #include "agglomerate.h"
 #include "bindings.h"
+#include "compress.h"
 #include "spans.h"
 
 namespace pychunk {
@@ -13,30 +14,76 @@ void check_documents(std::span<const int64_t> offsets, int64_t sentences) {
   PYCHUNK_CHECK(offsets.front() == 0 && offsets.back() == sentences, "doc_offsets must run from 0 to ", sentences);
 }
 
-py::list span_vectors_of(const Array<float>& vectors, const Array<int64_t>& weights, const Array<int64_t>& offsets,
-                         const std::vector<std::pair<Array<int64_t>, Array<int64_t>>>& levels, int threads) {
-  const auto rows = matrix(vectors, "vectors");
-  PYCHUNK_CHECK(weights.size() == rows.rows, "weights must hold one of each of ", rows.rows, " sentences, got ",
-                weights.size());
-  check_documents(view(offsets), rows.rows);
+using SpanBorders = std::pair<Array<int64_t>, Array<int64_t>>;
+
+std::vector<Spans> spans_of(const std::vector<SpanBorders>& levels, int64_t sentences) {
   std::vector<Spans> spans;
   for (const auto& [first, last] : levels) {
     PYCHUNK_CHECK(first.size() == last.size(), "a level needs a last sentence for each of ", first.size());
     int64_t before = 0;
     for (py::ssize_t i = 0; i < first.size(); ++i) {
-      PYCHUNK_CHECK(before <= first.data()[i] && first.data()[i] < last.data()[i] && last.data()[i] <= rows.rows,
-                    "spans must rise within ", rows.rows, " sentences, got [", first.data()[i], ", ", last.data()[i],
+      PYCHUNK_CHECK(before <= first.data()[i] && first.data()[i] < last.data()[i] && last.data()[i] <= sentences,
+                    "spans must rise within ", sentences, " sentences, got [", first.data()[i], ", ", last.data()[i],
                     ") after ", before);
       before = last.data()[i];
     }
     spans.push_back({view(first), view(last)});
   }
-  std::vector<Buffer<float>> found =
-      without_gil([&] { return span_vectors(rows, view(weights), view(offsets), spans, threads); });
+  return spans;
+}
+
+// One array a level.
+py::list rows_of(std::vector<Buffer<float>> found, const std::vector<Spans>& spans, int64_t dim) {
   py::list out;
   for (size_t l = 0; l < found.size(); ++l)
-    out.append(array(std::move(found[l]), {static_cast<py::ssize_t>(spans[l].first.size()), rows.cols}));
+    out.append(array(std::move(found[l]), {static_cast<py::ssize_t>(spans[l].first.size()), dim}));
   return out;
+}
+
+py::list span_vectors_of(const Array<float>& vectors, const Array<int64_t>& weights, const Array<int64_t>& offsets,
+                         const std::vector<SpanBorders>& levels, int threads) {
+  const auto rows = matrix(vectors, "vectors");
+  PYCHUNK_CHECK(weights.size() == rows.rows, "weights must hold one of each of ", rows.rows, " sentences, got ",
+                weights.size());
+  check_documents(view(offsets), rows.rows);
+  const std::vector<Spans> spans = spans_of(levels, rows.rows);
+  return rows_of(without_gil([&] { return span_vectors(rows, view(weights), view(offsets), spans, threads); }), spans,
+                 rows.cols);
+}
+
+// parts: queries, places, mix, down, up, bias of csrc/compress.h.
+py::list compressed_vectors_of(const std::vector<Array<float>>& parts, const Array<float>& vectors,
+                               const Array<int64_t>& tokens, const Array<int64_t>& offsets,
+                               const std::vector<SpanBorders>& levels, int threads) {
+  PYCHUNK_CHECK(parts.size() == 6, "a compressor has six parts, got ", parts.size());
+  const Compressor model{.queries = matrix(parts[0], "queries"),
+                         .places = matrix(parts[1], "places"),
+                         .mix = view(parts[2]),
+                         .down = matrix(parts[3], "down"),
+                         .up = matrix(parts[4], "up"),
+                         .bias = matrix(parts[5], "bias")};
+  const int64_t heads = model.queries.rows, dim = model.queries.cols, rank = model.up.rows;
+  PYCHUNK_CHECK(dim > 0 && dim % 16 == 0 && rank > 0 && rank % 16 == 0,
+                "dimensions and rank must be multiples of 16, got ", dim, " and ", rank);
+  PYCHUNK_CHECK(model.places.rows == 2 * kPlaceFeatures && model.places.cols == heads &&
+                    static_cast<int64_t>(model.mix.size()) == heads && model.down.rows == dim &&
+                    model.down.cols == rank && model.up.cols == dim && model.bias.rows == 2 && model.bias.cols == dim,
+                "the parts of a compressor must be [heads, dim], [10, heads], [heads], [dim, rank], [rank, dim] and "
+                "[2, dim]");
+  const auto rows = matrix(vectors, "vectors");
+  PYCHUNK_CHECK(rows.cols == dim, "vectors must have ", dim, " dimensions, got ", rows.cols);
+  PYCHUNK_CHECK(tokens.size() == rows.rows, "tokens must hold one number for each of ", rows.rows, " sentences, got ",
+                tokens.size());
+  for (const int64_t count : view(tokens)) PYCHUNK_CHECK(count >= 0, "tokens must not be negative, got ", count);
+  check_documents(view(offsets), rows.rows);
+  const std::vector<Spans> spans = spans_of(levels, rows.rows);
+  for (const Spans& level : spans)
+    for (size_t i = 0; i < level.first.size(); ++i)
+      PYCHUNK_CHECK(*std::upper_bound(offsets.data(), offsets.data() + offsets.size(), level.first[i]) >= level.last[i],
+                    "a node must lie in one document, got [", level.first[i], ", ", level.last[i], ")");
+  return rows_of(
+      without_gil([&] { return compressed_vectors(model, rows, view(tokens), view(offsets), spans, threads); }), spans,
+      dim);
 }
 
 py::list token_windows_of(const Array<int64_t>& tokens, const Array<int64_t>& offsets,
@@ -74,6 +121,9 @@ void bind_levels(py::module_& m) {
   m.def("span_vectors", &span_vectors_of, py::arg("vectors").noconvert(), py::arg("weights").noconvert(),
         py::arg("doc_offsets").noconvert(), py::arg("levels"), py::arg("threads"),
         "Unit-length weighted sums float32[nodes, d] of each level's runs of sentences (first, last).");
+  m.def("compressed_vectors", &compressed_vectors_of, py::arg("parts"), py::arg("vectors").noconvert(),
+        py::arg("tokens").noconvert(), py::arg("doc_offsets").noconvert(), py::arg("levels"), py::arg("threads"),
+        "Vectors float32[nodes, d] of each level's runs of sentences (first, last) by a compression encoder.");
   m.def("token_windows", &token_windows_of, py::arg("tokens").noconvert(), py::arg("doc_offsets").noconvert(),
         py::arg("sizes"), "First sentences of windows of at most so many tokens, each level made of the one before.");
   m.def("agglomerate", &agglomerated, py::arg("vectors").noconvert(), py::arg("weights").noconvert(),

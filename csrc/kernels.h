@@ -56,6 +56,8 @@ struct Kernels {
   void (*add_scaled)(const float* x, size_t dim, float weight, float* sum);
   // y[t, o] += sum over c of x[t, c] * w[c, o], in the order of c; x has rows `stride` apart, outs is a multiple of 16.
   void (*add_products)(const float* x, size_t n, size_t stride, size_t in, const float* w, size_t outs, float* y);
+  // x[i] = exp(x[i]), x brought to [-60, 60] (exp_simd.h)
+  void (*exponentials)(float* x, size_t n);
 
   // ---- scan of stored vectors (scan_simd.h) ----
   // out[i] = the float16 whose bits are halves[i], exactly.

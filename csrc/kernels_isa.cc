@@ -2,6 +2,7 @@
 // Include no standard header that holds templates or inline functions with external linkage: the linker keeps
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
 #include "embed_simd.h"
+#include "exp_simd.h"
 #include "kernels.h"
 #include "products_simd.h"
 #include "recursive_simd.h"
@@ -36,6 +37,7 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,
       .add_products = add_products,
+      .exponentials = exponentials,
       .widen_halves = widen_halves,
       .widen_bytes = widen_bytes,
       .dot_halves = dot_halves,

@@ -29,14 +29,19 @@ void span_vector(const Matrix<const float>& vectors, std::span<const int64_t> we
 
 }  // namespace
 
+std::vector<size_t> document_turns(std::span<const int64_t> doc_offsets) {
+  std::vector<size_t> turns{0};
+  for (size_t i = 1; i < doc_offsets.size(); ++i)
+    if (i + 1 == doc_offsets.size() || doc_offsets[i] - doc_offsets[turns.back()] >= kTurnSentences) turns.push_back(i);
+  return turns;
+}
+
 std::vector<Buffer<float>> span_vectors(const Matrix<const float>& vectors, std::span<const int64_t> weights,
                                         std::span<const int64_t> doc_offsets, const std::vector<Spans>& levels,
                                         int threads) {
   std::vector<Buffer<float>> out;
   for (const Spans& level : levels) out.emplace_back(static_cast<int64_t>(level.first.size()) * vectors.cols);
-  std::vector<size_t> turns{0};
-  for (size_t i = 1; i < doc_offsets.size(); ++i)
-    if (i + 1 == doc_offsets.size() || doc_offsets[i] - doc_offsets[turns.back()] >= kTurnSentences) turns.push_back(i);
+  const std::vector<size_t> turns = document_turns(doc_offsets);
   parallel_for(static_cast<int64_t>(turns.size()) - 1, threads, [&](int64_t turn) {
     const size_t begin = turns[static_cast<size_t>(turn)], end = turns[static_cast<size_t>(turn) + 1];
     std::vector<size_t> next;

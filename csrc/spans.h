@@ -22,6 +22,9 @@ std::vector<Buffer<float>> span_vectors(const Matrix<const float>& vectors, std:
                                         std::span<const int64_t> doc_offsets, const std::vector<Spans>& levels,
                                         int threads);
 
+// Documents in turns of a worker, whole and of some 512 sentences: turn i is documents [out[i], out[i + 1]).
+std::vector<size_t> document_turns(std::span<const int64_t> doc_offsets);
+
 // First sentences of windows: of each document greedy runs of the units before, sentences first, that hold at most
 // `size` tokens, or one unit. Each size makes a level of the one before it, so that windows lie in each other.
 std::vector<std::vector<int64_t>> token_windows(std::span<const int64_t> tokens, std::span<const int64_t> doc_offsets,

@@ -5,6 +5,7 @@
 
 #include "buffer.h"
 #include "dispatch.h"
+#include "exp_simd.h"
 #include "interrupt.h"
 
 namespace pychunk {
@@ -25,22 +26,9 @@ void add_layer(const TopicLayer& layer, const std::vector<float>& in, int64_t co
   }
 }
 
-// 1 / i!, rounded once.
-constexpr double kInverseFactorials[] = {1.0,         1.0,          1.0 / 2,       1.0 / 6,
-                                         1.0 / 24,    1.0 / 120,    1.0 / 720,     1.0 / 5040,
-                                         1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
-
 }  // namespace
 
-float exact_logistic(float x) {
-  // exp(x) = 2^k exp(r), |r| <= ln(2) / 2, by Taylor's series to r^11 / 11!, whose rest is below 2^-46.
-  const double clipped = std::clamp(static_cast<double>(x), -60.0, 60.0);
-  const double k = std::nearbyint(clipped * 1.4426950408889634);
-  const double r = clipped - k * 0.6931471805599453;
-  double sum = kInverseFactorials[11];
-  for (int i = 10; i >= 0; --i) sum = sum * r + kInverseFactorials[i];
-  return static_cast<float>(1.0 / (1.0 + std::ldexp(sum, static_cast<int>(k))));
-}
+float exact_logistic(float x) { return static_cast<float>(1.0 / (1.0 + exact_exp(static_cast<double>(x)))); }
 
 void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& vectors,
                       std::vector<float>& affinities) {

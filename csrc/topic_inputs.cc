@@ -9,6 +9,7 @@
 #include "arithmetic.h"
 #include "buffer.h"
 #include "dispatch.h"
+#include "exact.h"
 #include "interrupt.h"
 #include "text.h"
 #include "utf8_text.h"
@@ -55,13 +56,6 @@ class LastMet {
   std::vector<Place> places_;
   int shift_ = 0;
 };
-
-// log2(1 + n) between powers of two by a straight line.
-float log_length(int64_t n) {
-  const auto value = static_cast<uint64_t>(n + 1);
-  const int exponent = 63 - std::countl_zero(value);
-  return static_cast<float>(exponent - 1 + std::ldexp(static_cast<double>(value), -exponent));
-}
 
 bool begins_item(std::string_view sentence) {
   if (sentence.starts_with("- ") || sentence.starts_with("* ") || sentence.starts_with("\u2022")) return true;

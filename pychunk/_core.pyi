@@ -129,6 +129,14 @@ def span_vectors(
     levels: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
     threads: int,
 ) -> list[npt.NDArray[np.float32]]: ...
+def compressed_vectors(
+    parts: list[npt.NDArray[np.float32]],
+    vectors: npt.NDArray[np.float32],
+    tokens: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    levels: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    threads: int,
+) -> list[npt.NDArray[np.float32]]: ...
 def agglomerate(
     vectors: npt.NDArray[np.float32],
     weights: npt.NDArray[np.int64],

@@ -61,6 +61,7 @@ __all__ = [
     "bm25_scores",
     "bytes_of_characters",
     "class_probability",
+    "compressed_vectors",
     "count_alive",
     "count_tags",
     "cuts",
@@ -269,6 +270,21 @@ def span_vectors(
     """
     rows, own = _contiguous(vectors, np.float32), _contiguous(weights, np.int64)
     return _core.span_vectors(rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
+
+
+def compressed_vectors(
+    parts: Sequence[npt.NDArray[np.float32]],
+    vectors: npt.NDArray[np.float32],
+    tokens: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    *,
+    threads: int,
+) -> list[npt.NDArray[np.float32]]:
+    """As :func:`span_vectors`, by a compression encoder: ``parts`` are those of csrc/compress.h, in its order."""
+    rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
+    model = [_contiguous(part, np.float32) for part in parts]
+    return _core.compressed_vectors(model, rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
 
 
 def agglomerate(

@@ -41,6 +41,16 @@ class Engine(Protocol):
         *,
         threads: int,
     ) -> list[npt.NDArray[np.float32]]: ...
+    def compressed_vectors(
+        self,
+        parts: Sequence[npt.NDArray[np.float32]],
+        vectors: npt.NDArray[np.float32],
+        tokens: npt.NDArray[np.int64],
+        doc_offsets: npt.NDArray[np.int64],
+        levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+        *,
+        threads: int,
+    ) -> list[npt.NDArray[np.float32]]: ...
     def agglomerate(
         self,
         vectors: npt.NDArray[np.float32],

@@ -97,6 +97,7 @@ def segment(
     precision: str = "auto",
     progress: bool | Progress = False,
     levels: Sequence[str | int] | None = None,
+    pooling: str | Path = "tokens",
     **options: Any,
 ) -> ChunkBatch | Hierarchy:
     """Segments documents into exact chunks: ``document[start:end] == chunk.text``, no text lost or repeated.
@@ -144,6 +145,9 @@ def segment(
             cut at the borders of the next level), ``"paragraph"``, ``"subsection"``, ``"section"``, ``"document"``;
             ``"page"`` beside sentence, group and document; or sizes in tokens beside sentence and document. With
             ``vectors`` each node has one.
+        pooling: how ``levels`` get their vectors: ``"tokens"``, the mean of the sentences' by tokens, or
+            ``"compressor"``, a small network that was learned on leads of articles, of the static encoder's; or the
+            folder of one that was trained for another encoder.
         **options: the method's own, such as ``size`` of ``fixed``; ``pychunk methods`` lists them.
 
     Returns:
@@ -191,7 +195,9 @@ def segment(
     if levels is not None:
         if keep or progress:
             raise ValueError("levels= goes without keep= and progress=: a hierarchy holds no chunks to keep columns on")
-        return _cached(method, options).hierarchy(batch, levels, column=column, ids=ids, **said)
+        return _cached(method, options).hierarchy(batch, levels, column=column, ids=ids, pooling=pooling, **said)
+    if pooling != "tokens":
+        raise ValueError(f"pooling= goes with levels=, whose vectors it makes; got {pooling!r} alone")
     return _cached(method, options)(batch, column=column, ids=ids, keep=keep, progress=progress, **said)
 
 

@@ -331,13 +331,15 @@ class Segmenter:
         column: str | None = None,
         ids: Any = None,
         first_document: int = 0,
+        pooling: str | Path = "tokens",
         **said: Unpack[Said],
     ) -> Hierarchy:
         """The documents at several levels, as ``segment(levels=...)`` gives them.
 
         Raises:
             ValueError: levels that are unknown, out of order or do not lie in each other; ``removed=``; ``overlap``
-                with level ``group``, whose nodes the method's chunks are.
+                with level ``group``, whose nodes the method's chunks are; an unknown pooling, or a compressor that was
+                made for other vectors.
 
         Example:
             >>> found = Segmenter("fixed", size=4, unit="words").hierarchy("One two. Three four. Five.", ["group"])
@@ -353,7 +355,7 @@ class Segmenter:
         by_blocks = self.plan.method == default.STRUCTURED or self._structured is not None
         values = columns_of_parsers(texts.source, said, lambda: by_blocks)
         if values.get("blocks") is not None and self._structured is not None:
-            return self._structured.hierarchy(texts, levels, first_document=first_document, **values)
+            return self._structured.hierarchy(texts, levels, first_document=first_document, pooling=pooling, **values)
         self._check_threshold()
         if self.on_error == "skip" and values:
             texts, values = left_out(texts, values)
@@ -368,6 +370,7 @@ class Segmenter:
             models=self.models,
             first_document=first_document,
             metadata=facts,
+            compressor=by_name("pychunk.levels.compressor", "compressor_for")(pooling) if pooling != "tokens" else None,
         )
         return found
 

@@ -77,6 +77,7 @@ ALLOWED = {
         "chunks",
         "data",
         "documents",
+        "encoders",
         "engine",
         "features",
         "given",

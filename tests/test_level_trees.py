@@ -112,5 +112,5 @@ def test_poolings() -> None:
     np.testing.assert_allclose(pooled(found, "document", "length")[0], total / np.linalg.norm(total), atol=1e-6)
     np.testing.assert_array_equal(pooled(found, "document"), found.vectors("document"))
     np.testing.assert_array_equal(pooled(found, "sentence", "medoid"), vectors)
-    with pytest.raises(ValueError, match="pooling must be one of tokens, length, first, medoid; got 'max'"):
+    with pytest.raises(ValueError, match="pooling must be one of tokens, length, first, medoid, compressor; got 'max'"):
         pooled(found, "document", "max")

@@ -51,7 +51,7 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
             option.annotation,
         )
         assert f"{name}:" in pychunk.segment.__doc__ or f"{name}," in pychunk.segment.__doc__
-    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == {*of_call, *NAMES, "levels"} - {
+    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == {*of_call, *NAMES, "levels", "pooling"} - {
         "self",
         "said",
         "first_document",

@@ -22,7 +22,7 @@ from . import scoring, wordpiece
 from . import vectors as linear
 from .cut import decide
 from .document import Document, token_ids
-from .levels import agglomerate, span_vectors, token_windows
+from .levels import agglomerate, compressed_vectors, span_vectors, token_windows
 from .structure import find_sections
 from .table import segment
 from .vectors import F32
@@ -96,6 +96,7 @@ def cuts(request: Request, *, held: bool = False) -> Cuts:
 __all__ = [
     "adjacent_sums",
     "agglomerate",
+    "compressed_vectors",
     "cuts",
     "embedding_bags",
     "encode_static",

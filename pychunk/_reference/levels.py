@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .topic import add_products, exponential, log_length
 from .vectors import F32, dot, normalize
 
 I64 = npt.NDArray[np.int64]
+F = np.float32
 
 
 def span_vectors(
@@ -31,6 +33,55 @@ def span_vectors(
             row[:] = normalize(_sum(vectors, weights, first, last))
         out.append(rows)
     return out
+
+
+def compressed_vectors(
+    parts: Sequence[F32],
+    vectors: F32,
+    tokens: I64,
+    doc_offsets: I64,
+    levels: Sequence[tuple[I64, I64]],
+    *,
+    threads: int,
+) -> list[F32]:
+    """The compression encoder of csrc/compress.h, one node after the other."""
+    out = []
+    for firsts, lasts in levels:
+        rows = np.zeros((len(firsts), vectors.shape[1]), np.float32)
+        for row, first, last in zip(rows, firsts, lasts, strict=True):
+            row[:] = _compressed(parts, vectors[first:last], tokens[first:last])
+        out.append(rows)
+    return out
+
+
+def _compressed(parts: Sequence[F32], vectors: F32, tokens: I64) -> F32:
+    """The vector of one node."""
+    queries, places, mix, down, up, bias = parts
+    n, features = len(vectors), len(places) // 2
+    size = F(log_length(n)) * F(0.25)
+    weights = np.zeros(n, np.float32)
+    for h, query in enumerate(queries):
+        own = places[:features, h] + size * places[features:, h]
+        scores = []
+        for i, (x, t) in enumerate(zip(vectors, tokens.tolist(), strict=True)):
+            length, place, near = F(log_length(t)) * F(0.25), F(i) / F(n), F(1) / (F(1) + F(i))
+            told = (own[0] * length + own[1] * (length * length)) + (own[2] * place + own[3] * (place * place))
+            scores.append(F(dot(query, x)) + (told + own[4] * near))
+        each = [F(exponential(float(score - max(scores)))) for score in scores]
+        total = F(0)
+        for value in each:
+            total = total + value
+        weights = weights + mix[h] / total * np.array(each, np.float32)
+    mean = np.zeros(vectors.shape[1], np.float32)
+    for x, weight in zip(vectors, weights, strict=True):
+        mean = mean + weight * x
+    mean = normalize(mean)
+    if not mean.any():
+        return mean
+    hidden, row = np.zeros((1, len(up)), np.float32), (mean + (bias[0] + size * bias[1]))[None]
+    add_products(mean[None], down, hidden)
+    add_products(hidden, up, row)
+    return normalize(row[0])
 
 
 def token_windows(tokens: I64, doc_offsets: I64, sizes: list[int]) -> list[I64]:

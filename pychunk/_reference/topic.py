@@ -60,13 +60,18 @@ def add_products(x: F32, weights: F32, sums: F32) -> None:
 
 def logistic(x: float) -> float:
     """1 / (1 + exp(x)) by a fixed sequence of operations."""
+    return 1.0 / (1.0 + exponential(x))
+
+
+def exponential(x: float) -> float:
+    """exp(x) by a fixed sequence of operations; x is brought to [-60, 60]."""
     x = min(max(x, -60.0), 60.0)
     k = float(np.rint(x * 1.4426950408889634))
     r = x - k * 0.6931471805599453
     series = 0.0
     for i in range(11, -1, -1):
         series = series * r + 1.0 / math.factorial(i)
-    return 1.0 / (1.0 + math.ldexp(series, int(k)))
+    return math.ldexp(series, int(k))
 
 
 def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int]) -> tuple[F32, list[list[int]]]:

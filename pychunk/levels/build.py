@@ -19,6 +19,7 @@ from ..features.models import Models
 from ..features.sentences import with_sentences
 from ..methods.structure import Structure
 from .borders import joined, nested
+from .compressor import Compressor
 from .hierarchy import Hierarchy
 from .names import Level
 
@@ -49,13 +50,21 @@ def hierarchy_of(
     models: Models,
     first_document: int,
     metadata: dict[str, Any],
+    compressor: Compressor | None = None,
 ) -> Hierarchy:
     """The levels of all documents; ``requests`` are those of the batch, in order.
 
+    Args:
+        compressor: what makes vectors of nodes from their sentences'; None: means by tokens.
+
     Raises:
-        ValueError: what the levels cannot hold: chunks that overlap, text that is left out.
+        ValueError: what the levels cannot hold: chunks that overlap, text that is left out; a compressor for vectors
+            of another encoder, or without any.
     """
-    parts = [part_of(levels, request, engine, models) for request in requests]
+    if compressor is not None:
+        compressor.check_encoder(metadata.get("vector_encoder"))
+        metadata = {**metadata, "pooling": compressor.fingerprint}
+    parts = [part_of(levels, request, engine, models, compressor) for request in requests]
     tokens = [part.tokens for part in parts if part.tokens is not None]
     made = [part.vectors for part in parts if part.vectors is not None]
     return Hierarchy(
@@ -78,7 +87,9 @@ def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, kind)
 
 
-def part_of(levels: tuple[Level, ...], request: Request, engine: Engine, models: Models) -> Part:
+def part_of(
+    levels: tuple[Level, ...], request: Request, engine: Engine, models: Models, compressor: Compressor | None = None
+) -> Part:
     """The levels of the documents of one request.
 
     Raises:
@@ -123,18 +134,27 @@ def part_of(levels: tuple[Level, ...], request: Request, engine: Engine, models:
         held = features.table_vectors if features.table_vectors is not None else features.vectors
         assert held is not None
         assert tokens is not None
-        vectors = level_vectors(held.flat(), tokens, doc_offsets, firsts, engine, done.threads)
+        vectors = level_vectors(held.flat(), tokens, doc_offsets, firsts, engine, done.threads, compressor)
     return Part(np.diff(doc_offsets), features.given("sentences").flat(), firsts, tokens, vectors)
 
 
 def level_vectors(
-    sentences: F32, weights: I64, doc_offsets: I64, firsts: Sequence[I64], engine: Engine, threads: int
+    sentences: F32,
+    weights: I64,
+    doc_offsets: I64,
+    firsts: Sequence[I64],
+    engine: Engine,
+    threads: int,
+    compressor: Compressor | None = None,
 ) -> list[F32]:
-    """Vectors of the nodes that each level stores: the sentences' own, then sums by weight, of unit length."""
+    """Vectors of the nodes that each level stores: the sentences' own, then sums by weight, of unit length, or what a
+    compressor makes of the sentences."""
     spans = []
     for finer, coarser in itertools.pairwise(firsts):
         several = np.diff(np.searchsorted(finer, coarser)) > 1
         spans.append((coarser[:-1][several], coarser[1:][several]))
+    if compressor is not None:
+        return [sentences, *compressor.vectors(sentences, weights, doc_offsets, spans, engine, threads)]
     return [sentences, *engine.span_vectors(sentences, weights, doc_offsets, spans, threads=threads)]
 
 

@@ -43,10 +43,11 @@ class Hierarchy:
         texts: the documents, large_string[k].
         tokens: int64[n], of each sentence; None where nothing had to count them.
         stored_vectors: of each level float32[s, d], of the nodes that are not at a finer level, too; None without
-            vectors. Those of nodes of more than a sentence are what a chunk of the same sentences has.
+            vectors. Those of nodes of more than a sentence are what a chunk of the same sentences has, or what the
+            pooling that was asked for made of these.
         ids: the caller's, one a document; or None.
         first_document: row of the first document.
-        metadata: what a chunk table's says: method, options, the encoder's fingerprint.
+        metadata: what a chunk table's says: method, options, the encoder's fingerprint, and the compressor's.
 
     Example:
         >>> import pychunk
@@ -156,7 +157,8 @@ class Hierarchy:
         return out
 
     def vectors(self, level: Level) -> F32:
-        """float32[m, d], of unit length: token-weighted means of the nodes' sentences; a copy where levels coincide.
+        """float32[m, d], of unit length: token-weighted means of the nodes' sentences, or what ``pooling=`` made of
+        them; a copy where levels coincide.
 
         Raises:
             ValueError: they were not asked for.

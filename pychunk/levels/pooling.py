@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import engine as engines
+from .compressor import compressor
 from .hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 #: How the vectors of a node's sentences, or children, become its own.
-POOLINGS = ("tokens", "length", "first", "medoid")
+POOLINGS = ("tokens", "length", "first", "medoid", "compressor")
 
 
 def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: int = 1) -> F32:
@@ -28,11 +29,12 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
         level: any of its levels.
         pooling: ``"tokens"``: the mean by tokens, as :meth:`Hierarchy.vectors`; ``"length"``: the mean by bytes;
             ``"first"``: its first child's; ``"medoid"``: that of the child that is nearest to the mean by tokens, the
-            first of equals. The children of a sentence are itself.
+            first of equals; ``"compressor"``: what ``segment(pooling="compressor")`` gives it. The children of a
+            sentence are itself.
         threads: documents that are worked on at a time.
 
     Raises:
-        ValueError: no vectors, an unknown level or pooling.
+        ValueError: no vectors, an unknown level or pooling; a compressor and vectors of another encoder than its own.
 
     Example:
         >>> import pychunk
@@ -45,6 +47,8 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
     mean, place = found.vectors(level), found.place(level)
     if pooling == "tokens" or place == 0:
         return mean
+    if pooling == "compressor":
+        return _compressed(found, level, mean, threads)
     if pooling == "length":
         start, end = found.spans_in_bytes("sentence")
         first = found.first(level)
@@ -58,3 +62,17 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
     near = np.einsum("ij,ij->i", vectors, mean[found.parents(finer)], dtype=np.float64)
     order = np.lexsort((np.arange(len(near)), -near, found.parents(finer)))
     return vectors[order[children[:-1]]]
+
+
+def _compressed(found: Hierarchy, level: Level, mean: F32, threads: int) -> F32:
+    """By the shipped compressor; a node of one sentence is that sentence, of which ``mean`` is a copy."""
+    model = compressor()
+    model.check_encoder(found.metadata.get("vector_encoder"))
+    assert found.tokens is not None  # they weigh the means that are there
+    first = found.first(level)
+    out: F32 = mean.copy()
+    several = np.diff(first) > 1
+    spans = [(first[:-1][several], first[1:][several])]
+    vectors = found.vectors("sentence")
+    out[several] = model.vectors(vectors, found.tokens, found.doc_offsets, spans, engines.engine(), threads)[0]
+    return out

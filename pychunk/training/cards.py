@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..encoders.files import model_dir
 from ..plumbing.facts import read_facts
-from . import noise_card, nsp_card, nsp_static_card, planner_card, rank_card, static_card, topic_card
+from . import compressor_card, noise_card, nsp_card, nsp_static_card, planner_card, rank_card, static_card, topic_card
 from .options import MODELS, add_out, new_parser
 
 REMEDY = "install pychunk again"
@@ -17,6 +17,7 @@ def cards(models: Path) -> dict[Path, str]:
     """The text of each card, by its file."""
     return {
         models / "static.md": static_card.card(read_facts(models / "static.json", REMEDY)),
+        models / "compressor.md": compressor_card.card(read_facts(models / "compressor.json", REMEDY)),
         models / "nsp_static.md": nsp_static_card.card(read_facts(models / "nsp_static.json", REMEDY)),
         models / "noise.md": noise_card.card(read_facts(models / "noise.json", REMEDY)),
         models / "planner.md": planner_card.card(read_facts(models / "planner.json", REMEDY)),

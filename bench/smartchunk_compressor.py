@@ -1,0 +1,174 @@
+"""Vectors of sections and of articles without their leads, made in several ways, of articles that nothing was learned
+from: how near to the withheld lead, how well questions find them, how long they take.
+
+Questions are those of pychunk.evaluation.breadth: title and heading ask for a section among all sections, the lead's
+first sentence without the title's words for the rest of the article among all articles; by cosine alone. Times are of
+one thread, all articles and sections together: from the sentences' vectors, which are there, or, where a text is made
+and encoded, from the text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+import record
+
+import pychunk
+from pychunk import engine as engines
+from pychunk.evaluation import breadth, intervals
+from pychunk.levels.compressor import compressor
+from pychunk.levels.pooling import pooled
+from pychunk.training import compressor_spans
+from pychunk.training.compressor_spans import Articles
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+LEVELS = ("section", "document")
+#: Words of a text that is cut off.
+TRUNCATED = 128
+#: Hits that a question may be answered by.
+HITS = (1, 5, 10)
+#: Questions at a time.
+BLOCK = 256
+COMPRESSOR, MEAN, SUMMARY = "compressor", "mean by tokens", "extractive summary, encoded"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    parser.add_argument(
+        "--questions", type=int, default=5000, metavar="N", help="about sections (default: %(default)s)"
+    )
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="articles; 0: all (default)")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/compressor.json")
+
+
+def ways_of(found: Any) -> dict[str, Callable[[], list[F32]]]:
+    """By name what makes the vectors of sections and of documents anew."""
+    vectors, tokens, offsets = found.vectors("sentence"), found.tokens, found.doc_offsets
+    start, end = found.spans_in_bytes("sentence")
+    firsts = [found.first(level) for level in LEVELS]
+    spans = [(first[:-1], first[1:]) for first in firsts]
+    engine, model = engines.engine(), compressor()
+
+    def sums(weights: I64) -> list[F32]:
+        return engine.span_vectors(vectors, weights, offsets, spans, threads=1)
+
+    def encoded(texts: list[str]) -> F32:
+        return pychunk.embed(texts, threads=1)
+
+    return {
+        COMPRESSOR: lambda: model.vectors(vectors, tokens, offsets, spans, engine, 1),
+        "mean": lambda: sums(np.ones_like(tokens)),
+        MEAN: lambda: sums(tokens),
+        "mean by length": lambda: sums(end - start),
+        "first child": lambda: [pooled(found, level, "first", threads=1) for level in LEVELS],
+        "medoid": lambda: [pooled(found, level, "medoid", threads=1) for level in LEVELS],
+        f"first {TRUNCATED} words, encoded": lambda: [
+            encoded([" ".join(text.split()[:TRUNCATED]) for text in found.texts_of(level)]) for level in LEVELS
+        ],
+        SUMMARY: lambda: [encoded(compressor_spans.summaries(found.texts_of(level))) for level in LEVELS],
+    }
+
+
+def document_questions(articles: Articles, data: Path) -> list[tuple[int, str]]:
+    """(article, question) where the lead's first sentence says enough."""
+    rows = pq.read_table(data / "wiki" / "articles.parquet", columns=["title", "text"]).to_pylist()
+    own = [row for row in rows if breadth.part_of(row["title"]) == "test"]
+    made = breadth.of_articles([row["title"] for row in own], [row["text"] or "" for row in own])
+    asked = {each.text: text for each in made for kind, text, _ in each.asked if kind == "document"}
+    return [(row, asked[text]) for row, text in enumerate(articles.texts) if text in asked]
+
+
+def ranks(questions: F32, nodes: F32, wanted: I64) -> I64:
+    """int64[questions]: how many nodes have a higher cosine than the one that is asked for."""
+    found = []
+    for begin in range(0, len(questions), BLOCK):
+        scores = questions[begin : begin + BLOCK] @ nodes.T
+        own = scores[np.arange(len(scores)), wanted[begin : begin + BLOCK]]
+        found.append((scores > own[:, None]).sum(axis=1))
+    return np.concatenate(found)
+
+
+def row_of(
+    name: str, scores: dict[str, F64], best: dict[str, F64], seconds: float, of_summary: float
+) -> dict[str, Any]:
+    """Means with intervals, and the paired differences of the compressor and this way."""
+    row: dict[str, Any] = {"vectors": name}
+    row |= {key: _rounded(intervals.interval(values)) for key, values in scores.items()}
+    for key in ("cosine to the lead", "section found first", "document found first"):
+        row[f"{key}: compressor minus this"] = _rounded(intervals.paired(best[key], scores[key]))
+    return {**row, "seconds": round(seconds, 3), "share of encoded summaries' time": round(seconds / of_summary, 4)}
+
+
+def _rounded(value: intervals.Interval) -> dict[str, float]:
+    return {name: round(each, 4) for name, each in value._asdict().items()}
+
+
+def main(options: argparse.Namespace) -> None:
+    """Prints the table; saves it."""
+    file = options.data / "wiki" / "articles.parquet"
+    articles = compressor_spans.read_articles(file, "test", options.limit)
+    found = compressor_spans.hierarchy(articles, "static")
+    leads = pychunk.embed(articles.leads, threads=1)
+    names, nodes = [name for *_, name in articles.names], compressor_spans.nodes_of_names(articles, found)
+    drawn = np.sort(np.random.default_rng(0).permutation(len(names))[: options.questions])
+    about = document_questions(articles, options.data)
+    asked = {
+        "section": (pychunk.embed([names[i] for i in drawn], task="query", threads=1), nodes[drawn]),
+        "document": (
+            pychunk.embed([text for _, text in about], task="query", threads=1),
+            np.array([row for row, _ in about], np.int64),
+        ),
+    }
+    print(f"{len(articles.ids):,} articles, {found.count('section'):,} sections", flush=True)
+    scores: dict[str, dict[str, F64]] = {}
+    seconds: dict[str, float] = {}
+    for name, make in ways_of(found).items():
+        spent = []
+        for _ in range(3):
+            begin = time.process_time()
+            made = make()
+            spent.append(time.process_time() - begin)
+        seconds[name] = min(spent)
+        by_level = dict(zip(LEVELS, made, strict=True))
+        own = {"cosine to the lead": np.einsum("ij,ij->i", by_level["document"], leads, dtype=np.float64)}
+        for level, (questions, wanted) in asked.items():
+            above = ranks(questions, by_level[level], wanted)
+            for most in HITS:
+                own[f"{level} found {'first' if most == 1 else f'in {most}'}"] = (above < most).astype(np.float64)
+        scores[name] = own
+        print(
+            name,
+            f"{seconds[name]:.2f} s",
+            {key: round(float(value.mean()), 4) for key, value in own.items()},
+            flush=True,
+        )
+    rows = [row_of(name, scores[name], scores[COMPRESSOR], seconds[name], seconds[SUMMARY]) for name in scores]
+    for row in rows:
+        print(row)
+    if options.save:
+        counts = {
+            "articles": len(articles.ids),
+            "sections": found.count("section"),
+            "sentences": found.count("sentence"),
+        }
+        asked_counts = {"questions about sections": len(drawn), "questions about articles": len(about)}
+        record.save(
+            options.save,
+            "Vectors of sections and articles: the compression encoder",
+            {**counts, **asked_counts, "rows": rows},
+            about="Articles of Wikipedia without their leads, and their sections; nothing was learned from them. Title "
+            "and heading ask for a section among all, the lead's first sentence without the title's words for an "
+            "article, by cosine alone. Seconds of one thread's CPU time for all of them: from the sentences' vectors, "
+            "or from the text where one is encoded anew. Differences are paired.",
+            encoder=record.shipped(),
+        )

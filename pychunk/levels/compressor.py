@@ -1,0 +1,104 @@
+"""The compression encoder: vectors of large spans from those of their sentences, without a summary.
+
+Learned queries attend over the sentences, which are known by vector, position, length and how many they are, and a
+residual map of low rank takes their weighted mean to where a lead would lie. Learned by
+``python -m pychunk.training.compressor``.
+
+Source: Zhang et al., "SmartChunk Retrieval" (2026), section 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..encoders import static
+from ..encoders.loaded import loaded
+from ..engine import Engine
+from ..plumbing.weights import read_weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    F32 = npt.NDArray[np.float32]
+    I64 = npt.NDArray[np.int64]
+
+FACTS = "compressor.json"
+#: The arrays of csrc/compress.h, in its order.
+PARTS = ("queries", "places", "mix", "down", "up", "bias")
+
+
+class Compressor:
+    """A compression encoder for the vectors of one encoder.
+
+    Args:
+        path: folder with ``compressor.json`` and the weights that it names; default: the one that pychunk ships, for
+            the static encoder.
+
+    Raises:
+        ValueError: a file is missing, damaged, or of a newer format.
+    """
+
+    def __init__(self, path: str | Path = static.SHIPPED) -> None:
+        self.path = Path(path)
+        remedy = "train it again with python -m pychunk.training.compressor, or install pychunk again"
+        self.facts, stored = read_weights(self.path / FACTS, "compressor", remedy, ("encoder",))
+        self.parts: tuple[F32, ...] = tuple(stored[name].astype(np.float32) for name in PARTS)
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and checksum, as tables say them."""
+        return f"{self.facts['name']}:{self.facts['weights_sha256'][:16]}"
+
+    def check_encoder(self, vectors: Any) -> None:
+        """That vectors are of the encoder that it was made for; ``vectors`` is that encoder's fingerprint, or None.
+
+        Raises:
+            ValueError: they are not; the message names both.
+        """
+        wanted = self.facts["encoder"]
+        if vectors != wanted:
+            raise ValueError(
+                f"the compressor in {self.path} is for vectors of {wanted}; these are of "
+                f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them with "
+                "python -m pychunk.training.compressor --encoder NAME"
+            )
+
+    def vectors(
+        self,
+        sentences: F32,
+        tokens: I64,
+        doc_offsets: I64,
+        spans: Sequence[tuple[I64, I64]],
+        engine: Engine,
+        threads: int,
+    ) -> list[F32]:
+        """Of each level, given as (first, last) of its runs of sentences, float32[nodes, d] of unit length.
+
+        Args:
+            sentences: float32[n, d], of unit length. tokens: int64[n]. doc_offsets: int64[k + 1].
+        """
+        return engine.compressed_vectors(self.parts, sentences, tokens, doc_offsets, spans, threads=threads)
+
+
+def compressor(path: str | Path = static.SHIPPED) -> Compressor:
+    """The compressor in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: Compressor(path), Compressor)
+
+
+def compressor_for(pooling: str | Path) -> Compressor | None:
+    """What ``pooling`` names: None for ``"tokens"``, the shipped one for ``"compressor"``, else that in a folder.
+
+    Raises:
+        ValueError: it names nothing.
+    """
+    if pooling == "tokens":
+        return None
+    if pooling == "compressor":
+        return compressor()
+    if isinstance(pooling, (str, Path)) and Path(pooling).is_dir():
+        return compressor(pooling)
+    raise ValueError(f"pooling must be 'tokens', 'compressor' or the folder of a compressor; got {pooling!r}")

@@ -1,0 +1,142 @@
+"""Trains the compression encoder: vectors of large spans from those of their sentences, without a summary.
+
+From articles of Wikipedia without their leads: the vector of an article should be that of its lead, the vector of a
+section that of its name. Other articles stop it; the split is that of the questions of mixed breadth, whose test
+articles are not read. It goes on where it was interrupted. For vectors of another encoder:
+
+    python -m pychunk.training.compressor --encoder minilm --out my-compressor
+
+and then ``segment(..., levels=[...], vector_encoder="minilm", pooling="my-compressor")``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import engine as engines
+from ..encoders import static
+from ..encoders.registry import vector_encoder
+from ..evaluation import intervals
+from ..levels.compressor import FACTS, PARTS, Compressor
+from . import compressor_card, compressor_fit, compressor_spans
+from .compressor_spans import F32, Lessons
+from .corpus import default_articles
+from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
+from .teacher import import_torch
+from .written import write_facts, write_weights
+
+logger = logging.getLogger(__name__)
+
+WEIGHTS = "compressor.npz"
+
+
+def measured(model: Compressor, own: Lessons) -> dict[str, Any]:
+    """Mean cosines of documents to their targets, as the engine has them: means by tokens, and the model's."""
+    offsets = np.append(0, own.last[: own.documents])
+    spans = [(own.first[: own.documents], own.last[: own.documents])]
+    kept = slice(0, int(offsets[-1]))
+    arguments = own.vectors[kept], own.tokens[kept], offsets, spans
+    engine = engines.engine()
+
+    def cosines(found: F32) -> Any:
+        return np.einsum("ij,ij->i", found, own.targets[: own.documents], dtype=np.float64)
+
+    mean = cosines(engine.span_vectors(*arguments, threads=1)[0])
+    compressed = cosines(model.vectors(*arguments, engine, 1)[0])
+    return {
+        "mean by tokens": _rounded(intervals.interval(mean)),
+        "compressor": _rounded(intervals.interval(compressed)),
+        "gain": _rounded(intervals.paired(compressed, mean)),
+    }
+
+
+def _rounded(value: intervals.Interval) -> dict[str, float]:
+    return {name: round(each, 4) for name, each in value._asdict().items()}
+
+
+def finish(options: argparse.Namespace, learned: Lessons, stopped_on: Lessons) -> None:
+    """Fits, writes the model and its card."""
+    plan = plan_from(compressor_fit.Plan, options)
+    weights, history = compressor_fit.fit(learned, stopped_on, plan, options.checkpoint)
+    encoder = vector_encoder(options.encoder)
+    facts = {
+        "format": 1,
+        "name": f"pychunk-compressor-{encoder.name}",
+        **write_weights(options.out / WEIGHTS, {name: weights[name] for name in PARTS}),
+        "encoder": encoder.fingerprint,
+        "target": options.target,
+        "heads": plan.heads,
+        "rank": plan.rank,
+        "history": [round(each, 4) for each in history],
+        "spans": {
+            "documents": learned.documents,
+            "sections": len(learned.first) - learned.documents,
+            "validation": stopped_on.documents,
+        },
+        "licence": "Apache-2.0",
+        "seed": plan.seed,
+        "command": command("compressor", options, ["encoder", "target", "limit", *names(compressor_fit.Plan)]),
+    }
+    write_facts(options.out / FACTS, facts)
+    facts["metrics"] = measured(Compressor(options.out), stopped_on)
+    logger.info("%s", json.dumps(facts["metrics"], indent=2))
+    write_facts(options.out / FACTS, facts, compressor_card.card(facts))
+
+
+def train(options: argparse.Namespace) -> None:
+    import_torch().set_num_threads(options.threads)
+
+    def read(part: str) -> Lessons:
+        articles = compressor_spans.read_articles(options.articles, part, options.limit)
+        return compressor_spans.lessons(articles, options.target, options.encoder, options.threads)
+
+    learned, stopped_on = read("train"), read("validation")
+    logger.info("%d documents, %d spans in all", learned.documents, len(learned.first))
+    finish(options, learned, stopped_on)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = new_parser("compressor", __doc__)
+    made.add_argument(
+        "--articles",
+        type=Path,
+        default=default_articles(),
+        metavar="FILE",
+        help="parquet file with columns id, title and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+    )
+    made.add_argument(
+        "--target",
+        default="lead",
+        help="what an article's vector should be near to: its lead, an extractive summary of the rest, or a parquet "
+        "file of summaries with columns id and summary (default: lead)",
+    )
+    made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
+    made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
+    made.add_argument("--threads", type=int, default=1, help="threads (default: %(default)s, which is enough)")
+    made.add_argument(
+        "--checkpoint",
+        type=Path,
+        default=cache_home() / "compressor.pt",
+        metavar="FILE",
+        help="where it goes on from after an interruption (default: in the user's cache)",
+    )
+    add_out(made, static.SHIPPED)
+    add_plan(made, compressor_fit.Plan())
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and write the model; the process's exit status."""
+    return run(train, parser().parse_args(arguments))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

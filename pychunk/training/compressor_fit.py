@@ -1,0 +1,183 @@
+"""Learns a compression encoder: the network of csrc/compress.h in torch, stopped on articles that it did not see."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..plumbing.durable import whole_file
+from .compressor_spans import F32, I64, Lessons
+from .options import setting
+from .teacher import import_torch
+
+logger = logging.getLogger(__name__)
+
+#: Of csrc/compress.h.
+PLACE_FEATURES = 5
+#: Spans at a time where nothing is learned.
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How it is trained."""
+
+    heads: int = setting(2, "learned queries")
+    rank: int = setting(32, "rank of the residual map, a multiple of 16")
+    epochs: int = setting(10, "passes over the documents; the best on validation articles is kept")
+    batch: int = setting(64, "documents a step")
+    sections: int = setting(4, "sections a step for each document")
+    names: float = setting(0.3, "weight of the sections, whose targets are their names")
+    contrast: float = setting(0.0, "weight of a contrastive term: each vector is nearest to its own target")
+    temperature: float = setting(0.05, "of the contrastive term")
+    rate: float = setting(3e-3, "AdamW's greatest learning rate")
+    decay: float = setting(1e-3, "AdamW's weight decay of the map")
+    seed: int = setting(0, "of weights and order")
+
+
+def quarter_logs(counts: I64) -> F32:
+    """float32: log2(1 + n) / 4 on a line between powers of two, as the engine has it."""
+    fraction, exponent = np.frexp((counts + 1).astype(np.float64))
+    return np.asarray((exponent - 2 + 2 * fraction) / 4, np.float32)
+
+
+def network(dim: int, plan: Plan) -> Any:
+    """The arrays that are learned, by name; attention begins as weights by length, the map as none."""
+    torch = import_torch()
+    generator = torch.Generator().manual_seed(plan.seed)
+
+    def normal(*shape: int) -> Any:
+        return torch.nn.Parameter(torch.randn(*shape, generator=generator))
+
+    made = {"queries": normal(plan.heads, dim), "down": normal(dim, plan.rank)}
+    places = torch.zeros(2 * PLACE_FEATURES, plan.heads)
+    places[0] = 4 * math.log(2)  # exp of it is 1 + the length
+    made["places"] = torch.nn.Parameter(places)
+    for name, shape in (("mix", (plan.heads,)), ("up", (plan.rank, dim)), ("bias", (2, dim))):
+        made[name] = torch.nn.Parameter(torch.zeros(*shape))
+    with torch.no_grad():
+        made["queries"] *= 0.5
+        made["down"] *= 0.02
+    return torch.nn.ParameterDict(made)
+
+
+class Spans:
+    """Lessons as tensors, of which some spans make a batch."""
+
+    def __init__(self, own: Lessons) -> None:
+        torch = import_torch()
+        self.own = own
+        self.vectors, self.targets = torch.from_numpy(own.vectors), torch.from_numpy(own.targets)
+        self.lengths = quarter_logs(own.tokens)
+
+    def outputs(self, model: Any, rows: I64) -> Any:
+        """float32[rows, d], of unit length: what the network makes of some spans."""
+        torch = import_torch()
+        first, counts = self.own.first[rows], (self.own.last - self.own.first)[rows]
+        node = np.repeat(np.arange(len(rows)), counts)
+        inside = np.arange(len(node)) - np.repeat(np.cumsum(counts) - counts, counts)
+        sentences = inside + np.repeat(first, counts)
+        length, place = self.lengths[sentences], (inside / counts[node]).astype(np.float32)
+        near = 1 / (1 + inside.astype(np.float32))
+        size = torch.from_numpy(quarter_logs(counts))[:, None]
+        told = torch.from_numpy(np.stack([length, length**2, place, place**2, near], 1))
+        of, heads = torch.from_numpy(node), model["mix"].shape[0]
+        x = self.vectors[torch.from_numpy(sentences)]
+        told = torch.cat([told, told * size[of]], 1)
+        scores = x @ model["queries"].T + told @ model["places"]
+        index = of[:, None].expand(-1, heads)
+        highest = torch.full((len(rows), heads), -1e9).scatter_reduce(0, index, scores.detach(), "amax")
+        each = torch.exp(scores - highest[of])
+        weights = each / torch.zeros(len(rows), heads).index_add(0, of, each)[of]
+        mixed = (weights * torch.softmax(model["mix"], 0)).sum(1, keepdim=True)
+        mean = torch.nn.functional.normalize(torch.zeros(len(rows), x.shape[1]).index_add(0, of, mixed * x), dim=1)
+        moved = mean @ model["down"] @ model["up"] + model["bias"][0] + size * model["bias"][1]
+        return torch.nn.functional.normalize(mean + moved, dim=1)
+
+
+def loss_of(found: Any, targets: Any, plan: Plan) -> Any:
+    """The squared error, and how surely each vector is told apart by its target from the others of the batch."""
+    torch = import_torch()
+    loss = ((found - targets) ** 2).sum(1).mean()
+    if plan.contrast:
+        cosines, own = found @ targets.T / plan.temperature, torch.arange(len(found))
+        both = torch.nn.functional.cross_entropy(cosines, own) + torch.nn.functional.cross_entropy(cosines.T, own)
+        loss = loss + plan.contrast * both / 2
+    return loss
+
+
+def mean_cosine(model: Any, spans: Spans) -> float:
+    """Mean cosine of the documents to their targets."""
+    torch = import_torch()
+    total = 0.0
+    with torch.no_grad():
+        for begin in range(0, spans.own.documents, _BLOCK):
+            rows = np.arange(begin, min(begin + _BLOCK, spans.own.documents))
+            total += float((spans.outputs(model, rows) * spans.targets[torch.from_numpy(rows)]).sum())
+    return total / spans.own.documents
+
+
+def fit(learned: Lessons, stopped_on: Lessons, plan: Plan, checkpoint: Path) -> tuple[dict[str, F32], list[float]]:
+    """Weights by the names of csrc/compress.h, and after each pass the mean cosine on ``stopped_on``'s documents.
+
+    After each pass all goes to ``checkpoint``, from where the same run goes on to the same weights.
+
+    Raises:
+        ValueError: the checkpoint is of another run.
+    """
+    torch = import_torch()
+    spans, other = Spans(learned), Spans(stopped_on)
+    model = network(learned.vectors.shape[1], plan)
+    of_map = [model["down"], model["up"]]
+    rest = [value for name, value in model.items() if name not in ("down", "up")]
+    optimizer = torch.optim.AdamW(
+        [{"params": of_map, "weight_decay": plan.decay}, {"params": rest, "weight_decay": 0.0}], lr=plan.rate
+    )
+    run = {**asdict(plan), "data": hashlib.sha256(learned.targets.tobytes()).hexdigest()}
+    history: list[float] = []
+    best: dict[str, Any] = {}
+    if checkpoint.is_file():
+        state = torch.load(checkpoint, weights_only=True)
+        if state["run"] != run:
+            raise ValueError(f"{checkpoint} belongs to another run: remove it, or run with {state['run']}")
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        history, best = state["history"], state["best"]
+        logger.info("goes on after pass %d", len(history))
+    steps = max(1, learned.documents // plan.batch)
+    for epoch in range(len(history), plan.epochs):
+        drawn = np.random.default_rng([plan.seed, epoch])
+        order = drawn.permutation(learned.documents)
+        for step in range(steps):
+            _set_rate(optimizer, plan, epoch * steps + step, plan.epochs * steps)
+            rows = order[step * plan.batch : (step + 1) * plan.batch]
+            loss = loss_of(spans.outputs(model, rows), spans.targets[torch.from_numpy(rows)], plan)
+            if plan.names and len(learned.first) > learned.documents:
+                rows = drawn.integers(learned.documents, len(learned.first), plan.batch * plan.sections)
+                own = loss_of(spans.outputs(model, rows), spans.targets[torch.from_numpy(rows)], plan)
+                loss = loss + plan.names * own
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        history.append(mean_cosine(model, other))
+        logger.info("pass %d: loss %.4f, cosine on validation %.4f", epoch + 1, float(loss.detach()), history[-1])
+        if history[-1] == max(history):
+            best = {name: value.detach().clone() for name, value in model.items()}
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        state = {"run": run, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        with whole_file(checkpoint) as file:
+            torch.save({**state, "history": history, "best": best}, file)
+    best["mix"] = torch.softmax(best["mix"], 0)
+    return {name: np.ascontiguousarray(value.numpy(), np.float32) for name, value in best.items()}, history
+
+
+def _set_rate(optimizer: Any, plan: Plan, step: int, steps: int) -> None:
+    """Up over 20 steps, then down as a half wave."""
+    for group in optimizer.param_groups:
+        group["lr"] = plan.rate * min(1.0, (step + 1) / 20) * 0.5 * (1 + math.cos(math.pi * step / steps))
