@@ -1,0 +1,47 @@
+"""Settings of a file of YAML: a model and what differs from the defaults."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from .settings import Settings
+
+
+def read(path: Path) -> tuple[str, Settings]:
+    """The model's name and the settings.
+
+    Raises:
+        ValueError: no model, a setting that there is not, a value of another type; the message names it.
+
+    Example:
+        >>> model, settings = read(Path(__file__).parent / "qwen2.5-1.5b.yaml")
+        >>> model, settings.rollouts, settings.questions, settings.mini_batch, settings.rate, settings.steps
+        ('Qwen/Qwen2.5-1.5B-Instruct', 8, 256, 64, 1e-06, 120)
+    """
+    try:
+        import yaml
+    except ImportError as error:
+        raise ImportError('a file of settings needs PyYAML: pip install "pychunk-native[stitch]"') from error
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is no YAML: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("model"), str):
+        raise ValueError(f"{path} names no model")
+    kinds = {each.name: type(each.default) for each in fields(Settings)}
+    given: dict[str, Any] = {}
+    for name, value in found.items():
+        if name == "model":
+            continue
+        if name not in kinds:
+            raise ValueError(f"{path}: there is no setting {name!r}; there are {', '.join(kinds)}")
+        if kinds[name] is float and type(value) in (int, str):  # YAML takes 1e-6, without a point, for a word
+            with contextlib.suppress(ValueError):
+                value = float(value)
+        if type(value) is not kinds[name]:
+            raise ValueError(f"{path}: {name} is of type {kinds[name].__name__}, not {value!r}")
+        given[name] = value
+    return found["model"], Settings(**given)

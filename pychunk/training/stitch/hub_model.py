@@ -1,0 +1,89 @@
+"""A causal language model of Hugging Face as a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..teacher import import_torch
+from .tasks import Tokens
+
+
+class HubModel:
+    """A model and its tokenizer.
+
+    Args:
+        name: a model of the hub, or a folder with one.
+
+    Raises:
+        ValueError: the model has no chat template.
+    """
+
+    def __init__(self, name: str) -> None:
+        torch = import_torch()
+        try:
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError as error:
+            raise ImportError('a model needs transformers: pip install "pychunk-native[stitch]"') from error
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        if not getattr(tokenizer, "chat_template", None):
+            raise ValueError(f"{name} has no chat template, so it was not trained to answer: take an instruct model")
+        self.tokenizer: Any = tokenizer
+        model: Any = AutoModelForCausalLM.from_pretrained(name)
+        model.float()  # a step of 1e-6 is lost on weights of 16 bits
+        self.net: Any = model.to("cuda" if torch.cuda.is_available() else "cpu")
+        self.net.eval()  # no dropout: ratios have to begin at 1
+
+    @property
+    def end(self) -> int:
+        """The token that ends an answer."""
+        return int(self.tokenizer.eos_token_id)
+
+    def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
+        """What the model writes after each prefix, 64 at a time, up to its end or ``limit`` tokens."""
+        torch = import_torch()
+        found: list[Tokens] = []
+        for begin in range(0, len(prefixes), 64):
+            part = prefixes[begin : begin + 64]
+            width = max(map(len, part))
+            ids = torch.full((len(part), width), self.end)
+            mask = torch.zeros_like(ids)
+            for row, prefix in enumerate(part):
+                ids[row, width - len(prefix) :] = torch.tensor(prefix)
+                mask[row, width - len(prefix) :] = 1
+            torch.manual_seed(int(torch.randint(2**31, (1,), generator=generator)))  # generate() takes no generator
+            written = self.net.generate(
+                input_ids=ids.to(self.net.device),
+                attention_mask=mask.to(self.net.device),
+                max_new_tokens=limit,
+                do_sample=True,
+                temperature=1.0,
+                top_p=1.0,
+                top_k=0,
+                repetition_penalty=1.0,
+                eos_token_id=self.end,
+                pad_token_id=self.end,
+            )
+            for row in written[:, width:].tolist():
+                found.append(tuple(row[: row.index(self.end) + 1] if self.end in row else row))
+        return found
+
+    def log_probs(self, prefixes: Sequence[Tokens], outputs: Sequence[Tokens]) -> tuple[Any, Any]:
+        """Log probabilities float[rows, tokens] of the outputs after their prefixes, and 1 where they are, else 0."""
+        torch = import_torch()
+        device = self.net.device
+        longest = max(len(p) + len(o) for p, o in zip(prefixes, outputs, strict=True))
+        ids = torch.full((len(outputs), longest), self.end)
+        seen = torch.zeros_like(ids)
+        places = torch.zeros(len(outputs), max(map(len, outputs)), dtype=torch.long)
+        wanted, mask = torch.zeros_like(places), torch.zeros(places.shape)
+        for row, (prefix, output) in enumerate(zip(prefixes, outputs, strict=True)):
+            ids[row, : len(prefix) + len(output)] = torch.tensor(prefix + output)
+            seen[row, : len(prefix) + len(output)] = 1
+            places[row, : len(output)] = torch.arange(len(prefix) - 1, len(prefix) + len(output) - 1)
+            wanted[row, : len(output)] = torch.tensor(output)
+            mask[row, : len(output)] = 1
+        logits = self.net(input_ids=ids.to(device), attention_mask=seen.to(device)).logits
+        own = logits.gather(1, places.to(device)[..., None].expand(-1, -1, logits.shape[-1])).float()
+        chosen = own.log_softmax(-1).gather(2, wanted.to(device)[..., None])[..., 0]
+        return chosen, mask.to(device)

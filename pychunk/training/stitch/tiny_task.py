@@ -1,0 +1,124 @@
+"""A synthetic task of planning whose best policy is known.
+
+A question takes one hop or eight. Its first word says, by a lexicon that has to be learned, at which of five levels the
+first hop finds its evidence; further words say that of the further hops, by a lexicon of their own. A plan searches one
+level a hop, in order, and answers the question only if all of them are right. Nothing in a prompt says a level, and
+nothing is given for a part of a plan.
+
+Eight hops are the hard half. Untrained weights write every word with the same chance; of the ten words three change
+nothing, so a plan of one hop (level, stop, end) comes out right once in 7 ** 3 = 343 times, of eight hops, 17 words,
+once in 7 ** 17 = 2e14: rollouts alone see no reward for it. Even who writes nothing but plans of eight searches is
+right once in 5 ** 8 = 390,625 times. After a hint of seven sentences it is once in 343 times again. The best policy
+writes the plan and nothing more: reward 1.09 for one hop, 1.02 for eight, 1.055 on the mean under the default settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .tasks import Outcome, Question, Tokens
+
+LEVELS = ("sentence", "paragraph", "subsection", "section", "document")
+#: Words that experts put before a level; they change nothing but the length.
+VERBS = ("search", "read", "open")
+STOP, END = ".", "<end>"
+#: What a plan is written in: the only words that the model can write.
+WRITTEN = (*LEVELS, *VERBS, STOP, END)
+FIRST = ("who", "when", "where", "which", "how", "why", "compare", "summarise", "list", "define")
+NEXT = ("there", "within", "around", "across", "beyond")
+ASK, PLAN = "<ask>", "<plan>"
+#: Ids are places in this list.
+VOCABULARY = (*WRITTEN, *FIRST, *NEXT, ASK, PLAN)
+ID = {word: i for i, word in enumerate(VOCABULARY)}
+HOPS = {False: 1, True: 8}
+#: Share of pseudo-labels that are wrong in one hop: they come from retrieval, which errs.
+WRONG_LABELS = 0.05
+#: Tokens of the longest prompt and trace that rollouts are made of.
+LONGEST = 2 + HOPS[True] + 3 * HOPS[True] + 1 + 64
+
+_FIRST_LEVEL = dict(zip(FIRST, (0, 3, 1, 4, 2, 1, 3, 4, 0, 2), strict=True))
+_NEXT_LEVEL = dict(zip(NEXT, (2, 0, 4, 1, 3), strict=True))
+#: Seeds of held-out questions; those to learn from take the training's own.
+_HELD_OUT = 1_000_003
+
+
+class Hops(NamedTuple):
+    """The level of each hop, and the one that the pseudo-label says."""
+
+    levels: tuple[int, ...]
+    label: tuple[int, ...]
+
+
+class TinyTask:
+    """Questions of one hop and of eight, half and half."""
+
+    def draw(self, count: int, seed: int, step: int) -> list[Question]:
+        """Alternately easy and hard."""
+        random = np.random.default_rng([seed, step])
+        return [_question(random, hard=bool(i % 2)) for i in range(count)]
+
+    def held_out(self, count: int) -> list[Question]:
+        """``count`` of each half. One hop has few questions, so they are those that training asks, too."""
+        random = np.random.default_rng(_HELD_OUT)
+        return [_question(random, hard=hard) for hard in HOPS for _ in range(count)]
+
+    def traces(self, question: Question) -> Sequence[Sequence[Tokens]]:
+        """Three experts, who differ in the word before a level."""
+        return [_trace(question.about.levels, verb) for verb in VERBS]
+
+    def judge(self, question: Question, trace: Tokens) -> Outcome:
+        """A plan can be read if it ends, and each of its sentences says one level."""
+        levels = parsed(trace)
+        return Outcome(
+            correct=levels == question.about.levels,
+            aligned=levels == question.about.label,
+            formatted=bool(levels),
+            searches=len(levels),
+            tokens=len(trace),
+        )
+
+
+def parsed(trace: Tokens) -> tuple[int, ...]:
+    """The levels that a trace searches; () if it cannot be read.
+
+    Example:
+        >>> def of(text):
+        ...     return parsed(tuple(ID[word] for word in text.split()))
+        >>> of("search section . read sentence . <end>"), of("section . <end>"), of("search . <end>"), of("section .")
+        ((3, 0), (3,), (), ())
+    """
+    if not trace or trace[-1] != ID[END]:
+        return ()
+    levels: list[int] = []
+    sentence: list[int] = []
+    for token in trace[:-1]:
+        if token == ID[STOP]:
+            if len(sentence) != 1:
+                return ()
+            levels += sentence
+            sentence = []
+        elif token < len(LEVELS):
+            sentence.append(token)
+    return () if sentence else tuple(levels)
+
+
+def _question(random: np.random.Generator, hard: bool) -> Question:
+    words = [FIRST[random.integers(len(FIRST))]]
+    levels = [_FIRST_LEVEL[words[0]]]
+    for _ in range(HOPS[hard] - 1):
+        words.append(NEXT[random.integers(len(NEXT))])
+        levels.append(_NEXT_LEVEL[words[-1]])
+    label = list(levels)
+    if random.random() < WRONG_LABELS:
+        at = random.integers(len(label))
+        label[at] = (label[at] + 1 + random.integers(len(LEVELS) - 1)) % len(LEVELS)
+    prompt = tuple(ID[word] for word in (ASK, *words, PLAN))
+    return Question(prompt, hard, Hops(tuple(levels), tuple(map(int, label))))
+
+
+def _trace(levels: Sequence[int], verb: str) -> list[Tokens]:
+    sentences: list[Tokens] = [(ID[verb], level, ID[STOP]) for level in levels]
+    return [*sentences[:-1], (*sentences[-1], ID[END])]
