@@ -148,16 +148,18 @@ def main() -> None:
             rows.append(row | {"hits scored a query": scored, "ms a hit": row["ms a query"] / scored})
             show(rows[-1])
         first: tuple[np.ndarray, dict[str, Any]] | None = None
-        for model, stage in stages.items():
-            ordered, costs = [], []
-            for begin in range(0, len(texts), TOGETHER):
-                part = slice(begin, begin + TOGETHER)
+        ordered: dict[str, list[list[Hit]]] = {model: [] for model in stages}
+        costs: dict[str, list[rerank.Cost]] = {model: [] for model in stages}
+        for begin in range(0, len(texts), TOGETHER):  # in turns, so that other work on the machine slows all alike
+            part = slice(begin, begin + TOGETHER)
+            for model, stage in stages.items():
                 best, cost = rerank.reranked(stage, texts[part], hits[part], options.depth, threads=options.threads)
-                ordered += best
-                costs.append(cost)
-            after = measured(data, encoder, chunked, ordered)
+                ordered[model] += best
+                costs[model].append(cost)
+        for model, stage in stages.items():
+            after = measured(data, encoder, chunked, ordered[model])
             row = {"encoder": name, "rerank": model, "questions": len(texts)}
-            row |= compared(after, before, costs, len(texts))
+            row |= compared(after, before, costs[model], len(texts))
             asked = stage.asked()
             row |= {"hits scored a query": asked / len(texts), "ms a hit": row["ms a query"] * len(texts) / asked}
             gains = after[MEASURES[0]] - before[MEASURES[0]]
