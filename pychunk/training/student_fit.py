@@ -45,9 +45,9 @@ class Plan:
     queries: int = setting(4, "queries in a step")
     steps: int = setting(1500, "steps")
     length: int = setting(160, "tokens of a pair, at most")
-    rate: float = setting(3e-4, "AdamW's learning rate at its height")
+    rate: float = setting(4e-4, "AdamW's learning rate at its height")
     scores: float = setting(0.1, "weight of the scores beside the states")
-    part: int = setting(100, "steps between two checkpoints")
+    part: int = setting(20, "steps between two checkpoints")
     seed: int = setting(0, "of all that is drawn")
 
     def rate_after(self, step: int) -> float:

@@ -106,7 +106,7 @@ def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
         yield folder
         return
     with tempfile.TemporaryDirectory(prefix="pychunk-") as place:
-        yield quantised.as_checkpoint(folder, facts["config"], Path(place) / "checkpoint")
+        yield quantised.as_checkpoint(folder, facts["config"], Path(place) / "checkpoint", facts.get("beside"))
 
 
 def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:

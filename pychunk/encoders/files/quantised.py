@@ -57,8 +57,11 @@ def arrays(file: Path) -> dict[str, F32]:
     return found
 
 
-def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path) -> Path:
+def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path, beside: Mapping[str, Any] | None = None) -> Path:
     """Writes ``config.json``, ``model.safetensors`` and the tokenizer of a folder with a quantised ``model.onnx``.
+
+    Args:
+        beside: by their names in ``out`` other JSON files and what is in them: modules with their pooling, prompts.
 
     Returns:
         ``out``, a new directory, which :func:`convert.convert` takes.
@@ -72,6 +75,8 @@ def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path) -> Path:
         raise ImportError('converting a model needs: pip install "pychunk-native[onnx]"') from error
     out.mkdir()
     save_file(arrays(folder / "model.onnx"), out / checkpoint.FILE)
-    (out / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for name, content in {"config.json": config, **(beside or {})}.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text(json.dumps(content), encoding="utf-8")
     shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
     return out
