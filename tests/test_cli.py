@@ -22,6 +22,7 @@ from rich.console import Console
 
 from pychunk.cli.batches import progress_bar
 from pychunk.cli.consoles import say
+from pychunk.cli.errors import in_flags
 from pychunk.cli.main import app
 
 TEXTS = ["Cats purr. Dogs [bold]bark[/bold] at night. The sun is a star.", "Second document. It is short."]
@@ -101,7 +102,7 @@ def test_limit(tmp_path: Path) -> None:
         (["in.parquet", "--column", "text", "-m", "fixed:size=3", "--size", "4"], "size is said twice"),
         (["in.parquet", "--column", "text", "-m", "given"], "method given takes its cuts from Python"),
         (["in.parquet", "--column", "text", "--titles", "no"], "column 'no' is not there"),
-        (["in.parquet", "--column", "text", "-m", "pic:summary=title"], "method 'pic' needs titles="),
+        (["in.parquet", "--column", "text", "-m", "pic:summary=title"], "method 'pic' needs --titles"),
         (["in.parquet", "--column", "text", "--encoder", "best"], "unknown encoder 'best'"),
         (["in.parquet", "--column", "text", "--max-tokens", "many"], "--max-tokens must be a number"),
     ],
@@ -487,7 +488,7 @@ def test_every_flag_that_a_text_names_exists() -> None:
     flags = _flags(typer.main.get_command(app))
     every = set().union(*flags.values()) | {"--no-deps", "--upgrade"}  # pip's
     root = Path(__file__).resolve().parents[1]
-    for file in root.glob("pychunk/training/*.py"):  # commands of their own: python -m pychunk.training.nsp
+    for file in root.glob("pychunk/training/**/*.py"):  # commands of their own: python -m pychunk.training.nsp
         every |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', file.read_text(encoding="utf-8")))
     named = 0
     for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md"), *root.glob("docs/*.md")):
@@ -582,3 +583,15 @@ def test_methods_are_explained_one_by_one_as_the_command_line_takes_them() -> No
     assert "recursive  size" not in shown
     wrong = invoke(["methods", "nope"])
     assert (wrong.exit_code, "there is no method 'nope'; the methods are pic" in wrong.output) == (2, True)
+
+
+def test_a_listing_without_chunks_says_so(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    done = invoke(["segment", str(tmp_path / "empty.txt")])
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "nothing to show: no document has text" in done.stderr
+
+
+def test_advice_names_the_options_of_the_command_line() -> None:
+    assert in_flags("method 'pic' needs titles=: a title", {}) == "method 'pic' needs --titles: a title"
+    assert in_flags("where: language='en' or mode=x", {}) == "where: language='en' or mode=x"

@@ -334,7 +334,12 @@ def progress_bar(name: str, console: Console) -> Progress:
 
 def rate_of(size: int, begun: float) -> str:
     """Megabytes a second since a moment of ``time.monotonic``."""
-    rate = size / 1e6 / max(1e-9, time.monotonic() - begun)
+    return rate_in(size, time.monotonic() - begun)
+
+
+def rate_in(size: int, seconds: float) -> str:
+    """Megabytes a second of so many seconds."""
+    rate = size / 1e6 / max(1e-9, seconds)
     if rate < 0.1:
         return f"{1e3 * rate:.2g} kB/s"
     return f"{rate:.0f} MB/s" if rate >= 10 else f"{rate:.2g} MB/s"

@@ -28,3 +28,14 @@ def say(text: str, style: str = "", console: Console = ERRORS) -> None:
 def counted(number: int, noun: str, several: str = "") -> str:
     """``1 shard``, ``1,200 shards``; ``several``: where that is not the noun with an s."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
+def sized(count: float) -> str:
+    """Bytes in words.
+
+    >>> sized(20), sized(5_700), sized(1_234_500_000)
+    ('20 bytes', '5.7 kB', '1,234.5 MB')
+    """
+    if count < 1e3:
+        return f"{count:.0f} bytes"
+    return f"{count / 1e6:,.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"

@@ -29,7 +29,7 @@ from ..segmenter import Segmenter
 from . import seen
 from .batches import LeftOut, Shares, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
-from .consoles import ERRORS, counted, say
+from .consoles import ERRORS, counted, say, sized
 from .errors import readable_errors
 from .groups import given_in, with_groups
 from .llm import Asking, Told, with_llm
@@ -218,7 +218,7 @@ def index(
         say(
             f"{counted(done.added, 'document')} added, {changes.kept:,} kept, {done.replaced:,} replaced, "
             f"{done.removed:,} removed; {counted(done, 'chunk')} made{rate}: {output} holds "
-            f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
+            f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
         )
         if not len(made):
             say("no document has text, and a search will find nothing", "yellow")
@@ -240,7 +240,7 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
         for path in paths:
             try:
                 with Index.open(path, verify=True) as made:
-                    size = f"{counted(len(made), 'chunk')} in {made.info['bytes'] / 1e6:.1f} MB"
+                    size = f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
                     levels = made.notes.get("levels")
                 seen.check(Path(path))
                 of = f", of levels {levels}" if levels else ""

@@ -19,8 +19,8 @@ from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from ..io.html_files import How
-from .batches import progress_bar, rate_of, tell_ignored
-from .consoles import ERRORS, counted, say
+from .batches import progress_bar, rate_in, rate_of, tell_ignored
+from .consoles import ERRORS, counted, say, sized
 from .errors import readable_errors
 from .groups import with_groups
 from .llm import Asking, Told, with_llm
@@ -161,10 +161,10 @@ def _summarise(report: Report, console: Console) -> None:
     if report.letters:
         tell(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
-    totals = f"{documents}, {chunks}, {report.text_bytes / 1e6:,.1f} MB of text"
+    totals = f"{documents}, {chunks}, {sized(report.text_bytes)} of text"
     if report.did_nothing:
         tell(f"{report.folder} is complete already, nothing to do: {totals}, {counted(report.shards, 'shard')}")
         return
-    rate = f"{report.new_text_bytes / 1e6 / max(1e-9, report.seconds):.3g} MB/s"
+    rate = rate_in(report.new_text_bytes, report.seconds)
     shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
     tell(f"{totals}, {rate}, {counted(report.letters, 'failure')}, {shards}: {report.folder}")

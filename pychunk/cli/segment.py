@@ -119,7 +119,9 @@ def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Share
 
 def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    shown = 0
     for out, _ in batches:
+        shown += len(out)
         if has_tree(out):
             print_tree(console, out)
         for chunk in () if has_tree(out) else out:
@@ -127,3 +129,5 @@ def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
             console.print(Text(chunk.text))
             console.print()
         print_removed(console, out)
+    if not shown:
+        say("there is nothing to show: no document has text", "yellow")

@@ -65,7 +65,10 @@ class Strategy:
             return [each.text for each in questions]
         lacking = next((number for number, each in enumerate(questions) if not each.options), None)
         if lacking is not None:
-            raise ValueError(f"rewrite 'options' asks multiple-choice questions, and question {lacking} has no options")
+            raise ValueError(
+                f"rewrite='options' asks multiple-choice questions, and question {lacking} has no options: leave it "
+                "out, or take a dataset that has some, as UNLP's leaflets do"
+            )
         return [Choice(each.text, each.options) for each in questions]
 
 
