@@ -217,7 +217,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows.append(row)
             if not options.dry_run:
                 print(line(row), flush=True)
-        print(f"{'it would take at most ' if options.dry_run else ''}{llm.account.line()}")
+        before, after = ("it would take ", ", and what has to be asked again") if options.dry_run else ("", "")
+        print(f"{before}{llm.account.line()}{after}")
         if options.output and not options.dry_run:
             figures = {"questions": len(data.questions), "model": llm.model, options.table: rows}
             title, packages = f"Answers on SQuAD, the PIC paper's {options.table}", ("onnxruntime", "faiss-cpu")

@@ -76,5 +76,5 @@ def test_every_table_has_its_rows_and_the_papers(data: Path, monkeypatch: pytest
         for name in ("dev-v2.0", "chunking_evaluation")
     )
     ways = ["augment=head", "augment=title", "augment=summary", "augment=neighbours", "document_weight=1"]
-    assert squad == ["recommended", *ways, "augment=head"]
+    assert squad == ["recommended", *ways, "augment=head", "structure"]
     assert references == [each for each in squad if each != "augment=title"]  # which are told no titles

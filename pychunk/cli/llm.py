@@ -129,8 +129,9 @@ class Told:
         more = [f"and {self.count - _MOST_NOTES:,} more"] if self.count > _MOST_NOTES else []
         for note in [*self.notes, *more]:
             say(note, "yellow", self.console)
-        dry = "dry run, nothing was asked; it would take at most " if self.llm.dry_run else ""
-        say(f"{dry}{self.llm.account.line()}", console=self.console)
+        dry = ("dry run, nothing was asked; it would take at most ", ", and what has to be asked again")
+        before, after = dry if self.llm.dry_run else ("", "")
+        say(f"{before}{self.llm.account.line()}{after}", console=self.console)
 
 
 def _price(text: str | None) -> tuple[float, float] | None:
