@@ -194,7 +194,7 @@ class Index:
             encoder: what encodes queries; ``None``: the encoder that the index was created with.
             runtime, device: as for :meth:`create`.
             accuracy: cells (``"ivf"``) or candidates (``"hnsw"``) that a search looks at: more is slower, and finds
-                more. None: as many cells as found .99 of the nearest when the index was built; 96 candidates.
+                more. None: as many cells as found .985 of the nearest when the index was built; 96 candidates.
             verify: compare the checksum of every file (about a second a gigabyte); ``"headers"``: those of the parts of
                 it that say how it is to be read, and its size; False: only sizes.
             create: where there is no index, one is created, with the options that :meth:`create` has of itself.
