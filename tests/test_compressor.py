@@ -1,15 +1,13 @@
 """The compression encoder: native as the reference, the same in any batch, what it refuses, how it is trained."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instruction_sets import printed_by_each
 
 import pychunk
 from pychunk import _native
@@ -130,17 +128,7 @@ def test_whatever_the_instruction_set() -> None:
         "found = _native.compressed_vectors(parts, rows, tokens, np.array([0, 2000]), spans, threads=1)[0]\n"
         "print(hashlib.sha256(found.tobytes()).hexdigest())\n"
     )
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=os.sep,
-            env={**os.environ, "PYCHUNK_ISA": isa},
-        ).stdout
-        for isa in _native.available_isas()
-    }
+    printed = printed_by_each(code)
     assert len(printed) == 1
     assert len(printed.pop().strip()) == 64
 

@@ -1,17 +1,14 @@
 """The native scan of stored vectors equals the NumPy reference, bit for bit, however it is asked."""
 
 import hashlib
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instruction_sets import printed_by_each
 
-from pychunk import _native
 from pychunk._reference import scan as reference
 from pychunk._reference import vectors as reference_vectors
 from pychunk._reference.eight_bit import packed as packed_by_numpy
@@ -266,17 +263,7 @@ def test_instruction_sets_scan_to_the_same_bits() -> None:
         "            digest.update(each.tobytes())\n"
         "print(digest.hexdigest())\n"
     )
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=os.sep,
-            env={**os.environ, "PYCHUNK_ISA": isa},
-        ).stdout
-        for isa in _native.available_isas()
-    }
+    printed = printed_by_each(code)
     assert len(printed) == 1
     assert len(printed.pop().strip()) == len(hashlib.sha256().hexdigest())
 

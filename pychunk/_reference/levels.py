@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,13 +26,7 @@ def span_vectors(
     threads: int,
 ) -> list[F32]:
     """Unit-length weighted sums of runs of sentences, added in order; where all weights are 0 they count alike."""
-    out = []
-    for firsts, lasts in levels:
-        rows = np.zeros((len(firsts), vectors.shape[1]), np.float32)
-        for row, first, last in zip(rows, firsts, lasts, strict=True):
-            row[:] = normalize(_sum(vectors, weights, first, last))
-        out.append(rows)
-    return out
+    return _each(lambda first, last: normalize(_sum(vectors, weights, first, last)), vectors.shape[1], levels)
 
 
 def compressed_vectors(
@@ -45,11 +39,20 @@ def compressed_vectors(
     threads: int,
 ) -> list[F32]:
     """The compression encoder of csrc/compress.h, one node after the other."""
+
+    def one(first: int, last: int) -> F32:
+        return _compressed(parts, vectors[first:last], tokens[first:last])
+
+    return _each(one, vectors.shape[1], levels)
+
+
+def _each(one: Callable[[int, int], F32], dim: int, levels: Sequence[tuple[I64, I64]]) -> list[F32]:
+    """float32[nodes, dim] of each level, from what is made of the sentences [first, last) of a node."""
     out = []
     for firsts, lasts in levels:
-        rows = np.zeros((len(firsts), vectors.shape[1]), np.float32)
+        rows = np.zeros((len(firsts), dim), np.float32)
         for row, first, last in zip(rows, firsts, lasts, strict=True):
-            row[:] = _compressed(parts, vectors[first:last], tokens[first:last])
+            row[:] = one(first, last)
         out.append(rows)
     return out
 
