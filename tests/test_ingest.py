@@ -233,9 +233,9 @@ def test_another_source_other_options_other_folders_are_refused(tmp_path: Path) 
     path = corpus(tmp_path / "in.parquet")
     run_once(path, tmp_path / "out", column="text")
     wanted = contents(tmp_path / "out")
-    with pytest.raises(ValueError, match=r"options.segmenter.method: was null, is \"sentence\""):
+    with pytest.raises(ValueError, match=r"method: was not given, is \"sentence\""):
         run_once(path, tmp_path / "out", column="text", method="sentence", resume=True)
-    with pytest.raises(ValueError, match=r"options.limit: was null, is 3"):
+    with pytest.raises(ValueError, match=r"limit: was not given, is 3"):
         run_once(path, tmp_path / "out", column="text", limit=3, resume=True)
     manifest = tmp_path / "out" / "_manifest.json"
     manifest.write_text(manifest.read_text().replace('"pychunk": "', '"pychunk": "9'))
@@ -406,7 +406,7 @@ def test_a_source_that_changes_meanwhile_is_no_complete_run(tmp_path: Path) -> N
 def test_differences_name_the_place() -> None:
     assert list(differences({"a": 1, "b": {"c": [1]}}, {"a": 1, "b": {"c": [2], "d": 3}})) == [
         "b.c: was [1], is [2]",
-        "b.d: was null, is 3",
+        "b.d: was not given, is 3",
     ]
 
 

@@ -100,17 +100,28 @@ class Manifest:
         raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}: use the pychunk that wrote it")
 
 
+#: Where a manifest holds options: a person knows them by their own names.
+_GROUPS = ("options", "reader", "segmenter", "columns", "wanted")
+
+
 def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
     """What differs between two trees of facts, each place with both values.
 
     >>> list(differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}))
     ['a.c: was 2, is 3']
+    >>> list(differences({"options": {"segmenter": {"size": None}}}, {"options": {"segmenter": {"size": 150}}}))
+    ['size: was not given, is 150']
     """
     if isinstance(before, dict) and isinstance(now, dict):
         for key in [*before, *(key for key in now if key not in before)]:
-            yield from differences(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
+            place = name if key in _GROUPS else f"{name}.{key}" if name else str(key)
+            yield from differences(before.get(key), now.get(key), place)
     elif before != now:
-        yield f"{name}: was {json.dumps(before)}, is {json.dumps(now)}"
+        yield f"{name}: was {_said(before)}, is {_said(now)}"
+
+
+def _said(value: Any) -> str:
+    return "not given" if value is None else json.dumps(value)
 
 
 def told(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
