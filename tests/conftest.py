@@ -185,6 +185,18 @@ def minilm(minilm_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="session")
+def postgres() -> Iterator[dict[str, str]]:
+    """The environment of a PostgreSQL server with pgvector, started for the tests."""
+    import postgres_server
+
+    package = postgres_server.installed()
+    if package is None:
+        pytest.skip("no PostgreSQL with pgvector to start: pip install pgserver")
+    with postgres_server.running(package) as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
 def gpu() -> Device:
     """A GPU, or the emulator that runs the kernels' source on the CPU (CMake option PYCHUNK_CUDA=EMULATED)."""
     from pychunk import _device

@@ -34,6 +34,8 @@ def test_blocks_run_as_written(page: Path, need: str, tmp_path: Path, request: p
         environment["PYCHUNK_CACHE"] = str(request.getfixturevalue("minilm").parents[1])
     elif need and importlib.util.find_spec(need) is None:
         pytest.skip(f"{need} is not installed")
+    if need == "psycopg":
+        environment |= request.getfixturevalue("postgres")
     folder = tmp_path / "work"
     folder.mkdir()
     shutil.copy(ROOT / "README.md", folder)
