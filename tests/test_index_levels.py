@@ -156,3 +156,50 @@ def test_a_segmenter_of_nodes() -> None:
     assert again(table, ids=ids).texts == out.texts
     assert repr(seg) == "NodeSegmenter(vectors='chunk', on_error='skip', levels=['sentence', 'paragraph', 'document'])"
     assert repr(NodeSegmenter(["document"])) == "NodeSegmenter(levels=['sentence', 'document'])"
+
+
+def test_vectors_of_levels_by_the_compressor(tmp_path: Path, documents: Path) -> None:
+    index, levels = tmp_path / "levels.idx", "sentence,section,document"
+    build = ("index", documents, "--id-column", "id", "-o", index)
+    run(*build, "--levels", levels, "--pooling", "compressor")
+    ids = list(TEXTS)
+    found = pychunk.segment(list(TEXTS.values()), levels=levels.split(","), vectors="chunk", ids=ids)
+    made = pychunk.segment(
+        list(TEXTS.values()), levels=levels.split(","), vectors="chunk", ids=ids, pooling="compressor"
+    )
+    with pychunk.Index.open(index) as opened, pychunk.Index.create(tmp_path / "again", vectors="chunk") as again:
+        assert opened.info["pooling"] == made.metadata["pooling"] != "tokens"
+        again.add(made.chunks())
+        for queries in (["When do cats sleep?"], ["What burns?"]):
+            assert [each.tolist() for each in opened.rank(queries)] == [each.tolist() for each in again.rank(queries)]
+        with pytest.raises(
+            ValueError, match=r"made by pooling 'pychunk-compressor-.*those of these chunks by 'tokens'"
+        ):
+            opened.add(found.chunks())
+        assert len(opened) == len(made)
+    with pychunk.Index.open(tmp_path / "again") as again:  # what was said is saved
+        assert again.info["pooling"] == made.metadata["pooling"]
+        with pytest.raises(ValueError, match="segment with the same pooling="):
+            again.add(found.chunks())
+    says = refused(*build, "--pooling", "tokens")
+    assert "not by tokens, as --pooling tokens says: leave it out" in says
+    run(*build)  # as before, without being told again
+    assert "2 kept" in run(*build, "--pooling", "compressor")
+
+
+def test_poolings_that_are_refused(tmp_path: Path, documents: Path) -> None:
+    build = ("index", documents, "--id-column", "id", "-o", tmp_path / "levels.idx")
+    assert "--pooling says how vectors of levels are made: add --levels" in refused(*build, "--pooling", "tokens")
+    levels = ("--levels", "sentence,document")
+    assert "pooling must be 'tokens', 'compressor' or the folder" in refused(*build, *levels, "--pooling", "mean")
+    assert not (tmp_path / "levels.idx").exists()
+    with pytest.raises(ValueError, match="pooling must be 'tokens', 'compressor' or the folder"):
+        NodeSegmenter(["document"], pooling="mean")
+    assert pickle.loads(pickle.dumps(NodeSegmenter(["document"], pooling="compressor"))).pooling == "compressor"
+
+
+def test_a_compressor_of_another_encoder_is_refused_by_its_fingerprint() -> None:
+    made = NodeSegmenter(["sentence", "document"], "sentence", vectors="chunk", pooling="compressor")
+    given = {"sentence_vectors": [[[1.0, 0.0], [0.0, 1.0]]], "sentence_spans": [[[0, 5], [5, 9]]]}
+    with pytest.raises(ValueError, match=r"is for vectors of pychunk-static-en-256:.*these are of"):
+        made(["One. Two."], **given)

@@ -19,7 +19,7 @@ from .consoles import say
 _KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
 #: What it names besides, where the command line has an option of that name: with a value, or with nothing behind it.
 _OPTION = re.compile(
-    r"(?<![\w-])(augment|device|encoder|levels|max_tokens|method|min_tokens|mode|plan|precision|rerank|rewrite|runtime|"
+    r"(?<![\w-])(augment|device|encoder|levels|max_tokens|method|min_tokens|mode|plan|pooling|precision|rerank|rewrite|runtime|"
     r"summaries|terms|titles|unit|vectors)="
     r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
 )

@@ -18,6 +18,7 @@ from ..augmentation import augment
 from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import check_once, has_documents
+from ..levels.compressor import compressor_for
 from ..levels.segmenting import NodeSegmenter
 from ..plumbing.durable import remove
 from ..retrieval import ingest
@@ -56,6 +57,8 @@ pychunk index --verify wiki.idx
 pychunk index leaflets -o leaflets.idx --method page --terms ngrams --augment head    (found by their documents' heads)
 
 pychunk index articles.parquet -o levels.idx --levels sentence,paragraph,section,document
+
+pychunk index articles.parquet -o levels.idx --levels sentence,section,document --pooling compressor
 
 pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, with or without vectors)
 
@@ -99,6 +102,15 @@ def index(
             metavar="LEVEL,...",
             help="Hold documents at these levels, from fine to coarse, such as sentence,paragraph,section,document; "
             "remembered by the index. With pages of HTML: --noise off.",
+        ),
+    ] = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tokens|compressor|FOLDER",
+            help="How levels get their vectors: tokens (default), the mean of their sentences'; compressor, by the "
+            "compression encoder, which finds sections and documents better (static encoder, English); or the folder "
+            "of one that was trained for the encoder. Remembered by the index.",
         ),
     ] = None,
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
@@ -147,7 +159,7 @@ def index(
         given["vectors"] = "chunk"
     if verify:
         others = [f"--{name.replace('_', '-')}" for name in given] + ["--prune"] * prune + ["--rehash"] * rehash
-        others += ["--on-duplicate"] * (on_duplicate != "raise")
+        others += ["--on-duplicate"] * (on_duplicate != "raise") + ["--pooling"] * (pooling is not None)
         groups = (cutting, beside, reading, asking)
         _verify(inputs, output, [*others, *(name for group in groups for name in given_in(group))])
         return
@@ -168,6 +180,7 @@ def index(
                 "and an index with --terms none has no words: leave out one of them (of an index that is there, name a "
                 "new folder)"
             )
+        pooling = _pooling(made, pooling, levels or made.notes.get("levels"))
         begun = time.monotonic()
         done, size_ = Added(), 0
         changes = Changes(made, prune=prune, merge=on_duplicate == "merge", rehash=rehash)
@@ -187,6 +200,7 @@ def index(
             made.notes.get("ids"),
             levels,
             made.notes.get("levels"),
+            pooling,
             told,
         )
         if asking.dry_run:
@@ -197,6 +211,8 @@ def index(
             made.notes["ids"] = reading.ids
         if levels is not None:
             made.notes["levels"] = levels
+        if pooling is not None:
+            made.notes["pooling"] = pooling
         bar = progress_bar("index", ERRORS)
         with bar:
             task = bar.add_task("", total=1.0, rate="")
@@ -356,12 +372,13 @@ def _batches(
     ids: str | None,
     levels: str | None,
     levels_before: str | None,
+    pooling: str | None,
     told: Told,
 ) -> Iterator[tuple[pa.Table, Digests | None, int]]:
     """(chunk table, its documents, bytes of text), cut here from documents or read from files of chunks.
 
     ``levels``: as said now. ``levels_before``: of the documents that the index has, which new ones get where none are
-    said: or else they would be replaced by plain chunks, and a search by levels would miss them.
+    said: or else they would be replaced by plain chunks, and a search by levels would miss them. ``pooling``: of both.
     """
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
     if levels is not None and vectors != "chunk":
@@ -401,7 +418,9 @@ def _batches(
     options |= {"vector_encoder": encoder, "vectors": vectors, "threads": cutting.threads, "on_error": on_error}
     if told.llm is not None:
         options = with_llm(options, told.llm)
-    made = Segmenter(**options) if levels is None else NodeSegmenter(levels.split(","), **options)
+    made = Segmenter(**options)
+    if levels is not None:
+        made = NodeSegmenter(levels.split(","), **options, pooling=pooling or "tokens")
     changes.cut_by(made)
     choice: dict[str, Any] = {
         "choose": changes.rows,
@@ -415,6 +434,30 @@ def _batches(
         tell.count += len(lost)
         told.see(out)
         yield out.table, changes.cut(lost), bytes_
+
+
+def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
+    """How vectors of levels are made: as said now, or of an index that is there as it has them; None without levels.
+
+    Raises:
+        ValueError: said without levels, or otherwise than the vectors of an index that is there are made.
+    """
+    if levels is None:
+        if given is not None:
+            raise ValueError("--pooling says how vectors of levels are made: add --levels, or leave it out")
+        return None
+    known = made.info.get("pooling")
+    chosen = given or made.notes.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")
+    if Path(chosen).is_dir():
+        chosen = str(Path(chosen).resolve())  # for the next time, from wherever that is
+    compressor = compressor_for(chosen)
+    own = "tokens" if compressor is None else compressor.fingerprint
+    if known is not None and own != known:
+        raise ValueError(
+            f"vectors of this index's levels are made by {known}, not by {own}, as --pooling {chosen} says: leave it "
+            "out, name the folder of that compressor, or build a new index"
+        )
+    return chosen
 
 
 def _holds_chunks(path: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..chunks import ChunkBatch
@@ -11,6 +12,7 @@ from ..data.columns import ID_TYPE, UUIDS
 from ..documents import RowError, TextBatch
 from ..given.kept import kept_columns, with_kept
 from ..segmenter import Segmenter
+from .compressor import compressor_for
 from .names import check_levels
 
 if TYPE_CHECKING:
@@ -26,12 +28,12 @@ class NodeSegmenter(Segmenter):
     Each node is a row once, as :meth:`Hierarchy.chunks` has them. No progress is reported.
 
     Args:
-        levels: as for :func:`pychunk.segment`.
+        levels, pooling: as for :func:`pychunk.segment`.
         method: of level ``"group"``.
         **options: those of :class:`pychunk.Segmenter`.
 
     Raises:
-        ValueError: levels that are unknown, out of order or do not lie in each other.
+        ValueError: levels that are unknown, out of order or do not lie in each other; a pooling that names nothing.
 
     Example:
         >>> seg = NodeSegmenter(["paragraph", "document"])
@@ -39,13 +41,17 @@ class NodeSegmenter(Segmenter):
         ['One.', 'Two.', 'Three.', 'One. Two.', 'One. Two.\\n\\nThree.']
     """
 
-    def __init__(self, levels: Sequence[str | int], method: Any = None, **options: Any) -> None:
-        self.levels = check_levels(levels)
+    def __init__(
+        self, levels: Sequence[str | int], method: Any = None, *, pooling: str | Path = "tokens", **options: Any
+    ) -> None:
+        self.levels, self.pooling = check_levels(levels), pooling
+        compressor_for(pooling)
         super().__init__(method, **options)
 
     @property
     def options(self) -> dict[str, Any]:
-        return {**super().options, "levels": list(self.levels)}
+        pooling = {} if self.pooling == "tokens" else {"pooling": str(self.pooling)}
+        return {**super().options, "levels": list(self.levels), **pooling}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.options
@@ -74,7 +80,7 @@ class NodeSegmenter(Segmenter):
         """The nodes of a batch of documents; see :func:`pychunk.segment` for the arguments."""
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         kept = kept_columns(keep, texts)
-        found = self._plain.hierarchy(texts, self.levels, first_document=first_document, **said)
+        found = self._plain.hierarchy(texts, self.levels, first_document=first_document, pooling=self.pooling, **said)
         table = found.chunks().table
         if texts.uuids:
             table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})

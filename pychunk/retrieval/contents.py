@@ -90,6 +90,8 @@ class Contents:
         self.notes: dict[str, str] = dict(manifest.get("notes", {}))
         #: Scales of levels, as a manifest has them.
         self.calibration: dict[str, Any] | None = manifest.get("levels")
+        #: How vectors of nodes are made, as :func:`.ingest.pooling` says; None: there are none, or nobody said.
+        self.pooling: str | None = manifest.get("pooling")
         self._abandon()
         self._new_keys: set[str] = set()
         self._searcher: Searcher | None = None
@@ -234,6 +236,8 @@ class Contents:
         if self.chosen:
             manifest["terms_chosen"] = self.chosen
         manifest["notes"] = dict(self.notes)
+        if self.pooling:
+            manifest["pooling"] = self.pooling
         self._calibrate()
         manifest.pop("levels", None)
         if self.calibration:

@@ -263,6 +263,7 @@ class Index:
         """What the index was created with, and what it holds as last saved.
 
         ``recall`` is what cells (kind ``"ivf"``) found of the ten nearest of some vectors when they were made, by name.
+        ``pooling``, of an index of levels, is how their vectors are made: ``"tokens"``, or a compressor's fingerprint.
         """
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
@@ -270,10 +271,12 @@ class Index:
         chosen = {"terms_chosen": facts["terms_chosen"]} if "terms_chosen" in facts else {}
         recalls = {name: own["recall"] for name, own in facts["stored"].items() if "recall" in own}
         recall = {"recall": recalls} if recalls else {}
+        pooling = {"pooling": facts["pooling"]} if "pooling" in facts else {}
         return {
             **{name: facts[name] for name in kept},
             **chosen,
             **recall,
+            **pooling,
             "removed": facts["removed"],
             "bytes": sum(sizes),
         }
@@ -383,8 +386,9 @@ class Index:
             The number of chunks added, which also says how many documents are new, and how many were replaced.
 
         Raises:
-            ValueError: vectors that are missing or another encoder's, two documents of one id, chunks of other
-                documents than those of ``documents``, another process that writes.
+            ValueError: vectors that are missing or another encoder's, nodes of levels whose vectors are made by another
+                ``pooling`` than those that are there, two documents of one id, chunks of other documents than those of
+                ``documents``, another process that writes.
         """
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
@@ -395,6 +399,8 @@ class Index:
         if on_duplicate == "merge":
             table = merge.merged(table)
         rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
+        pooling = ingest.pooling(table) if self._contents.layout.pooled else None
+        ingest.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:
             return Added()
         late, keys = ingest.outdated(table), ingest.keys(table)
@@ -402,6 +408,7 @@ class Index:
         if documents is not None:
             ingest.check_documents(table, documents.ids)
         replaced = len(self._contents.add(rows, keys, late, documents, uuids=ingest.of_uuids(table)))
+        self._contents.pooling = pooling or self._contents.pooling
         return Added(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:

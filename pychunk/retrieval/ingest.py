@@ -13,6 +13,7 @@ from .._arrow import compute as pc
 from ..data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
 from . import beside, digests
+from .levels import has_levels
 from .part import Layout, Rows
 
 REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
@@ -65,6 +66,35 @@ def fingerprint(table: pa.Table) -> str | None:
     raw = (table.schema.metadata or {}).get(b"pychunk")
     found = None if raw is None else json.loads(raw).get("vector_encoder")
     return None if found is None else str(found)
+
+
+def pooling(table: pa.Table) -> str | None:
+    """How the vectors of a table's nodes were made: ``"tokens"``, or a compressor's fingerprint; None of no levels.
+
+    Example:
+        >>> import pychunk
+        >>> found = pychunk.segment("One. Two.", levels=["document"], vectors="chunk")
+        >>> pooling(found.chunks().table), pooling(pychunk.segment("One. Two.", vectors="chunk").table)
+        ('tokens', None)
+    """
+    if not has_levels(table.schema):
+        return None
+    raw = (table.schema.metadata or {}).get(b"pychunk")
+    return str(({} if raw is None else json.loads(raw)).get("pooling", "tokens"))
+
+
+def check_pooling(known: str | None, new: str | None) -> None:
+    """That nodes whose vectors are made as ``new`` says go beside those of an index, as :func:`pooling` names both.
+
+    Raises:
+        ValueError: they do not; None goes with everything.
+    """
+    if known is None or new is None or known == new:
+        return
+    raise ValueError(
+        f"vectors of this index's levels are made by pooling {known!r}, those of these chunks by {new!r}, and their "
+        "cosines say little beside one another: segment with the same pooling=, or build a new index"
+    )
 
 
 def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:

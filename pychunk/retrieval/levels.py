@@ -21,9 +21,14 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
 
 
+def has_levels(schema: pa.Schema) -> bool:
+    """Whether chunks of a table are nodes: their column of levels is one of lists."""
+    return LEVELS in schema.names and pa.types.is_list(schema.field(LEVELS).type)
+
+
 def rows_at(table: pa.Table) -> dict[str, Mask]:
     """Of each level bool[rows] of a table, from fine to coarse; none where it was not made of hierarchies."""
-    if LEVELS not in table.column_names or not pa.types.is_list(table.schema.field(LEVELS).type):
+    if not has_levels(table.schema):
         return {}
     column = table[LEVELS]
     row = np.asarray(pc.list_parent_indices(column), np.int64)
