@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
-from ..evaluation import contenders, datasets, peers, report, runner, strategies
+from ..evaluation import contenders, datasets, hierarchies, peers, report, runner, strategies
 from ..evaluation.answering import Answering
 from ..plumbing.durable import write_text
 from .consoles import ERRORS, say
@@ -36,7 +36,9 @@ pychunk eval questions.jsonl -m recursive:size=80 --stemmer none
 
 pychunk eval unlp2026 -m page --mode sparse --augment none --augment head --document-weight 1
 
-pychunk eval questions.jsonl -m recursive:size=80 -m sentence --judge completeness,retrieval --dry-run"""
+pychunk eval questions.jsonl -m recursive:size=80 -m sentence --judge completeness,retrieval --dry-run
+
+pychunk eval dev-v2.0.json -m recursive:size=110 -m hierarchy:plan=learned -m hierarchy:plan=sentence+paragraph"""
 
 #: Methods that this command counts in words unless told otherwise.
 _SIZED = ("fixed", "recursive")
@@ -65,7 +67,8 @@ def evaluate(
             "-m",
             "--method",
             metavar="METHOD[:OPTION=VALUE,...]",
-            help=f"May be repeated; default: {' '.join(_METHODS)}.",
+            help=f"May be repeated; default: {' '.join(_METHODS)}. {hierarchies.NAME}: nodes of levels in one index, "
+            f"with levels={hierarchies.LEVELS}, pooling=tokens|compressor and plan=learned|rules|fixed|llm, or levels.",
         ),
     ] = None,
     modes: Annotated[
@@ -135,7 +138,7 @@ def evaluate(
         if judging.of_answers and not answer:
             raise ValueError("--judge answers is of the answers that --answer has a model give: add --answer")
         named = [method_of(each) for each in methods or _METHODS]
-        asks = [asks_a_model({"method": name, **options}) for name, options in named]
+        asks = [asks_a_model({"method": name, **options}) or options.get("plan") == "llm" for name, options in named]
         told = Told(
             asking.opened(
                 any(asks)
@@ -161,7 +164,10 @@ def evaluate(
             if name in _SIZED:
                 options.setdefault("unit", "words")
             llm = told.llm if of_model else None
-            makers.append(partial(contenders.by_method, name, options, data, made, each, llm=llm))
+            if name == hierarchies.NAME:
+                makers.append(partial(hierarchies.by_levels, options, data, made, each, llm=llm))
+            else:
+                makers.append(partial(contenders.by_method, name, options, data, made, each, llm=llm))
         usable, absent = peers.available() if with_peers else ([], [])
         if usable:
             first = makers[0]()
@@ -176,7 +182,15 @@ def evaluate(
             judges = judging.rows(told.llm, data, made, ways, options, status.update)
             answering = Answering(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None
             results = runner.run(
-                data, makers, made, ways, options, step=status.update, judging=judges, answering=answering
+                data,
+                makers,
+                made,
+                ways,
+                options,
+                step=status.update,
+                judging=judges,
+                answering=answering,
+                account=None if told.llm is None else told.llm.account,
             )
         if asking.dry_run:
             return

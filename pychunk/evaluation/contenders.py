@@ -66,14 +66,30 @@ def count_tokens(texts: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True)
+class Levelled:
+    """Levels that chunks are the nodes of, and which are searched.
+
+    Attributes:
+        names: from fine to coarse. plan: the finest and the coarsest level for all questions, or a planner.
+        fusion: as of :meth:`pychunk.Index.search`.
+    """
+
+    names: tuple[str, ...]
+    plan: Any
+    fusion: str = "score"
+
+
+@dataclass(frozen=True)
 class Chunked:
     """Chunks of all documents by one contender.
 
     Attributes:
-        table: chunk table with the column ``sentences``, vectors of the evaluation's encoder.
+        table: chunk table with the column ``sentences``, vectors of the evaluation's encoder; of nodes of levels with
+            the column ``vector``.
         seconds: what cutting took, without the vectors for the index.
         cutting: tokens that a transformer read for cutting. reused: whether the index gets the vectors it gave.
         peer: package and version; None for pychunk's own.
+        levelled: what chunks are the nodes of; None for chunks of one size.
     """
 
     name: str
@@ -83,6 +99,7 @@ class Chunked:
     reused: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     peer: str | None = None
+    levelled: Levelled | None = None
 
     @property
     def words(self) -> npt.NDArray[np.int64]:
@@ -94,8 +111,11 @@ class Chunked:
         """Each chunk's unit vector float32[n, dim], the sum of its sentences'; zeros for a chunk without any.
 
         Every sentence counts alike. The engine's own chunk vectors weight sentences by their tokens, which the lists of
-        a table do not have; no chunk is found by these vectors.
+        a table do not have; no chunk is found by these vectors. Nodes of levels have their own.
         """
+        if self.levelled is not None:
+            flat = np.asarray(self.table["vector"].combine_chunks().flatten(), np.float32)
+            return flat.reshape(self.table.num_rows, -1)
         lists = self.table["sentences"].combine_chunks()
         offsets = np.asarray(lists.offsets, np.int64)
         flat = lists.flatten().flatten()[2]
@@ -219,4 +239,5 @@ def pooled(chunked: Chunked, encoder: Encoder) -> pa.Table:
     vectors = encoder.encode(chunked.table["text"].to_pylist())
     dim = vectors.shape[1]
     column = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(vectors).ravel()), dim)
-    return chunked.table.drop_columns(["sentences"]).append_column("vector", column)
+    own = "vector" if chunked.levelled is not None else "sentences"
+    return chunked.table.drop_columns([own]).append_column("vector", column)

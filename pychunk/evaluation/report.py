@@ -9,8 +9,11 @@ missing, null or not a number is shown as an en dash::
                    measures {name: {mean, low, high}},          low and high: 95 % interval
                    within {words [..], share [..], low [..], high [..]},
                    lengths {edges [..], counts [..], mean, std, chunks},
-                   cost {"words a chunk", "chunk seconds", "encoder tokens", "index bytes", "words in top 5",
-                         "ms a question"}}]
+                   cost {"words a chunk", "chunk seconds", "encoder tokens", "index seconds", "index bytes",
+                         "words in top 5", "ms a question", where a planner is asked "ms a plan", and where a model
+                         is "LLM tokens" and "LLM cost" of chunks and index, "LLM tokens a question", "LLM cost of
+                         1,000 questions"},
+                   levels: null | {hits, finest, coarsest {level: share}, "words a hit", "plans that failed"}}]
     differences  [{measure, row, against, mean, low, high}]     row minus against, on the same questions
     primary      [measure ..]                                   whose differences the terminal shows; default: all
     judged       [{name, judge, better: "more" | "less", share {mean, low, high}, asked, abstained, faults {why: n},
@@ -24,34 +27,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, TypeGuard
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from . import plots
+from . import costs, plots
+from .costs import DASH, is_number, number, numbers
 from .style import STYLE
 from .tables import Column, Names, blocks, show
 
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
 
-DASH = "–"
 #: Measures of which less is better; every other measure is the better the higher.
 LOWER_IS_BETTER = {"pk", "windowdiff"}
 #: Columns of the table of judges.
 JUDGED = ("judge", "judged", "asked", "abstained", "counted", "kappa")
-#: Columns of the cost table and how their values are written.
-COSTS: dict[str, Callable[[Any], str]] = {
-    "words a chunk": lambda value: _number(value, ".0f"),
-    "chunk seconds": lambda value: _number(value, ".2f"),
-    "encoder tokens": lambda value: _number(value, ","),
-    "index bytes": lambda value: _size(value),
-    "words in top 5": lambda value: _number(value, ".0f"),
-    "ms a question": lambda value: _number(value, ".2f"),
-}
+#: What the table of levels says.
+LEVELS_SAY = "Of the best five hits the % at each level / of the searches the % from it on / up to it."
 
 
 def to_json(results: Results) -> str:
@@ -66,7 +62,7 @@ def print_table(results: Results, console: Console) -> None:
     short = Names(names, console.width)
     dataset = results.get("dataset") or {}
     sizes = ", ".join(
-        f"{_number(dataset.get(key), ',')} {key}" for key in ("documents", "questions") if dataset.get(key)
+        f"{number(dataset.get(key), ',')} {key}" for key in ("documents", "questions") if dataset.get(key)
     )
     console.print(Text(_title(results), style="bold").append(f" ({sizes})" if sizes else "", style="dim"))
     if (legend := short.legend()) is not None:
@@ -80,14 +76,45 @@ def print_table(results: Results, console: Console) -> None:
         best = _best(rows, measure)
         columns.append(Column(measure, [_cell(_interval(row, measure), i in best) for i, row in enumerate(rows)]))
     show(console, [label], columns)
-    costs = [[Text(cell) for cell in _costs(row)] for row in rows]
-    show(console, [label], [Column(name, cells) for name, *cells in zip(COSTS, *costs, strict=True)])
+    spent = {name: [Text(shown(costs.of(row, name))) for row in rows] for name, shown in costs.columns(rows).items()}
+    show(console, [label], [Column(name, cells) for name, cells in spent.items()])
+    _print_levels(rows, console, label)
     _print_differences(results, console, short)
     _print_judged(results, console, short)
     for note in results.get("notes") or []:
         console.print(Text(_text(note), style="yellow"))
     for peer in results.get("absent") or []:
         console.print(Text(f"absent: {_text(peer.get('name'))}: {_text(peer.get('reason'))}", style="dim"))
+
+
+def _print_levels(rows: Sequence[Row], console: Console, label: Column) -> None:
+    """Of rows of levels which levels the best hits are at, and which the plans were from and to."""
+    if not any(row.get("levels") for row in rows):
+        return
+    table = _levels(rows)
+    console.print()
+    console.print(Text(LEVELS_SAY, style="dim"))
+    show(console, [label], [Column(name, [Text(cell) for cell in cells]) for name, cells in table.items()])
+
+
+def _levels(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Columns of the table of levels: a cell for each row."""
+    own = [row.get("levels") or {} for row in rows]
+    names = list(dict.fromkeys(level for each in own for level in each.get("hits") or {}))
+    found = {
+        level: [
+            "/".join(_share((each.get(part) or {}).get(level)) for part in ("hits", "finest", "coarsest"))
+            if each
+            else DASH
+            for each in own
+        ]
+        for level in names
+    }
+    return found | {"words a hit": [number(each.get("words a hit"), ".0f") for each in own]}
+
+
+def _share(value: Any) -> str:
+    return number(100 * value, ".0f") if is_number(value) else DASH
 
 
 def _print_differences(results: Results, console: Console, names: Names) -> None:
@@ -121,9 +148,9 @@ def _print_judged(results: Results, console: Console, names: Names) -> None:
     labels.append(Column(JUDGED[0], [Text(_text(each.get("judge"))) for each in judged]))
     shown = {
         "judged": [_cell(each.get("share") or {}, False) for each in judged],
-        "asked": [Text(_number(each.get("asked"), ",")) for each in judged],
-        "abstained": [Text(_number(each.get("abstained"), ",")) for each in judged],
-        "counted": [Text(_number(each.get("counted"), ".3f")) for each in judged],
+        "asked": [Text(number(each.get("asked"), ",")) for each in judged],
+        "abstained": [Text(number(each.get("abstained"), ",")) for each in judged],
+        "counted": [Text(number(each.get("counted"), ".3f")) for each in judged],
         "kappa": [_cell(each.get("kappa") or {}, False) for each in judged],
     }
     show(console, labels, [Column(name, shown[name]) for name in JUDGED[1:]])
@@ -132,8 +159,8 @@ def _print_judged(results: Results, console: Console, names: Names) -> None:
 
 
 def _cell(interval: Mapping[str, Any], best: bool, form: str = ".3f") -> Text:
-    text = Text(_number(interval.get("mean"), form), style="bold" if best else "")
-    if _is_number(interval.get("low")) and _is_number(interval.get("high")):
+    text = Text(number(interval.get("mean"), form), style="bold" if best else "")
+    if is_number(interval.get("low")) and is_number(interval.get("high")):
         text.append(f" {interval['low']:{form}}{DASH}{interval['high']:{form}}", style="dim")
     return text
 
@@ -151,7 +178,7 @@ def html(results: Results) -> str:
     ]
     title = escape(_title(results))
     dataset = results.get("dataset") or {}
-    sizes = [f"{_number(dataset.get(key), ',')} {key}" for key in ("documents", "questions", "words")]
+    sizes = [f"{number(dataset.get(key), ',')} {key}" for key in ("documents", "questions", "words")]
     kind = {"answers": "questions with answers", "references": "questions with reference spans"}
     about = escape(" · ".join([*sizes, kind.get(str(dataset.get("kind")), _text(dataset.get("kind")))]))
     return (
@@ -164,14 +191,14 @@ def html(results: Results) -> str:
 
 
 def _within(results: Results) -> str:
-    rows = [row for row in _rows(results) if _numbers((row.get("within") or {}).get("share"))]
+    rows = [row for row in _rows(results) if numbers((row.get("within") or {}).get("share"))]
     if not rows:
         return ""
     rows.sort(key=lambda row: -row["within"]["share"][-1])
     own = [i for i, row in enumerate(rows) if not row.get("peer")]
     peers = [i for i, row in enumerate(rows) if row.get("peer")]
     edges = [(row["within"].get("low"), row["within"].get("high")) for row in rows]
-    banded = [i for i in (*own[:1], *peers[:1]) if all(_numbers(edge) for edge in edges[i])]
+    banded = [i for i in (*own[:1], *peers[:1]) if all(numbers(edge) for edge in edges[i])]
     legend = "".join(
         f'<li><span class="key {plots.colour(i)}{" peer" if row.get("peer") else ""}"></span>'
         f"<span>{_name(row)}</span><b>{100 * row['within']['share'][-1]:.1f} %</b></li>"
@@ -238,13 +265,13 @@ def _differences(results: Results) -> str:
 def _judged(results: Results) -> str:
     body = ""
     for each in results.get("judged") or []:
-        asked, abstained = (_number(each.get(key), ",") for key in ("asked", "abstained"))
+        asked, abstained = (number(each.get(key), ",") for key in ("asked", "abstained"))
         less = ' <span class="soft">(less is better)</span>' if each.get("better") == "less" else ""
         body += (
             f'<tr><th scope="row">{_name(each)}</th><td>{escape(_text(each.get("judge")))}{less}</td>'
             f'{_means(each.get("share") or {})}<td class="number">{asked}</td><td class="number">{abstained}'
             f"{f' ({escape(_faults(each))})' if each.get('faults') else ''}</td>"
-            f'<td class="number">{_number(each.get("counted"), ".3f")}</td>{_means(each.get("kappa") or {})}</tr>'
+            f'<td class="number">{number(each.get("counted"), ".3f")}</td>{_means(each.get("kappa") or {})}</tr>'
         )
     if not body:
         return ""
@@ -259,18 +286,30 @@ def _judged(results: Results) -> str:
 
 def _faults(judged: Mapping[str, Any]) -> str:
     """Why chunks have no verdict."""
-    counts = ", ".join(f"{_number(count, ',')} {name}" for name, count in (judged.get("faults") or {}).items())
+    counts = ", ".join(f"{number(count, ',')} {name}" for name, count in (judged.get("faults") or {}).items())
     return ": ".join(filter(None, [counts, "; ".join(judged.get("reasons") or ())]))
 
 
 def _cost(results: Results) -> str:
     rows = _rows(results)
-    head = "".join(f'<th scope="col">{name}</th>' for name in COSTS)
+    own = costs.columns(rows)
+    head = "".join(f'<th scope="col">{name}</th>' for name in own)
     body = "".join(
-        f'<tr><th scope="row">{_name(row)}</th>{"".join(f"<td>{cell}</td>" for cell in _costs(row))}</tr>'
+        f'<tr><th scope="row">{_name(row)}</th>'
+        f"{''.join(f'<td>{shown(costs.of(row, name))}</td>' for name, shown in own.items())}</tr>"
         for row in rows
     )
-    return _section("Cost", _scrolled(f'<tr><th scope="col">row</th>{head}</tr>', body, "Cost of each row"))
+    table = _scrolled(f'<tr><th scope="col">row</th>{head}</tr>', body, "Cost of each row")
+    if any(row.get("levels") for row in rows):
+        columns = _levels(rows)
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+        body = "".join(
+            f'<tr><th scope="row">{_name(row)}</th>{"".join(f"<td>{cells[i]}</td>" for cells in columns.values())}</tr>'
+            for i, row in enumerate(rows)
+        )
+        levels = _scrolled(f'<tr><th scope="col">row</th>{head}</tr>', body, "Levels of each row")
+        table += f"<h3>Levels</h3><p>{LEVELS_SAY}</p>{levels}"
+    return _section("Cost", table)
 
 
 def _lengths(results: Results) -> str:
@@ -281,11 +320,11 @@ def _lengths(results: Results) -> str:
     cards = ""
     for row in rows:
         lengths = row["lengths"]
-        mean = lengths.get("mean") if _is_number(lengths.get("mean")) else None
+        mean = lengths.get("mean") if is_number(lengths.get("mean")) else None
         drawing = plots.histogram(lengths["edges"], lengths["counts"], end, mean, _text(row.get("name")))
         about = (
-            f"{_number(lengths.get('chunks'), ',')} chunks, "
-            f"{_number(lengths.get('mean'), '.0f')} ± {_number(lengths.get('std'), '.0f')} words"
+            f"{number(lengths.get('chunks'), ',')} chunks, "
+            f"{number(lengths.get('mean'), '.0f')} ± {number(lengths.get('std'), '.0f')} words"
         )
         cards += f'<figure><figcaption>{_name(row)}<br><span class="soft">{about}</span></figcaption>{drawing}</figure>'
     notes = "Words in a chunk, on the same axis for all rows (each scaled to its own peak); the line is the mean. "
@@ -344,20 +383,20 @@ def _name(row: Row) -> str:
 
 
 def _means(interval: Mapping[str, Any], form: str = ".3f") -> str:
-    mean, low, high = (_number(interval.get(key), form) for key in ("mean", "low", "high"))
+    mean, low, high = (number(interval.get(key), form) for key in ("mean", "low", "high"))
     ends = f' <span class="soft">{low} to {high}</span>' if DASH not in (low, high) else ""
     return f'<td class="number">{mean}{ends}</td>'
 
 
 def _whisker(interval: Mapping[str, Any], scale: tuple[float, float], zero: bool = False) -> str:
-    if not _is_number(interval.get("mean")):
+    if not is_number(interval.get("mean")):
         return ""
-    low, high = (interval.get(key) if _is_number(interval.get(key)) else None for key in ("low", "high"))
+    low, high = (interval.get(key) if is_number(interval.get(key)) else None for key in ("low", "high"))
     return plots.whisker(interval["mean"], low, high, scale, zero)
 
 
 def _scale(intervals: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    values = [one[key] for one in intervals for key in ("mean", "low", "high") if _is_number(one.get(key))]
+    values = [one[key] for one in intervals for key in ("mean", "low", "high") if is_number(one.get(key))]
     marks = plots.ticks(min(values, default=0.0), max(values, default=1.0), 8)
     return marks[0], marks[-1]
 
@@ -390,43 +429,14 @@ def _interval(row: Row, measure: str) -> Mapping[str, Any]:
 
 def _best(rows: Sequence[Row], measure: str) -> set[int]:
     means = [(i, _interval(row, measure).get("mean")) for i, row in enumerate(rows)]
-    known: dict[int, float] = {i: mean for i, mean in means if _is_number(mean)}
+    known: dict[int, float] = {i: mean for i, mean in means if is_number(mean)}
     choose = min if measure.lower() in LOWER_IS_BETTER else max
     best = choose(known.values(), default=None)
     return {i for i, mean in known.items() if mean == best}
 
 
-def _costs(row: Row) -> list[str]:
-    """The cells of the cost table, one for each of COSTS."""
-    cost = row.get("cost") or {}
-    return [show(cost.get(key)) for key, show in COSTS.items()]
-
-
 def _text(value: Any) -> str:
     return DASH if value is None or value == "" else str(value)
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
-def _numbers(values: Any) -> bool:
-    """Whether there are values and all are numbers."""
-    return bool(values) and all(map(_is_number, values))
-
-
-def _number(value: Any, form: str) -> str:
-    return f"{value:{form}}" if _is_number(value) else DASH
-
-
-def _size(value: Any) -> str:
-    if not _is_number(value):
-        return DASH
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.3g} {unit}"
-        value /= 1000
-    return f"{value:.3g} GB"
 
 
 def _finite(value: Any) -> Any:

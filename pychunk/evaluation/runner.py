@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ import pyarrow as pa
 from .. import _native
 from ..augmentation import augment
 from ..augmentation.augment import How
+from ..llm.account import Account, Counts
 from ..retrieval.index import Index
-from . import boundaries, metrics, pages, spans
+from . import boundaries, hierarchies, metrics, pages, spans
 from .answering import Answering
 from .contenders import Chunked, Encoder, count_tokens, pooled
+from .costs import Spent
 from .datasets import Dataset, Question
 from .intervals import interval, paired
 from .strategies import STRATEGIES, Strategy, named
@@ -55,7 +57,8 @@ class Found:
 
     ``pages``: of each hit, where the questions ask for one. ``milliseconds``: a question, all of them in one call.
     ``hits``: of each question, where they were wanted. ``plain``: questions that were searched as they are, as a model
-    gave no answer of use for their rewriting.
+    gave no answer of use for their rewriting. ``seconds``: that the index took, vectors that it alone needed among
+    them. ``contexts``: what a model took that wrote contexts. ``planned``: of nodes of levels, which were searched.
     """
 
     chunked: Chunked
@@ -67,6 +70,9 @@ class Found:
     milliseconds: float = math.nan
     hits: Sequence[Sequence[Any]] = ()
     plain: int = 0
+    seconds: float = math.nan
+    contexts: Counts = field(default_factory=Counts)
+    planned: hierarchies.Planned | None = None
 
 
 def retrieve(
@@ -78,22 +84,27 @@ def retrieve(
     options: Mapping[str, Any],
     *,
     hits: bool = False,
+    spent: Spent | None = None,
 ) -> Found:
     """Index the chunks and ask all questions.
 
     Args:
         how: a strategy, or the name of one.
         vectors: of the questions, float32[q, dim]. options: ``stemmer``, ``terms``, ``weight`` and so on.
-        hits: keep them.
+        hits: keep them. spent: of a model that is asked; what contexts took is taken from it.
     """
     strategy = named(how)
     own_words = chunked.words
-    depth = int(np.clip(np.ceil(1.5 * BUDGETS[-1] / max(1.0, float(own_words.mean()))), CUTOFFS[-1], 200))
+    levelled = chunked.levelled
+    short = float(own_words.mean()) / (2 if levelled else 1)  # of nodes of all levels many are shorter
+    depth = int(np.clip(np.ceil(1.5 * BUDGETS[-1] / max(1.0, short)), CUTOFFS[-1], 200))
     search: dict[str, Any] = {key: options[key] for key in ("weight", "fusion") if key in options}
     create = {key: value for key, value in options.items() if key not in search}
     search |= strategy.search()
     recipe = strategy.recipe
-    before = encoder.tokens
+    if levelled is not None:
+        search["fusion"] = levelled.fusion
+    before, begun = encoder.tokens, time.perf_counter()
     table = pooled(chunked, encoder) if recipe else chunked.table
     if strategy.augment is not None:
         there = table["document"].unique()
@@ -102,28 +113,40 @@ def retrieve(
     tokens = encoder.tokens - before if recipe else count_tokens(data.documents)
     tokens = max(tokens, chunked.cutting) if chunked.reused and not recipe else tokens + chunked.cutting
     with tempfile.TemporaryDirectory() as folder:
-        layout = "chunk" if recipe else "sentence"
+        layout = "chunk" if recipe or levelled else "sentence"
         with Index.create(Path(folder) / "index", encoder=encoder.name, vectors=layout, **create) as index:
             index.add(table)
             index.save()
+            made = time.perf_counter() - begun
+            contexts = Counts() if spent is None else spent.take()
             size = index.info["bytes"]
             queries = strategy.queries(data.questions)
             if strategy.rewrite is None:
                 search["query_vectors"] = vectors
             index.rank("warm", 1, "sparse" if index.info["terms"] else "dense")  # opens what was saved
+            planned = None
+            if levelled is not None:
+                planned = hierarchies.planned(index, levelled, [each.text for each in data.questions])
             begun, pages_found = time.perf_counter(), None
             lists: Sequence[Sequence[Any]] = ()
             if strategy.rerank is None and strategy.rewrite is None and data.kind != "pages" and not hits:
-                rows, _ = index.rank(queries, depth, strategy.mode, **search)
+                if planned is None:
+                    rows, _ = index.rank(queries, depth, strategy.mode, **search)
+                else:
+                    rows, _ = hierarchies.ranked(index, planned.pairs, queries, depth, strategy.mode, **search)
             else:
                 depth = max(CUTOFFS[-1], strategy.depth) if strategy.rerank else depth
-                lists = index.search(queries, depth, strategy.mode, **search)
+                if planned is None:
+                    lists = index.search(queries, depth, strategy.mode, **search)
+                else:
+                    lists = hierarchies.searched(index, planned.pairs, queries, depth, strategy.mode, **search)
                 rows, pages_found = _searched(lists, depth)
             seconds = time.perf_counter() - begun
     words = np.where(rows >= 0, own_words[rows], 0)
     each = 1000 * seconds / max(1, len(data.questions))
     plain = sum(bool(own) and "rewrite" in own[0].scores for own in lists)
-    return Found(chunked, rows, words, size, tokens, pages_found, each, lists if hits else (), plain)
+    kept = lists if hits else ()
+    return Found(chunked, rows, words, size, tokens, pages_found, each, kept, plain, made, contexts, planned)
 
 
 def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa.Table:
@@ -284,6 +307,7 @@ def run(
     step: Callable[[str], None] = lambda _: None,
     judging: Callable[[Chunked], list[Any]] | None = None,
     answering: Answering | None = None,
+    account: Account | None = None,
 ) -> dict[str, Any]:
     """Results in the form that :mod:`pychunk.evaluation.report` shows.
 
@@ -294,6 +318,7 @@ def run(
         step: told what is being done.
         answering: who answers the questions from what each row found, which measures are added for.
         judging: rows under ``judged`` of each contender (:func:`~.judged_rows.judged_rows`).
+        account: of the client of what asks a model, for the costs of each row.
     """
     if answering is not None:
         answering.check(data)
@@ -304,10 +329,15 @@ def run(
     vectors = None
     if data.questions and any(named(mode).mode != "sparse" for mode in modes):
         vectors = encoder.asked([question.text for question in data.questions])
+    spent = Spent(account)
     for make in makers:
         step("cutting")
+        spent.take()
         chunked = make()
-        for row, own in _rows(chunked, data, encoder, modes, options, vectors, seed, step, answering, notes, judged):
+        asked = spent, spent.take()
+        for row, own in _rows(
+            chunked, data, encoder, modes, options, vectors, seed, step, answering, notes, judged, asked
+        ):
             rows.append(row)
             values.append(own)
         if judging is not None:
@@ -345,6 +375,7 @@ def _rows(
     answering: Answering | None,
     notes: list[str],
     judged: list[Any],
+    asked: tuple[Spent, Counts],
 ) -> Iterator[tuple[dict[str, Any], dict[str, F64]]]:
     words = chunked.words
     counts, edges = np.histogram(np.minimum(words, 500), bins=np.arange(0, 520, 20))
@@ -367,7 +398,8 @@ def _rows(
         return
     for mode in modes:
         step(f"{chunked.name}, {mode}")
-        found = retrieve(chunked, data, encoder, mode, vectors, options, hits=answering is not None)
+        spent, made = asked
+        found = retrieve(chunked, data, encoder, mode, vectors, options, hits=answering is not None, spent=spent)
         own, within = measure(found, data, encoder)
         name = f"{chunked.name}, {mode}"
         if found.plain:
@@ -383,6 +415,9 @@ def _rows(
                 count = len(answers.failed)
                 lack = "1 answer lacks" if count == 1 else f"{count} answers lack"
                 notes.append(f"{name}: {lack} text or sources; question {row_first}: {why}")
+        made = Counts(**vars(made))
+        made.add(found.contexts)
+        of_model = spent.costs(made, spent.take(), len(data.questions))
         bands = [interval(column, seed=seed) for column in within.T]
         yield (
             {
@@ -396,7 +431,8 @@ def _rows(
                     "low": [band.low for band in bands],
                     "high": [band.high for band in bands],
                 },
-                "cost": _cost(chunked, found),
+                "cost": _cost(chunked, found) | of_model,
+                "levels": None if found.planned is None else hierarchies.chosen(chunked, found.rows, found.planned),
             },
             own,
         )
@@ -412,7 +448,9 @@ def _cost(chunked: Chunked, found: Found | None) -> dict[str, Any]:
         cost |= {
             "encoder tokens": found.tokens,
             "index bytes": found.index_bytes,
+            "index seconds": found.seconds,
             "words in top 5": float(found.words[:, :5].sum(axis=1).mean()),
+            "ms a plan": None if found.planned is None else found.planned.milliseconds,
             "ms a question": found.milliseconds,
         }
     return cost

@@ -1,0 +1,137 @@
+"""Documents at several levels as a contender: all nodes in one index, searched at fixed levels or at those planned."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from ..retrieval import planning
+from ..retrieval.index import Index
+from ..segmenter import Segmenter
+from .contenders import Chunked, Encoder, Levelled
+from .datasets import Dataset
+
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+
+#: The contender's name, beside those of methods.
+NAME = "hierarchy"
+LEVELS = "sentence+paragraph+section+document"
+#: Hits whose levels are counted.
+BEST = 5
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Which levels were searched for each question, and milliseconds a plan; None where they were the same for all."""
+
+    pairs: list[tuple[str, str]]
+    milliseconds: float | None
+    failed: int
+
+
+def by_levels(options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "", llm: Any = None) -> Chunked:
+    """All nodes of the documents at some levels.
+
+    Args:
+        options: ``levels``, from fine to coarse, with ``+`` between them; ``pooling``, as of :func:`pychunk.segment`;
+            ``plan``: a planner's name, or the level that is searched, or the finest and the coarsest with ``+`` between
+            them (none: all); ``fusion``: as of :meth:`pychunk.Index.search`; others are of :class:`pychunk.Segmenter`,
+            ``method`` among them.
+        llm: the client of a method or planner that asks a model.
+
+    Raises:
+        ValueError: unknown levels, or such that do not lie in each other; an unknown plan; a dataset of borders.
+    """
+    if data.kind == "boundaries":
+        raise ValueError(f"{NAME} has the borders of all its levels at once: name a method that cuts at some of them")
+    own = dict(options)
+    names = tuple(str(own.pop("levels", LEVELS)).split("+"))
+    plan, pooling = own.pop("plan", None), str(own.pop("pooling", "tokens"))
+    levelled = Levelled(names, _plan(plan, names, llm), str(own.pop("fusion", "score")))
+    method = own.pop("method", None)
+    asked = {} if llm is None or plan == "llm" else {"llm": llm}
+    segmenter = Segmenter(method, **own, **asked, vector_encoder=encoder.name, vectors="chunk")
+    said: dict[str, Any] = {"ids": data.ids}
+    if data.page_starts:
+        said["page_starts"] = data.page_starts
+    begun = time.perf_counter()
+    table = segmenter.hierarchy(data.documents, list(names), pooling=pooling, **said).chunks().table
+    seconds = time.perf_counter() - begun
+    return Chunked(name or NAME, table, seconds, options=dict(options), levelled=levelled)
+
+
+def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
+    """A planner; or the finest and the coarsest level that are searched for all questions."""
+    if plan is None:
+        return names[0], names[-1]
+    if plan == "llm":
+        from ..retrieval.plan_llm import Asking
+
+        return Asking(llm)
+    if plan in planning.PLANNERS:
+        return planning.load(plan)
+    pair = str(plan).split("+")
+    if len(pair) > 2 or not set(pair) <= set(names) or names.index(pair[0]) > names.index(pair[-1]):
+        raise ValueError(
+            f"plan must be one of {', '.join(planning.PLANNERS)}, or one or two of the levels {', '.join(names)}, the "
+            f"finer first, with + between them; got {plan!r}"
+        )
+    return pair[0], pair[-1]
+
+
+def planned(index: Index, levelled: Levelled, queries: Sequence[str]) -> Planned:
+    """Which levels are searched for each query."""
+    if isinstance(levelled.plan, tuple):
+        return Planned([levelled.plan] * len(queries), None, 0)
+    begun = time.perf_counter()
+    plans = index.plan(list(queries), levelled.plan)
+    spent = 1000 * (time.perf_counter() - begun) / max(1, len(queries))
+    return Planned([(plan.low, plan.high) for plan in plans], spent, sum(plan.failed for plan in plans))
+
+
+def ranked(
+    index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[str], depth: int, mode: str, **search: Any
+) -> tuple[I64, F32]:
+    """As :meth:`pychunk.Index.rank`, each query at its own levels; those of the same levels together."""
+    rows, scores = np.full((len(queries), depth), -1, np.int64), np.full((len(queries), depth), np.nan, np.float32)
+    vectors = search.pop("query_vectors", None)
+    for pair in sorted(set(pairs)):
+        own = [number for number, each in enumerate(pairs) if each == pair]
+        some = None if vectors is None else vectors[own]
+        asked = [queries[number] for number in own]
+        rows[own], scores[own] = index.rank(asked, depth, mode, levels=pair, query_vectors=some, **search)
+    return rows, scores
+
+
+def searched(
+    index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[Any], depth: int, mode: str, **search: Any
+) -> Sequence[Sequence[Any]]:
+    """As :meth:`pychunk.Index.search`, each query at its own levels."""
+    plans = [planning.Plan(low, high, "") for low, high in pairs]
+    return index.search(queries, depth, mode, plan=plans, **search)
+
+
+def chosen(chunked: Chunked, rows: I64, told: Planned) -> dict[str, Any]:
+    """What the best hits are: shares by finest level, of plans by finest and coarsest level; mean words of a hit."""
+    assert chunked.levelled is not None
+    names = chunked.levelled.names
+    finest = np.array(pc.list_element(chunked.table["levels"], 0).to_pylist())
+    best = rows[:, :BEST]
+    best = best[best >= 0]
+    hits = Counter(finest[best].tolist())
+    ends = [Counter(pair[place] for pair in told.pairs) for place in (0, 1)]
+    shares = [
+        {level: count[level] / max(1, sum(count.values())) for level in names} for count in (hits, ends[0], ends[1])
+    ]
+    found: dict[str, Any] = dict(zip(("hits", "finest", "coarsest"), shares, strict=True))
+    found["words a hit"] = float(chunked.words[best].mean()) if len(best) else 0.0
+    found["plans that failed"] = told.failed
+    return found
