@@ -1,25 +1,33 @@
 #include "best_rows.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "check.h"
 #include "parallel.h"
 
 namespace pychunk {
 namespace {
 
 constexpr int64_t kScoresTogether = 64;  // looked at as one before each on its own
+constexpr int64_t kRowsARun = 1 << 17;   // of several groups, for one thread after another
 
 bool row_ranks_before(const ScoredRow& a, const ScoredRow& b) {
   return a.score > b.score || (a.score == b.score && a.row < b.row);
+}
+
+void cut_rows(std::vector<ScoredRow>& found, size_t count) {
+  if (found.size() <= count) return;
+  std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count) - 1, found.end(),
+                   row_ranks_before);
+  found.resize(count);
 }
 
 std::vector<ScoredRow> best_of(const float* scores, int64_t rows, size_t count, const bool* allowed) {
   std::vector<ScoredRow> found;
   float limit = 0.0f;  // rows come in order: of equals the later one loses
   const auto cut = [&] {
-    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count) - 1, found.end(),
-                     row_ranks_before);
-    found.resize(count);
+    cut_rows(found, count);
     limit = found.back().score;
   };
   for (int64_t begin = 0; begin < rows; begin += kScoresTogether) {
@@ -38,6 +46,31 @@ std::vector<ScoredRow> best_of(const float* scores, int64_t rows, size_t count, 
   return found;
 }
 
+// Of the rows [begin, end) the best of each group, in any order.
+void best_of_groups(const float* scores, int64_t begin, int64_t end, size_t count, std::span<const int8_t> groups,
+                    std::span<std::vector<ScoredRow>> found) {
+  // One more, which nothing is above, for rows of no group.
+  std::vector<float> limits(found.size() + 1, 0.0f);
+  limits[0] = std::numeric_limits<float>::infinity();
+  float least = 0.0f;
+  for (int64_t first = begin; first < end; first += kScoresTogether) {
+    const int64_t last = std::min(first + kScoresTogether, end);
+    int above = 0;
+    for (int64_t row = first; row < last; ++row) above |= scores[row] > least;
+    if (above == 0) continue;
+    for (int64_t row = first; row < last; ++row) {
+      const auto group = static_cast<size_t>(std::max<int>(groups[static_cast<size_t>(row)], -1) + 1);
+      if (!(scores[row] > limits[group])) continue;
+      std::vector<ScoredRow>& own = found[group - 1];
+      own.push_back({scores[row], row});
+      if (own.size() < 2 * count || own.size() < 64) continue;
+      cut_rows(own, count);
+      limits[group] = own.back().score;
+      least = *std::min_element(limits.begin(), limits.end());
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<ScoredRow>> best_rows(const Matrix<const float>& scores, int64_t count, const bool* allowed,
@@ -48,6 +81,34 @@ std::vector<std::vector<ScoredRow>> best_rows(const Matrix<const float>& scores,
   parallel_for(scores.rows, threads, [&](int64_t query) {
     out[static_cast<size_t>(query)] = best_of(scores.row(query), scores.cols, wanted, allowed);
   });
+  return out;
+}
+
+std::vector<std::vector<ScoredRow>> best_rows_of_groups(const Matrix<const float>& scores, int64_t count,
+                                                        std::span<const int8_t> groups, int64_t count_of_groups,
+                                                        int threads) {
+  const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, scores.cols));
+  const auto every = static_cast<size_t>(count_of_groups);
+  const int64_t runs = (scores.cols + kRowsARun - 1) / kRowsARun;
+  std::vector<std::vector<ScoredRow>> out(static_cast<size_t>(scores.rows) * every);
+  if (wanted == 0 || every == 0) return out;
+  for (const int8_t group : groups)
+    PYCHUNK_CHECK(group < count_of_groups, "groups must be below ", count_of_groups, ", got ", int{group});
+  std::vector<std::vector<ScoredRow>> found(out.size() * static_cast<size_t>(runs));  // [queries, runs, groups]
+  parallel_for(scores.rows * runs, threads, [&](int64_t item) {
+    const int64_t begin = item % runs * kRowsARun, end = std::min(begin + kRowsARun, scores.cols);
+    best_of_groups(scores.row(item / runs), begin, end, wanted, groups,
+                   std::span(found).subspan(static_cast<size_t>(item) * every, every));
+  });
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::vector<ScoredRow>& own = out[i];
+    for (size_t run = 0; run < static_cast<size_t>(runs); ++run) {
+      const auto& more = found[(i / every * static_cast<size_t>(runs) + run) * every + i % every];
+      own.insert(own.end(), more.begin(), more.end());
+    }
+    cut_rows(own, wanted);
+    std::sort(own.begin(), own.end(), row_ranks_before);
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 // are among the best so far.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "view.h"
@@ -17,5 +18,11 @@ struct ScoredRow {
 // [queries, rows]. allowed: one value a row, nullptr for all.
 std::vector<std::vector<ScoredRow>> best_rows(const Matrix<const float>& scores, int64_t count, const bool* allowed,
                                               int threads);
+
+// The same of each group, one pass for all: of query q and group g those of out[q * count_of_groups + g]. groups: a
+// number a row, below count_of_groups; of rows with a negative one none is found.
+std::vector<std::vector<ScoredRow>> best_rows_of_groups(const Matrix<const float>& scores, int64_t count,
+                                                        std::span<const int8_t> groups, int64_t count_of_groups,
+                                                        int threads);
 
 }  // namespace pychunk

@@ -34,7 +34,7 @@ struct KeptScan {
 };
 
 py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t count, const Optional<bool>& allowed,
-                 int threads, const Optional<float>& scored, float weight) {
+                 int threads, const Optional<float>& scored, float weight, const std::vector<int64_t>& groups) {
   const auto rows = matrix(queries, "queries");
   PYCHUNK_CHECK(rows.cols == kept.scan.dim(), "queries must have ", kept.scan.dim(), " numbers, got ", rows.cols);
   PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
@@ -48,7 +48,11 @@ py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t coun
     PYCHUNK_CHECK(beside.scores.rows == rows.rows && beside.scores.cols == kept.scan.chunks(), "beside must be ",
                   rows.rows, " x ", kept.scan.chunks(), ", got ", beside.scores.rows, " x ", beside.scores.cols);
   }
-  const auto found = without_gil([&] { return kept.scan.top(rows, count, mask, threads, scored ? &beside : nullptr); });
+  for (const int64_t group : groups)
+    PYCHUNK_CHECK(group >= 0 && group < kept.scan.groups(), "groups must be from 0 to ", kept.scan.groups() - 1,
+                  ", got ", group);
+  const auto found =
+      without_gil([&] { return kept.scan.top(rows, count, mask, threads, scored ? &beside : nullptr, groups); });
   size_t width = 0;
   for (const auto& hits : found) width = std::max(width, hits.size());
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows.rows), static_cast<py::ssize_t>(width)};
@@ -120,10 +124,14 @@ void bind_scan(py::module_& m) {
       .def("top", &top_of, py::arg("queries").noconvert(), py::arg("count"),
            py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
            py::arg("beside").noconvert() = py::none(), py::arg("weight") = 1.0f,
+           py::arg("groups") = std::vector<int64_t>(),
            "(scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best first; chunk "
            "and row are -1 where there are fewer. allowed bool[chunks]. beside float32[q, chunks], times weight: added "
            "to "
-           "the scores of chunks.")
+           "the scores of chunks. groups: where all that is allowed lies, which must be given, too.")
+      .def(
+          "set_groups", [](KeptScan& kept, const Array<int8_t>& groups) { kept.scan.set_groups(view(groups)); },
+          py::arg("groups").noconvert(), "int8[rows]: the group of each row, negative: none.")
       .def("score_chunks", &score_chunks_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),
            "(scores float32[n], rows int64[n]) of chosen chunks; 0 and -1 of those without rows.")
       .def("score_rows", &score_rows_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),

@@ -136,12 +136,7 @@ Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>
   return array(std::move(out), shape);
 }
 
-py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<bool>& allowed, int threads) {
-  const auto scores = matrix(given, "scores");
-  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
-  PYCHUNK_CHECK(!allowed || allowed->size() == scores.cols, "allowed must hold ", scores.cols, " values");
-  const auto found =
-      without_gil([&] { return best_rows(scores, count, allowed ? allowed->data() : nullptr, threads); });
+py::tuple scored_rows(const std::vector<std::vector<ScoredRow>>& found) {
   Values<float> best;
   std::vector<int64_t> rows, ends{0};
   for (const auto& own : found) {
@@ -149,6 +144,24 @@ py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<
     ends.push_back(static_cast<int64_t>(rows.size()));
   }
   return py::make_tuple(array(std::move(best)), array(std::move(rows)), array(std::move(ends)));
+}
+
+py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<bool>& allowed, int threads) {
+  const auto scores = matrix(given, "scores");
+  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
+  PYCHUNK_CHECK(!allowed || allowed->size() == scores.cols, "allowed must hold ", scores.cols, " values");
+  return scored_rows(
+      without_gil([&] { return best_rows(scores, count, allowed ? allowed->data() : nullptr, threads); }));
+}
+
+py::tuple best_rows_of_groups_of(const Array<float>& given, int64_t count, const Array<int8_t>& groups,
+                                 int64_t count_of_groups, int threads) {
+  const auto scores = matrix(given, "scores");
+  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
+  PYCHUNK_CHECK(count_of_groups >= 0, "there must be at least 0 groups, got ", count_of_groups);
+  PYCHUNK_CHECK(groups.size() == scores.cols, "groups must hold ", scores.cols, " values");
+  return scored_rows(
+      without_gil([&] { return best_rows_of_groups(scores, count, view(groups), count_of_groups, threads); }));
 }
 
 int64_t count_alive_of(const py::array& rows, const Array<bool>& alive) {
@@ -182,6 +195,9 @@ void bind_terms(py::module_& m) {
         py::arg("weights").noconvert(), py::arg("bounds").noconvert(), py::arg("base").noconvert(),
         py::arg("alive").noconvert() = py::none(), py::arg("threads") = 1,
         "float32[q, n]: scores of all rows; see csrc/bm25.h. parts: (rows, counts, begins, ends, how many rows).");
+  m.def("best_rows_of_groups", &best_rows_of_groups_of, py::arg("scores").noconvert(), py::arg("count"),
+        py::arg("groups").noconvert(), py::arg("count_of_groups"), py::arg("threads") = 1,
+        "The same as best_rows of each group of rows: lists of query 0 and each group, then of query 1, ...");
   m.def("best_rows", &best_rows_of, py::arg("scores").noconvert(), py::arg("count"),
         py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
         "(scores float32[m], rows int64[m], offsets int64[q + 1]) of the best rows above 0; see csrc/best_rows.h.");

@@ -23,11 +23,13 @@ int64_t squares_of(const int8_t* numbers, int64_t n) {
 // Where the rows of all parts lie.
 class RowPlaces {
  public:
-  RowPlaces(std::span<const StoredRows> parts, int64_t dim) : parts_(parts), width_(dim + int64_t{sizeof(float)}) {
+  RowPlaces(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen)
+      : parts_(parts), width_(dim + int64_t{sizeof(float)}), chosen_(chosen) {
     for (const StoredRows& part : parts) first_.push_back(first_.back() + part.rows);
   }
-  int64_t rows() const { return first_.back(); }
-  const int8_t* operator[](int64_t row) const {
+  int64_t rows() const { return chosen_.empty() ? first_.back() : static_cast<int64_t>(chosen_.size()); }
+  const int8_t* operator[](int64_t place) const {
+    const int64_t row = chosen_.empty() ? place : chosen_[static_cast<size_t>(place)];
     const auto part = std::upper_bound(first_.begin(), first_.end(), row) - first_.begin() - 1;
     const auto own = static_cast<size_t>(part);
     return static_cast<const int8_t*>(parts_[own].data) + (row - first_[own]) * width_;
@@ -36,6 +38,7 @@ class RowPlaces {
  private:
   std::span<const StoredRows> parts_;
   int64_t width_;
+  std::span<const int64_t> chosen_;
   std::vector<int64_t> first_{0};
 };
 
@@ -52,8 +55,9 @@ bool worth_it(const RowPlaces& places, int64_t dim, int64_t head) {
 
 }  // namespace
 
-std::unique_ptr<RowHeads> RowHeads::of(std::span<const StoredRows> parts, int64_t dim, int64_t together, int threads) {
-  const RowPlaces places(parts, dim);
+std::unique_ptr<RowHeads> RowHeads::of(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen,
+                                       int64_t together, int threads) {
+  const RowPlaces places(parts, dim, chosen);
   const int64_t head = dim * 3 / 8 / 32 * 32;
   if (head == 0 || !worth_it(places, dim, head)) return nullptr;
   const int64_t rows = places.rows(), filled = (rows + together - 1) / together * together;

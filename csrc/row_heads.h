@@ -23,11 +23,12 @@ struct RowHeads {
   Values<float> scales;    // [groups * 16]
   Values<float> rests;     // |row| without its first numbers, before it is scaled, rounded up
 
-  // Of the parts' rows, each of dim bytes and a scale: 3/8 of their numbers and 8 bytes a row, for as many rows as fill
-  // groups up to a multiple of `together`. Null where the first numbers hold less than 6/10 of the squares of a
-  // thousand rows, and what the others add is too much for them to tell rows apart.
+  // Of chosen rows of the parts, in that order (none: of all), each of dim bytes and a scale: 3/8 of their numbers and
+  // 8 bytes a row, for as many rows as fill groups up to a multiple of `together`. Null where the first numbers hold
+  // less than 6/10 of the squares of a thousand rows, and what the others add is too much for them to tell rows apart.
   // Floor: reads rows once and writes 0.4 of their bytes.
-  static std::unique_ptr<RowHeads> of(std::span<const StoredRows> parts, int64_t dim, int64_t together, int threads);
+  static std::unique_ptr<RowHeads> of(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen,
+                                      int64_t together, int threads);
 };
 
 }  // namespace pychunk

@@ -195,12 +195,19 @@ class RunHits {
 
   // What a row of the chunks [first, last] must score more than.
   float limit(size_t q, int64_t first, int64_t last) const {
-    const float shared = shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
-    const float limit = std::max(found_[q].limit, shared == kNothing ? kNothing : std::nextafterf(shared, kNothing));
+    const float limit = shared_limit(q);
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q)) + first;
-    const float most = kernels().highest_of(scores, static_cast<size_t>(last - first + 1));
-    return limit_without(static_cast<double>(beside_->weight) * static_cast<double>(most), limit);
+    return without_beside(kernels().highest_of(scores, static_cast<size_t>(last - first + 1)), limit);
+  }
+  // The same of some rows, each of which is a chunk.
+  float limit(size_t q, std::span<const int64_t> rows) const {
+    const float limit = shared_limit(q);
+    if (beside_ == nullptr) return limit;
+    const float* scores = beside_->scores.row(static_cast<int64_t>(q));
+    float most = kNothing;
+    for (const int64_t row : rows) most = scores[row] > most ? scores[row] : most;
+    return without_beside(most, limit);
   }
   void add(size_t q, const ScanHit& row) {
     if (pending_[q].chunk != row.chunk) {
@@ -214,6 +221,14 @@ class RunHits {
   }
 
  private:
+  float shared_limit(size_t q) const {
+    const float shared = shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
+    return std::max(found_[q].limit, shared == kNothing ? kNothing : std::nextafterf(shared, kNothing));
+  }
+  float without_beside(float most, float limit) const {
+    return limit_without(static_cast<double>(beside_->weight) * static_cast<double>(most), limit);
+  }
+
   // The chunk that a query's last rows were of is complete.
   void settle(size_t q) {
     ScanHit hit = std::exchange(pending_[q], {kNothing, -1, -1});
@@ -480,11 +495,11 @@ class ScanPass {
 class HeadsWhenAsked {
  public:
   // Null for the first search, and where they are of no use or there is no memory for them.
-  const RowHeads* get(std::span<const StoredRows> parts, int64_t dim, int threads) {
+  const RowHeads* get(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen, int threads) {
     if (!asked_.exchange(true)) return nullptr;
     std::call_once(made_, [&] {
       try {
-        heads_ = RowHeads::of(parts, dim, kHeadBlock, threads);
+        heads_ = RowHeads::of(parts, dim, chosen, kHeadBlock, threads);
       } catch (const std::bad_alloc&) {
         heads_.reset();
       }
@@ -499,12 +514,13 @@ class HeadsWhenAsked {
 };
 
 // The same walk over a run of chunks by the heads of their rows: blocks of heads, and of the rows that these leave, all
-// numbers.
+// numbers. chosen: rows that the heads are of, each a chunk; none: all rows of the scan.
 class HeadPass {
  public:
-  HeadPass(const Scan& scan, const RowHeads& heads, const ScanQueries& queries, size_t count, SharedLimits& shared,
-           const ScoredBeside* beside, std::vector<BestHits>& found)
+  HeadPass(const Scan& scan, const RowHeads& heads, std::span<const int64_t> chosen, const ScanQueries& queries,
+           size_t count, SharedLimits& shared, const ScoredBeside* beside, std::vector<BestHits>& found)
       : scan_(scan),
+        chosen_(chosen),
         heads_(heads),
         queries_(queries),
         run_(kernels()),
@@ -529,6 +545,27 @@ class HeadPass {
     hits_.settle();
   }
 
+  // The same of the chosen rows [begin, end), begin being a multiple of kHeadBlock.
+  void run_chosen(int64_t begin, int64_t end, const bool* allowed) {
+    for (int64_t at = begin; at < end; at += kHeadBlock) {
+      checkpoint_each(at / kHeadBlock, 64);
+      const Rows rows{at, at, std::min(at + kHeadBlock, end)};
+      const auto own = chosen_.subspan(static_cast<size_t>(at), static_cast<size_t>(rows.end - at));
+      if (allowed != nullptr && std::none_of(own.begin(), own.end(), [&](int64_t row) { return allowed[row]; }))
+        continue;
+      for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
+        const float limit = hits_.limit(q, own);
+        const size_t some = above(rows, q, limit);
+        for (size_t k = 0; k < some; ++k) {
+          if (above_[k] >= own.size()) break;
+          const int64_t row = own[above_[k]];
+          if (allowed == nullptr || allowed[row]) look_at(row, row, q, limit);
+        }
+      }
+    }
+    hits_.settle();
+  }
+
  private:
   // Those of a block that are of the run.
   struct Rows {
@@ -537,17 +574,9 @@ class HeadPass {
 
   // Rows of the chunks from `first` on to `last`.
   void block(const Rows& rows, int64_t first, int64_t last, const bool* allowed) {
-    const WholeQueries& bounds = queries_.bounds;
-    const auto at = static_cast<size_t>(rows.block);
-    const auto head = static_cast<size_t>(heads_.head), stride = static_cast<size_t>(scan_.stride_);
-    const int8_t* numbers = heads_.numbers.data() + at * head;
-    const float *scales = heads_.scales.data() + at, *rests = heads_.rests.data() + at;
     for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
       const float limit = hits_.limit(q, first, last);
-      const int16_t* query = bounds.numbers.data() + q * stride;
-      const size_t some = run_.heads_above(numbers, scales, rests, kHeadBlock, head, query, bounds.units[q],
-                                           bounds.margins[q], tails_[q], limit, above_.data());
-      ask_for(rows, some);
+      const size_t some = above(rows, q, limit);
       int64_t chunk = first;
       for (size_t k = 0; k < some; ++k) {
         const int64_t row = rows.block + above_[k];
@@ -558,11 +587,24 @@ class HeadPass {
     }
   }
 
+  // How many rows of a block could be above the limit of a query: above_ holds them, and they are asked for.
+  size_t above(const Rows& rows, size_t q, float limit) {
+    const WholeQueries& bounds = queries_.bounds;
+    const auto at = static_cast<size_t>(rows.block);
+    const auto head = static_cast<size_t>(heads_.head), stride = static_cast<size_t>(scan_.stride_);
+    const size_t some = run_.heads_above(heads_.numbers.data() + at * head, heads_.scales.data() + at,
+                                         heads_.rests.data() + at, kHeadBlock, head, bounds.numbers.data() + q * stride,
+                                         bounds.units[q], bounds.margins[q], tails_[q], limit, above_.data());
+    ask_for(rows, some);
+    return some;
+  }
+
   // From memory, all that is needed of the rows that are left.
   void ask_for(const Rows& rows, size_t some) const {
     for (size_t k = 0; k < some; ++k) {
-      const int64_t row = rows.block + above_[k];
-      if (row < rows.first || row >= rows.end) continue;
+      const int64_t place = rows.block + above_[k];
+      if (place < rows.first || place >= rows.end) continue;
+      const int64_t row = chosen_.empty() ? place : chosen_[static_cast<size_t>(place)];
       const uint8_t* from = scan_.at(scan_.part_of(row), row);
       for (int64_t c = 0; c <= scan_.stride_; c += 64) __builtin_prefetch(from + c);
     }
@@ -582,6 +624,7 @@ class HeadPass {
   }
 
   const Scan& scan_;
+  const std::span<const int64_t> chosen_;
   const RowHeads& heads_;
   const ScanQueries& queries_;
   const Kernels& run_;
@@ -599,7 +642,8 @@ Scan::Scan(std::vector<StoredRows> parts, StoredAs kind, int64_t dim, std::span<
       dim_(dim),
       stride_((dim + kScanLanes - 1) / kScanLanes * kScanLanes),
       offsets_(offsets),
-      heads_(std::make_unique<HeadsWhenAsked>()) {
+      heads_(std::make_unique<HeadsWhenAsked>()),
+      grouped_(std::make_unique<std::once_flag>()) {
   PYCHUNK_CHECK(dim >= 1, "dim must be at least 1, got ", dim);
   first_.push_back(0);
   for (const StoredRows& part : parts_) first_.push_back(first_.back() + part.rows);
@@ -683,8 +727,24 @@ float Scan::least(const float* query, int64_t q, int64_t count, const bool* allo
   return scores[static_cast<size_t>(count) - 1];
 }
 
+void Scan::set_groups(std::span<const int8_t> groups) {
+  PYCHUNK_CHECK(offsets_.empty(), "groups are of rows that are their own chunks");
+  PYCHUNK_CHECK(static_cast<int64_t>(groups.size()) == rows(), "groups must hold ", rows(), " values, got ",
+                groups.size());
+  std::call_once(*grouped_, [&] {
+    for (size_t row = 0; row < groups.size(); ++row) {
+      if (groups[row] < 0) continue;
+      const auto group = static_cast<size_t>(groups[row]);
+      if (group >= groups_.size()) groups_.resize(group + 1);
+      groups_[group].rows.push_back(static_cast<int64_t>(row));
+    }
+    for (Group& group : groups_) group.heads = std::make_unique<HeadsWhenAsked>();
+  });
+}
+
 std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
-                                            int threads, const ScoredBeside* beside) const {
+                                            int threads, const ScoredBeside* beside,
+                                            std::span<const int64_t> groups) const {
   const auto asked = static_cast<size_t>(queries.rows);
   std::vector<std::vector<ScanHit>> out(asked);
   const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, chunks()));
@@ -698,9 +758,35 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
       const float limit = least(queries.row(q), q, static_cast<int64_t>(wanted), allowed, *beside);
       shared[static_cast<size_t>(q)].store(limit, std::memory_order_relaxed);
     });
-  const bool few = allowed != nullptr && std::count(allowed, allowed + chunks(), true) * kMostOfAll < chunks();
-  const RowHeads* heads = whole && !few && queries.rows < kWorthBounds ? heads_->get(parts_, dim_, threads) : nullptr;
-  const int64_t runs = std::clamp<int64_t>(rows() / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
+  // Heads, the rows that they are of, if not all, and how these are shared out.
+  struct Walk {
+    const RowHeads* heads;
+    std::span<const int64_t> rows;
+    int64_t first, runs;
+  };
+  std::vector<Walk> walks;
+  int64_t grouped = 0, runs = 0;
+  for (const int64_t group : groups) grouped += static_cast<int64_t>(groups_[static_cast<size_t>(group)].rows.size());
+  const int64_t among = groups.empty() ? chunks() : grouped;
+  const bool few = allowed != nullptr && std::count(allowed, allowed + chunks(), true) * kMostOfAll < among;
+  const bool by_heads = whole && !few && queries.rows < kWorthBounds;
+  const auto runs_of = [&](int64_t count_of_rows) {
+    return std::clamp<int64_t>(count_of_rows / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
+  };
+  for (size_t i = 0; i < groups.size() && by_heads; ++i) {
+    const Group& group = groups_[static_cast<size_t>(groups[i])];
+    const auto size = static_cast<int64_t>(group.rows.size());
+    if (size == 0) continue;
+    const RowHeads* heads = group.heads->get(parts_, dim_, group.rows, threads);
+    walks.push_back({heads, group.rows, runs, runs_of(size)});
+    runs += walks.back().runs;
+  }
+  if (walks.empty() || std::any_of(walks.begin(), walks.end(), [](const Walk& each) { return !each.heads; })) {
+    walks.clear();
+    const bool all = by_heads && groups.empty();
+    runs = runs_of(rows());
+    walks.push_back({all ? heads_->get(parts_, dim_, {}, threads) : nullptr, {}, 0, runs});
+  }
   const auto border = [&](int64_t run) {  // the chunks [border(run), border(run + 1)) have about as many rows as others
     const int64_t row = rows() / runs * run;
     if (run == runs || offsets_.empty()) return run == runs ? chunks() : row;
@@ -710,12 +796,25 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   std::vector<BestHits> best(asked);  // of the runs that are done
   std::mutex joining;
   parallel_for(runs, threads, [&](int64_t run) {
-    const int64_t begin = run == 0 ? 0 : border(run);
+    const Walk& walk = *(std::upper_bound(walks.begin(), walks.end(), run,
+                                          [](int64_t number, const Walk& each) { return number < each.first; }) -
+                         1);
     std::vector<BestHits> found(asked);
-    if (heads != nullptr)
-      HeadPass(*this, *heads, prepared, wanted, shared, beside, found).run(begin, border(run + 1), allowed);
-    else
-      ScanPass(*this, prepared, wanted, shared, beside, found).run(begin, border(run + 1), allowed);
+    if (walk.heads == nullptr) {
+      ScanPass(*this, prepared, wanted, shared, beside, found)
+          .run(run == 0 ? 0 : border(run), border(run + 1), allowed);
+    } else {
+      HeadPass pass(*this, *walk.heads, walk.rows, prepared, wanted, shared, beside, found);
+      if (walk.rows.empty()) {
+        pass.run(run == 0 ? 0 : border(run), border(run + 1), allowed);
+      } else {
+        const auto size = static_cast<int64_t>(walk.rows.size());
+        const auto edge = [&](int64_t of) {
+          return of == walk.runs ? size : size / walk.runs * of / kHeadBlock * kHeadBlock;
+        };
+        pass.run_chosen(edge(run - walk.first), edge(run - walk.first + 1), allowed);
+      }
+    }
     const std::scoped_lock lock(joining);
     for (size_t q = 0; q < asked; ++q) {
       best[q].hits.insert(best[q].hits.end(), found[q].hits.begin(), found[q].hits.end());

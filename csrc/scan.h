@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -49,12 +50,19 @@ class Scan {
   int64_t rows() const { return first_.back(); }
   int64_t chunks() const { return offsets_.empty() ? rows() : static_cast<int64_t>(offsets_.size()) - 1; }
 
+  // Says in which group each row is, which is its own chunk; of a negative one: in none. A search of groups looks at
+  // their rows alone, which lie side by side in memory from the second one on: as if each group had a scan of its own.
+  // What is said first stays.
+  void set_groups(std::span<const int8_t> groups);
+  int64_t groups() const { return static_cast<int64_t>(groups_.size()); }
+
   // The `count` best chunks of each query, best first, of equal scores the first chunk; those without rows are never
   // among them. allowed: one value a chunk, nullptr for all. The same bits for any number of threads and of queries in
   // a call, and for every instruction set. beside: nullptr for nothing; a hit's score is then the sum, in float32, and
-  // its row -1 where its chunk has none.
+  // its row -1 where its chunk has none. groups: where all that is allowed lies; none: nobody knows.
   std::vector<std::vector<ScanHit>> top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
-                                        int threads, const ScoredBeside* beside = nullptr) const;
+                                        int threads, const ScoredBeside* beside = nullptr,
+                                        std::span<const int64_t> groups = {}) const;
   // Of chosen chunks the score, the same bits as in top(), and its row; 0 and -1 of those without rows.
   void score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const;
   // Of chosen rows.
@@ -83,6 +91,12 @@ class Scan {
   std::span<const int64_t> offsets_;
   std::vector<int64_t> without_;  // chunks without rows
   std::unique_ptr<HeadsWhenAsked> heads_;
+  struct Group {
+    std::vector<int64_t> rows;  // rising
+    std::unique_ptr<HeadsWhenAsked> heads;
+  };
+  std::vector<Group> groups_;
+  std::unique_ptr<std::once_flag> grouped_;
 };
 
 }  // namespace pychunk

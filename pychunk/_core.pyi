@@ -249,7 +249,9 @@ class Scan:
         threads: int = 1,
         beside: npt.NDArray[np.float32] | None = None,
         weight: float = 1.0,
+        groups: list[int] = ...,
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    def set_groups(self, groups: npt.NDArray[np.int8]) -> None: ...
     def score_chunks(
         self, query: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]: ...
@@ -385,6 +387,13 @@ def best_rows(
     scores: npt.NDArray[np.float32],
     count: int,
     allowed: npt.NDArray[np.bool_] | None = None,
+    threads: int = 1,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def best_rows_of_groups(
+    scores: npt.NDArray[np.float32],
+    count: int,
+    groups: npt.NDArray[np.int8],
+    count_of_groups: int,
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 def count_alive(rows: npt.NDArray[np.integer[Any]], alive: npt.NDArray[np.bool_]) -> int: ...

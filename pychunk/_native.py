@@ -57,6 +57,7 @@ __all__ = [
     "agglomerate",
     "available_isas",
     "best_rows",
+    "best_rows_of_groups",
     "block_words",
     "bm25_scores",
     "bytes_of_characters",
@@ -118,6 +119,7 @@ Folding = _core.Folding
 PostingsMaker = _core.PostingsMaker
 SortedTerms = _core.SortedTerms
 best_rows = _core.best_rows
+best_rows_of_groups = _core.best_rows_of_groups
 bm25_scores = _core.bm25_scores
 count_alive = _core.count_alive
 
@@ -494,16 +496,18 @@ def scan_top(
     threads: int | None = None,
     beside: npt.NDArray[np.float32] | None = None,
     weight: float = 1.0,
+    groups: Sequence[int] = (),
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number.
 
-    ``weight`` times ``beside`` float32[queries, chunks] is added to the scores of chunks.
+    ``weight`` times ``beside`` float32[queries, chunks] is added to the scores of chunks. ``groups``: numbers of
+    ``kept.set_groups`` in which all that is allowed lies.
     """
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
     other = None if beside is None else _contiguous(beside, np.float32)
     threads = default_threads() if threads is None else threads
-    return kept.top(wanted, min(count, 2**62), mask, threads, other, weight)
+    return kept.top(wanted, min(count, 2**62), mask, threads, other, weight, list(groups))
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:

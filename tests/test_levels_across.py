@@ -167,9 +167,10 @@ def test_nodes_know_their_sentences(seed: int, dead: int) -> None:
     for place, level in enumerate(LEVELS):
         held = nodes.holding(place, nodes.sentences)
         assert all(node < 0 or rows[node]["levels"][0] == level for node in held.tolist())
-    masks = nodes.groups(LEVELS[:2], at[0] | at[1], kept=True)
-    assert sum(mask.sum() for _, mask in masks) == ((at[0] | at[1]) & alive).sum()
-    assert nodes.groups(LEVELS[:2], None, kept=True) is masks
+    found = nodes.groups(LEVELS[:2], at[0] | at[1], kept=True)
+    assert sum(mask.sum() for mask in found.masks) == ((at[0] | at[1]) & alive).sum()
+    assert all((found.of[mask] == number).all() for number, mask in enumerate(found.masks))
+    assert nodes.groups(LEVELS[:2], None, kept=True) is found
 
 
 def slow_ranked(index: pychunk.Index, query: str, low: str, high: str, mode: str) -> list[tuple[int, float]]:

@@ -309,6 +309,39 @@ def test_best_rows_are_those_of_a_sort(
         assert (found[0][begin:end].tolist(), found[1][begin:end].tolist()) == (own[rows].tolist(), rows.tolist())
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 3),
+    st.sampled_from([0, 1, 65, 5000, 300_000]),
+    st.sampled_from([0, 1, 70, 10**12]),
+    st.sampled_from([1, 3, 10**6]),
+    st.integers(0, 4),
+)
+def test_best_rows_of_groups_are_those_of_each_alone(
+    seed: int, queries: int, size: int, count: int, different: int, groups: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    scores = (rng.integers(0, different, (queries, size), endpoint=True) / different).astype(np.float32)
+    of = rng.integers(-2, groups, size).astype(np.int8)
+    own, rows, ends = _native.best_rows_of_groups(scores, count, of, groups, 2)
+    assert len(ends) == queries * groups + 1
+    alone = [_native.best_rows(scores, count, of == group) for group in range(groups)]
+    for place in range(queries * groups):
+        query, group = divmod(place, groups)
+        begin, end = alone[group][2][query : query + 2]
+        here = slice(*ends[place : place + 2])
+        assert rows[here].tolist() == alone[group][1][begin:end].tolist()
+        assert own[here].tolist() == alone[group][0][begin:end].tolist()
+
+
+def test_groups_of_rows_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="groups must be below 1, got 1"):
+        _native.best_rows_of_groups(np.ones((1, 2), np.float32), 1, np.array([0, 1], np.int8), 1)
+    with pytest.raises(ValueError, match="groups must hold 2 values"):
+        _native.best_rows_of_groups(np.ones((1, 2), np.float32), 1, np.zeros(3, np.int8), 1)
+
+
 def scores_of(rows: Any, counts: Any, base: Any, queries: int = 1, **changed: Any) -> Any:
     """Scores of queries of one term in one part; some arguments changed."""
     own = {"begins": [0], "ends": [len(rows)], "size": len(base), "terms": [0], "weights": [1], **changed}

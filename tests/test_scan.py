@@ -218,6 +218,37 @@ def test_searches_by_heads_of_rows_find_the_same(
             assert [each[number][there].tolist() for each in (scores, chunks, best)] == [e.tolist() for e in wanted]
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["int8", "float16"]),
+    st.sampled_from([1, 3, 6]),
+    st.sampled_from([1, 20, 10**6]),
+    st.sampled_from([[0], [2, 0], [1, 2]]),
+    st.sampled_from([0.02, 1.0]),
+    st.booleans(),
+)
+def test_a_search_of_groups_of_rows_finds_what_a_mask_does(
+    seed: int, dtype: str, asked: int, count: int, groups: list[int], share: float, also_beside: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = 0.99 ** np.arange(128)
+    rows = eight_bit.stored((rng.normal(size=(4000, 128)) * sizes).astype(F32), dtype)
+    rows[rng.integers(0, 4000, 300)] = rows[:300]
+    queries = (rng.normal(size=(asked, 128)) * sizes).astype(F32)
+    of = rng.choice([-1, 0, 0, 0, 1, 2], 4000).astype(np.int8)
+    allowed = np.isin(of, groups) & (rng.random(4000) < share)
+    more: dict[str, Any] = {"weight": 1.5}
+    if also_beside:
+        more["beside"] = rng.random((asked, 4000), F32) ** 4
+    plain, scan = Scan(np.split(rows, [1001]), 128), Scan(np.split(rows, [1001]), 128)
+    scan.set_groups(of)
+    wanted = plain.top(queries, count, allowed, 1, **more)
+    for again in range(3):
+        own = scan.top(queries, count, allowed, 1 + again, groups=groups, **more)
+        assert [each.tolist() for each in own] == [each.tolist() for each in wanted]
+
+
 def test_a_scale_that_is_not_finite_hides_no_row() -> None:
     rng = np.random.default_rng(0)
     rows = eight_bit.packed(rng.normal(size=(200, 64)).astype(F32))
@@ -311,6 +342,12 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
         (
             lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, beside=np.zeros((1, 3), F32)),
             "beside must be 1 x 2, got 1 x 3",
+        ),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3).set_groups(np.zeros(3, np.int8)), "groups must hold 2 values, got 3"),
+        (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, groups=[0]), "groups must be from 0"),
+        (
+            lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 2])).set_groups(np.zeros(2, np.int8)),
+            "rows that are their own chunks",
         ),
         (lambda: Scan([np.zeros((2, 3), F32)], 3).score_rows(np.zeros(3, F32), np.array([2])), "from 0 to 1, got 2"),
         (lambda: Scan([np.zeros((2, 3), F32)], 3).score_chunks(np.zeros(3, F32), np.array([-1])), "got -1"),

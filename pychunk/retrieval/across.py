@@ -22,10 +22,10 @@ import numpy.typing as npt
 from .calibration import STAGES, Calibration
 from .fusion import Ranked
 from .probes import Members, Probe
-from .sources import Batch, Mask, Sparse
+from .sources import Batch, SparseByGroup
 
 if TYPE_CHECKING:
-    from .nodes import Nodes
+    from .nodes import Grouped, Nodes
     from .searcher import Found, Ranking, Searcher
 
 F32 = npt.NDArray[np.float32]
@@ -142,7 +142,7 @@ def ranked(
     queries: Sequence[Sequence[Probe]],
     count: int,
     ranking: Ranking,
-    groups: Sequence[tuple[int, Mask]],
+    groups: Grouped,
     words: int | None = None,
     threads: int | None = None,
 ) -> list[Found]:
@@ -182,7 +182,7 @@ class _Asked:
         nodes: Nodes,
         queries: Sequence[Sequence[Probe]],
         ranking: Ranking,
-        groups: Sequence[tuple[int, Mask]],
+        groups: Grouped,
         threads: int | None,
     ) -> None:
         self.searcher, self.nodes, self.ranking, self.groups = searcher, nodes, ranking, groups
@@ -196,13 +196,17 @@ class _Asked:
             vectors[place] = probe.vector
         self.near: list[Batch] = []
         if len(vectors):
-            self.near = [searcher.near_chunks(vectors, mask, LEAST, threads) for _, mask in groups]
+            for place, mask in zip(groups.places, groups.masks, strict=True):
+                ranges = searcher.ranges.at(groups.names, nodes.names[place])
+                self.near.append(searcher.near_chunks(vectors, mask, LEAST, threads, ranges))
         terms = [probe.terms for own in self.by_terms for probe in own if probe.terms is not None]
         self.words: F32 | None = None
         if terms:
             assert searcher.bm25 is not None
             self.words = searcher.bm25.scores(terms, threads)
-        self.sparse = [] if self.words is None else [Sparse(self.words, mask, threads) for _, mask in groups]
+        self.sparse: SparseByGroup | None = None
+        if self.words is not None:
+            self.sparse = SparseByGroup(self.words, groups.of, len(groups.places), threads)
 
     @property
     def _both(self) -> tuple[list[list[Probe]], list[list[Probe]]]:
@@ -212,19 +216,19 @@ class _Asked:
         """(rows of the best nodes of each level by each score, rising; whether there are no more)."""
         rows, ended = [np.empty(0, np.int64)], True
         for probe in self.members[0].of[number]:
-            for (place, _), near in zip(self.groups, self.near, strict=True):
+            for place, near in zip(self.groups.places, self.near, strict=True):
                 deep = depth if place else SENTENCES * depth
                 _, found, done = near.source(probe).top(deep)
                 rows.append(found[:depth])
                 ended &= done and len(found) <= depth
                 if place == 0:
-                    for other, mask in self.groups[1:]:
+                    for other, mask in zip(self.groups.places[1:], self.groups.masks[1:], strict=True):
                         holding = self.nodes.holding(other, found[:deep])
                         holding = holding[holding >= 0]
                         rows.append(holding[mask[holding]])
         for probe in self.members[1].of[number]:
-            for sparse in self.sparse:
-                _, found, done = sparse.source(probe).top(depth)
+            assert self.sparse is not None
+            for found, done in self.sparse.top(probe, depth):
                 rows.append(found)
                 ended &= done
         return np.unique(np.concatenate(rows)), ended
@@ -241,7 +245,7 @@ class _Asked:
                 only = Probe(vector=probe.vector if which == 0 else None)
                 for stage, found in self.nodes.scores(self.searcher, only, rows, sparse).items():
                     own = np.zeros(len(rows))
-                    for each, _ in self.groups:
+                    for each in self.groups.places:
                         here = level == each
                         own[here] = calibration.bits(self.nodes.names[each], stage, found[here])
                     parts[stage] = parts.get(stage, np.zeros(len(rows), np.float32)) + np.float32(share) * found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 #: Of a query: one after the other, or how often each comes.
 Terms = Sequence[str] | Mapping[str, float]
+#: Scores that are kept from one call to the next at most: 32 MB.
+KEPT = 1 << 23
 
 
 class BM25:
@@ -44,12 +47,27 @@ class BM25:
         ends = np.cumsum([0, *map(len, lengths)]).tolist()
         self._places = [slice(begin, end) for begin, end in itertools.pairwise(ends)]
         self._whole = self.rows == len(alive)
+        self._kept: dict[tuple[Any, ...], F32] = {}
 
     def scores(self, queries: Sequence[Terms], threads: int | None = None) -> F32:
         """float32[q, n] from 0 to 1 for the terms of each query; one that comes twice in a query counts twice.
 
-        A mapping says how often each comes, which need not be whole times.
+        A mapping says how often each comes, which need not be whole times. What was asked for last, of up to
+        :data:`KEPT` scores, is kept: a planner's first pass and the search that it plans ask for the same.
         """
+        if len(queries) * len(self.norms) > KEPT:
+            return self._scores(queries, threads)
+        asked = [tuple(each.items()) if isinstance(each, Mapping) else tuple(each) for each in queries]
+        kept = self._kept
+        if not all(each in kept for each in asked):
+            found = self._scores(queries, threads)
+            found.setflags(write=False)
+            kept = self._kept = dict(zip(asked, found, strict=True))
+        if len(asked) == 1:
+            return kept[asked[0]][None]
+        return np.array([kept[each] for each in asked], np.float32).reshape(len(asked), len(self.norms))
+
+    def _scores(self, queries: Sequence[Terms], threads: int | None) -> F32:
         counted, every = counted_terms(queries)
         borders = [part.borders(every) for part in self.parts]
         frequencies = self._frequencies(borders, len(every))

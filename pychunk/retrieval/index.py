@@ -627,7 +627,7 @@ class Index:
             found = searcher.rank_across(probes, count, ranking, allowed, threads, names=names, words=left, kept=kept)
         else:
             choose = searcher.of_documents if by_document else searcher.apart if len(names) > 1 else None
-            found = searcher.rank(probes, count, ranking, allowed, threads, choose=choose)
+            found = searcher.rank(probes, count, ranking, allowed, threads, choose=choose, names=names)
         lists = showing.hits(searcher, found, texts)
         for row, reason in reasons.items():
             lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
@@ -724,7 +724,7 @@ class Index:
                 ranked = searcher.rank_across(probes, k, ranking, allowed, threads, names=names, kept=True)
             else:
                 choose = searcher.apart if len(names) > 1 else None
-                ranked = searcher.rank(probes, k, ranking, allowed, threads, choose=choose)
+                ranked = searcher.rank(probes, k, ranking, allowed, threads, choose=choose, names=names)
             for i, (found, _, _) in enumerate(ranked):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
         return rows, scores

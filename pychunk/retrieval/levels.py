@@ -42,6 +42,41 @@ def rows_at(table: pa.Table) -> dict[str, Mask]:
     return dict(sorted(found.items(), key=lambda item: rank_of(item[0])))
 
 
+class Ranges:
+    """The rows of a table by the levels that they are at, from a finest to a coarsest one.
+
+    Args:
+        known: of :func:`rows_at`.
+
+    Attributes:
+        of: int8[rows], the number of each row's range; -1 of rows at no level.
+
+    Example:
+        >>> ranges = Ranges({"sentence": np.array([True, True, False]), "document": np.array([False, True, True])})
+        >>> ranges.of.tolist(), ranges.at(["document"]), ranges.at(["document"], finest="sentence")
+        ([0, 1, 2], [1, 2], [1])
+    """
+
+    def __init__(self, known: Mapping[str, Mask]) -> None:
+        self.names = list(known)
+        masks: Mask = np.array(list(known.values()), np.bool_)
+        some: Mask = np.asarray(masks.any(axis=0))
+        low, high = masks.argmax(axis=0), len(known) - 1 - masks[::-1].argmax(axis=0)
+        codes, of = np.unique(low[some] * len(known) + high[some], return_inverse=True)
+        self._ranges = [divmod(code, len(known)) for code in codes.tolist()]
+        self.of = np.full(len(some), -1, np.int8)
+        self.of[some] = of.reshape(-1)
+
+    def at(self, names: Sequence[str] = (), finest: str | None = None) -> list[int]:
+        """Numbers of the ranges with one of some levels (none: of all), and of this finest one, if it is said."""
+        places = [self.names.index(name) for name in names] or range(len(self.names))
+        return [
+            number
+            for number, (low, high) in enumerate(self._ranges)
+            if any(low <= place <= high for place in places) and finest in (None, self.names[low])
+        ]
+
+
 def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
     """The levels of an index from one to another, or the one that is named.
 

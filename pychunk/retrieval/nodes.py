@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,22 @@ if TYPE_CHECKING:
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The rows of a search by their finest level.
+
+    Attributes:
+        names: levels that are searched; none: all.
+        places: of the levels that rows are of, rising. masks: bool[rows] of each. of: int8[rows], which of these each
+            row is of, -1 where it is not searched.
+    """
+
+    names: tuple[str, ...]
+    places: list[int]
+    masks: list[Mask]
+    of: npt.NDArray[np.int8]
 
 
 class Nodes:
@@ -48,12 +65,12 @@ class Nodes:
         self.sentences = self.rows_of[0]
         self.first = np.searchsorted(self._keys_of[0], self._key)
         self.last = np.searchsorted(self._keys_of[0], (document << 32) | self.end)
-        self._masks: dict[tuple[str, ...], list[tuple[int, Mask]]] = {}
+        self._masks: dict[tuple[str, ...], Grouped] = {}
         self._at, self._alive = list(at), alive
         self._in_order: dict[int, I64] = {}
 
-    def groups(self, names: Sequence[str], allowed: Mask | None, *, kept: bool) -> list[tuple[int, Mask]]:
-        """(place of a level, bool[rows]) of the rows of a search by their finest level, without empty ones.
+    def groups(self, names: Sequence[str], allowed: Mask | None, *, kept: bool) -> Grouped:
+        """The rows of a search by their finest level, without levels that none is of.
 
         Args:
             names: levels that are searched. allowed: rows that may be found. kept: ``allowed`` says nothing beside the
@@ -62,13 +79,18 @@ class Nodes:
         key = tuple(names)
         if kept and key in self._masks:
             return self._masks[key]
-        made = []
+        places: list[int] = []
+        masks: list[Mask] = []
+        group = np.full(len(self.finest), -1, np.int8)
         for place in range(len(self.names)):
             mask = self.finest == place
             if allowed is not None:
                 mask &= allowed
             if mask.any():
-                made.append((place, mask))
+                group[mask] = len(places)
+                places.append(place)
+                masks.append(mask)
+        made = Grouped(key, places, masks, group)
         if kept:
             self._masks[key] = made
         return made

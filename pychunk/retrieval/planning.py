@@ -214,10 +214,7 @@ def metadata_of(
     nodes = tuple(int(np.count_nonzero(mask)) for mask in known.values())
     if ranking is None:
         return [Metadata(names, nodes, words, encoder=encoder) for _ in probes]
-    fine, coarse = (
-        _passes(searcher, probes, ranking, searcher.allowed(None, None, [name]), threads)
-        for name in (names[0], names[-1])
-    )
+    fine, coarse = (_passes(searcher, probes, ranking, name, threads) for name in (names[0], names[-1]))
     return [
         Metadata(names, nodes, words, one, other, own[0].vector, encoder)
         for own, one, other in zip(probes, fine, coarse, strict=True)
@@ -225,10 +222,11 @@ def metadata_of(
 
 
 def _passes(
-    searcher: Searcher, probes: Sequence[Sequence[Probe]], ranking: Ranking, allowed: Any, threads: int | None
+    searcher: Searcher, probes: Sequence[Sequence[Probe]], ranking: Ranking, level: str, threads: int | None
 ) -> list[Pass]:
     found = []
-    for ranked, names, _ in searcher.rank(probes, FIRST, ranking, allowed, threads):
+    allowed = searcher.allowed(None, None, [level])
+    for ranked, names, _ in searcher.rank(probes, FIRST, ranking, allowed, threads, names=[level]):
         parts = dict(zip(names, ranked.parts, strict=True))
         none = np.zeros(len(ranked.chunks), np.float32)
         dense, sparse = parts.get("chunk", parts.get("dense", none)), parts.get("sparse", none)

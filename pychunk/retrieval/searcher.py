@@ -21,6 +21,7 @@ from .context import Outline
 from .evidence import ByVectors, DocumentBM25, Documents, NearDocuments
 from .fusion import F32, I64, Ranked
 from .hits import Passage
+from .levels import Ranges
 from .nodes import Nodes
 from .part import Layout, Part
 from .probes import Members, Probe, Together
@@ -173,6 +174,14 @@ class Searcher:
         return {} if self.table is None else levels.rows_at(self.table)
 
     @cached_property
+    def ranges(self) -> Ranges:
+        """Which rows are at which levels, as the scan of their vectors knows them from then on."""
+        found = Ranges(self.levels)
+        if self.pooled is not None:
+            self.pooled.scan.set_groups(found.of)
+        return found
+
+    @cached_property
     def nodes(self) -> Nodes:
         """How the nodes of an index of levels lie in each other."""
         return Nodes(list(self.levels), list(self.levels.values()), self.alive, self._document_of, *self._spans)
@@ -212,6 +221,7 @@ class Searcher:
         threads: int | None = None,
         *,
         choose: Choice | None = None,
+        names: Sequence[str] = (),
     ) -> list[Found]:
         """Of each query its ``count`` best chunks.
 
@@ -221,13 +231,15 @@ class Searcher:
             choose: which of the chunks found, best first, may stay: :meth:`of_documents` or :meth:`apart`. Ever more
                 chunks are taken until so many stay, or there are no more: four times as many at first, as a scan takes
                 no longer for them.
+            names: levels at which all that is allowed is; none: nobody knows.
         """
+        ranges = self.ranges.at(names) if names and self.sentences is None else []
         if choose is None:
-            return self._best(queries, count, ranking, allowed, threads)
+            return self._best(queries, count, ranking, allowed, threads, ranges)
         found: dict[int, Found] = {}
         left, wide = list(range(len(queries))), 4 * count
         while left:
-            ranked = self._best([queries[i] for i in left], wide, ranking, allowed, threads)
+            ranked = self._best([queries[i] for i in left], wide, ranking, allowed, threads, ranges)
             again = []
             for number, (each, names, sentences) in zip(left, ranked, strict=True):
                 best = choose(each.chunks)[:count]
@@ -255,13 +267,14 @@ class Searcher:
         ranking: Ranking,
         allowed: Mask | None,
         threads: int | None,
+        ranges: Sequence[int],
     ) -> list[Found]:
         """Of each query its best chunks, of so many queries at once as memory allows."""
         found = []
         scores = self.rows * (2 if ranking.document_weight else 1) * max((len(own) for own in queries), default=1)
         together = max(1, min(_TOGETHER, _SCORES // max(1, scores)))
         for begin in range(0, len(queries), together):
-            found += self._rank(queries[begin : begin + together], count, ranking, allowed, threads)
+            found += self._rank(queries[begin : begin + together], count, ranking, allowed, threads, ranges)
         return found
 
     def rank_across(
@@ -299,10 +312,12 @@ class Searcher:
             found += across.ranked(self, self.nodes, self.calibration, own, count, ranking, groups, words, threads)
         return found
 
-    def near_chunks(self, vectors: F32, allowed: Mask, depth: int, threads: int | None) -> Batch:
-        """Sources of chunks by their own vectors."""
+    def near_chunks(
+        self, vectors: F32, allowed: Mask, depth: int, threads: int | None, ranges: Sequence[int] = ()
+    ) -> Batch:
+        """Sources of chunks by their own vectors; ``ranges``: of :attr:`ranges`, in which all that is allowed lies."""
         assert self.pooled is not None
-        return self._near(self.pooled, vectors, allowed, False, depth, threads)
+        return self._near(self.pooled, vectors, allowed, False, depth, threads, ranges)
 
     def _rank(
         self,
@@ -311,6 +326,7 @@ class Searcher:
         ranking: Ranking,
         allowed: Mask | None,
         threads: int | None,
+        ranges: Sequence[int],
     ) -> list[Found]:
         depth = 2 * max(4 * count, 32)
         stages: list[_Stage] = []
@@ -326,7 +342,8 @@ class Searcher:
                 near.append(("dense", self._near(self.sentences, vectors, allowed, True, depth, threads), share))
             if self.pooled is not None:
                 other = 1 - share if self.sentences is not None else 1.0
-                near.append(("chunk", self._near(self.pooled, vectors, allowed, False, depth, threads), other))
+                by_chunk = self._near(self.pooled, vectors, allowed, False, depth, threads, ranges)
+                near.append(("chunk", by_chunk, other))
             stages = [_Stage(name, batch, weight, members) for name, batch, weight in near]
             for name, batch, weight in near if ranking.document_weight else ():
                 documents = self._near_documents(name, batch, vectors, allowed, depth, threads)
@@ -402,11 +419,18 @@ class Searcher:
         return found
 
     def _near(
-        self, index: VectorIndex, vectors: F32, allowed: Mask | None, sentences: bool, depth: int, threads: int | None
+        self,
+        index: VectorIndex,
+        vectors: F32,
+        allowed: Mask | None,
+        sentences: bool,
+        depth: int,
+        threads: int | None,
+        ranges: Sequence[int] = (),
     ) -> Batch:
         """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
         if index.scanned(allowed):
-            return Scanned(index.scan, vectors, allowed, threads)
+            return Scanned(index.scan, vectors, allowed, threads, ranges)
         if not sentences:
             return Nearest(index, vectors, allowed, None, depth)
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -45,16 +46,19 @@ class Scanned:
 
     Args:
         scan: where to look. queries: unit vectors float32[q, dim].
-        allowed: bool[chunks] that may be found; None: all.
+        allowed: bool[chunks] that may be found; None: all. groups: of the scan, in which these lie; none: unknown.
     """
 
-    def __init__(self, scan: Scan, queries: F32, allowed: Mask | None, threads: int | None) -> None:
-        self.scan, self.queries, self.allowed, self.threads = scan, queries, allowed, threads
+    def __init__(
+        self, scan: Scan, queries: F32, allowed: Mask | None, threads: int | None, groups: Sequence[int] = ()
+    ) -> None:
+        self.scan, self.queries, self.allowed, self.threads, self.groups = scan, queries, allowed, threads, groups
         self.count = scan.found(allowed)
         self.found: dict[int, tuple[int, F32, I64]] = {}
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        scores, chunks, _ = self.scan.top(self.queries[list(numbers)], count, self.allowed, self.threads)
+        own = self.queries[list(numbers)]
+        scores, chunks, _ = self.scan.top(own, count, self.allowed, self.threads, groups=self.groups)
         for place, number in enumerate(numbers):
             there = chunks[place] >= 0
             self.found[number] = (count, scores[place][there], chunks[place][there])
@@ -233,6 +237,25 @@ class Sparse:
         return SparseChunks(self, number)
 
 
+class SparseByGroup:
+    """The same of rows in groups: one pass for all of them.
+
+    Args:
+        scores: float32[q, rows]. groups: int8[rows], the group of each row, -1: of none. count: of groups.
+    """
+
+    def __init__(self, scores: F32, groups: npt.NDArray[np.int8], count: int, threads: int | None) -> None:
+        self.scores, self.groups, self.count = scores, groups, count
+        self.threads = _native.default_threads() if threads is None else threads
+
+    def top(self, number: int, count: int) -> list[tuple[I64, bool]]:
+        """Of each group (the ``count`` best rows of a query, best first; whether there are no more)."""
+        own = self.scores[number : number + 1]
+        _, rows, ends = _native.best_rows_of_groups(own, min(count, 2**62) + 1, self.groups, self.count, self.threads)
+        lists = (rows[begin:end] for begin, end in pairwise(ends.tolist()))
+        return [(each[:count], len(each) <= count) for each in lists]
+
+
 @dataclass
 class SparseChunks:
     """One query of a :class:`Sparse`."""
@@ -258,10 +281,11 @@ def scanned_with(dense: Scanned, sparse: Sparse, weight: float, count: int) -> l
     What :func:`pychunk.retrieval.fusion.weighted` gives for the two: a chunk can only be among the best where its
     cosine makes up for its BM25, which is there already: the scan knows what rows must score.
     """
-    found = dense.scan.top(dense.queries, count, dense.allowed, dense.threads, beside=sparse.scores, weight=weight)
+    own: dict[str, Any] = {"beside": sparse.scores, "weight": weight, "groups": dense.groups}
+    found = dense.scan.top(dense.queries, count, dense.allowed, dense.threads, **own)
     ranked = []
     for number, (scores, chunks, _) in enumerate(zip(*found, strict=True)):
-        own = chunks[chunks >= 0]
-        parts = [dense.scan.score_chunks(dense.queries[number], own)[0], sparse.scores[number][own]]
-        ranked.append(Ranked(own, scores[: len(own)], parts))
+        kept = chunks[chunks >= 0]
+        parts = [dense.scan.score_chunks(dense.queries[number], kept)[0], sparse.scores[number][kept]]
+        ranked.append(Ranked(kept, scores[: len(kept)], parts))
     return ranked
