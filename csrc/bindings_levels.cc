@@ -3,6 +3,7 @@
 
 #include "agglomerate.h"
 #include "bindings.h"
+#include "central.h"
 #include "compress.h"
 #include "spans.h"
 
@@ -115,6 +116,20 @@ py::list agglomerated(const Array<float>& vectors, const Array<int64_t>& weights
   return out;
 }
 
+Array<int64_t> most_central_of(const Array<float>& vectors, const Array<int64_t>& first, const Array<int64_t>& since,
+                               const Array<int64_t>& until, int threads) {
+  const auto rows = matrix(vectors, "vectors");
+  check_documents(view(first), rows.rows);
+  const py::ssize_t chunks = first.size() - 1;
+  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "windows must be those of ", chunks, " chunks, got ",
+                since.size(), " and ", until.size());
+  for (py::ssize_t c = 0; c < chunks; ++c)
+    PYCHUNK_CHECK(0 <= since.data()[c] && since.data()[c] <= c && c < until.data()[c] && until.data()[c] <= chunks,
+                  "a window must hold its chunk and lie within ", chunks, " chunks, got [", since.data()[c], ", ",
+                  until.data()[c], ") of ", c);
+  return array(without_gil([&] { return most_central(rows, view(first), view(since), view(until), threads); }));
+}
+
 }  // namespace
 
 void bind_levels(py::module_& m) {
@@ -129,6 +144,9 @@ void bind_levels(py::module_& m) {
   m.def("agglomerate", &agglomerated, py::arg("vectors").noconvert(), py::arg("weights").noconvert(),
         py::arg("doc_offsets").noconvert(), py::arg("first").noconvert(), py::arg("branching"), py::arg("threads"),
         "First sentences of the nodes of each level of trees that join neighbours by their cosine.");
+  m.def("most_central", &most_central_of, py::arg("vectors").noconvert(), py::arg("first").noconvert(),
+        py::arg("since").noconvert(), py::arg("until").noconvert(), py::arg("threads"),
+        "int64[n]: of each chunk the most central sentence of the chunks [since, until) but itself, or -1.");
 }
 
 }  // namespace pychunk

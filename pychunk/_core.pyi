@@ -145,6 +145,13 @@ def agglomerate(
     branching: int,
     threads: int,
 ) -> list[npt.NDArray[np.int64]]: ...
+def most_central(
+    vectors: npt.NDArray[np.float32],
+    first: npt.NDArray[np.int64],
+    since: npt.NDArray[np.int64],
+    until: npt.NDArray[np.int64],
+    threads: int,
+) -> npt.NDArray[np.int64]: ...
 def token_windows(
     tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
 ) -> list[npt.NDArray[np.int64]]: ...

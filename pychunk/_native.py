@@ -303,6 +303,22 @@ def agglomerate(
     return _core.agglomerate(_contiguous(vectors, np.float32), own, documents, nodes, branching, threads)
 
 
+def most_central(
+    vectors: npt.NDArray[np.float32],
+    first: npt.NDArray[np.int64],
+    since: npt.NDArray[np.int64],
+    until: npt.NDArray[np.int64],
+    *,
+    threads: int,
+) -> npt.NDArray[np.int64]:
+    """int64[n]: of each chunk the most central sentence of chunks [since, until) but itself; -1 where there is none.
+
+    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/central.h what central is.
+    """
+    own, borders = _contiguous(vectors, np.float32), _contiguous(first, np.int64)
+    return _core.most_central(own, borders, _contiguous(since, np.int64), _contiguous(until, np.int64), threads)
+
+
 def token_windows(
     tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
 ) -> list[npt.NDArray[np.int64]]:

@@ -1,5 +1,6 @@
 """Contexts of chunks: what each way makes of documents, which chunks it reads, and what it refuses."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pychunk
+from pychunk import _native
 from pychunk.augmentation import Document, windows
 from pychunk.cli.main import app
 from pychunk.documents.texts import NotedRowError
@@ -277,6 +279,56 @@ def test_a_neighbour_is_the_most_central_sentence_around_a_chunk(window: int) ->
             near = [text for (text, _), score in zip(sentences, scores, strict=True) if score > max(scores) - 0.02]
             assert found[first + place] in (near or [""])
         first += count
+
+
+def most_central(vectors: Any, first: Any, since: Any, until: Any) -> list[int]:
+    """As csrc/central.h says it, in whole numbers, which Python has of any size."""
+    whole = [[int(each) for each in row] for row in np.rint(vectors.astype(np.float64) * 2048)]
+    best = []
+    for chunk, (begin, end) in enumerate(zip(since.tolist(), until.tolist(), strict=True)):
+        rows = [row for c in range(begin, end) if c != chunk for row in range(first[c], first[c + 1])]
+        around = [sum(column) for column in zip(*(whole[row] for row in rows))]
+        # Of two whole numbers as near the even one, as Python rounds a fraction.
+        scores = [round(Fraction(sum(a * b for a, b in zip(whole[row], around)), 2048 * 2048 // 256)) for row in rows]
+        best.append(rows[scores.index(max(scores))] if rows else -1)
+    return best
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dim", [1, 7, 8, 19])
+def test_the_most_central_sentence_is_that_of_whole_numbers(dim: int, threads: int) -> None:
+    """Documents of many chunks, of one and of none with a sentence; vectors so few that many are equal."""
+    random = np.random.default_rng(dim)
+    sizes = [40, 1, 3, 5, 0, 2]
+    counts = random.integers(0, 4, sum(sizes))
+    counts[41:44] = 0
+    first = np.concatenate([[0], np.cumsum(counts)])
+    kinds = random.standard_normal((6, dim))
+    vectors = (kinds / np.linalg.norm(kinds, axis=1, keepdims=True)).astype(np.float32)[
+        random.integers(0, 6, first[-1])
+    ]
+    vectors[::11] = 0
+    since, until, begin = [], [], 0
+    for size in sizes:
+        low, high = windows.around(np.full(size, size), np.arange(size), 4)
+        since, until, begin = [*since, *(low + begin)], [*until, *(high + begin)], begin + size
+    bounds = first, np.array(since), np.array(until)
+    found = _native.most_central(vectors, *bounds, threads=threads)
+    assert found.tolist() == most_central(vectors, *bounds)
+    assert (found[41:44] == -1).all()
+    far = np.zeros(len(since), np.int64), np.full(len(since), len(since))
+    np.testing.assert_array_equal(
+        _native.most_central(vectors, first, *far, threads=threads), most_central(vectors, first, *far)
+    )
+
+
+def test_windows_that_are_none_are_refused() -> None:
+    vectors, first = np.ones((2, 4), np.float32), np.arange(3)
+    for since, until in (([0, 0], [1, 1]), ([1, 0], [2, 2]), ([0, 0], [2, 3]), ([-1, 0], [2, 2]), ([0], [2])):
+        with pytest.raises(ValueError, match="window"):
+            _native.most_central(vectors, first, np.array(since), np.array(until), threads=1)
+    with pytest.raises(ValueError, match="doc_offsets must run from 0 to 2"):
+        _native.most_central(vectors, np.array([0, 1]), np.array([0]), np.array([1]), threads=1)
 
 
 def test_a_summary_holds_the_most_central_sentences_of_the_ends_in_their_order() -> None:

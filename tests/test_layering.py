@@ -36,7 +36,7 @@ ALLOWED = {
     "engine": {"_device", "_native", "_reference"},
     "llm": {"plumbing"},
     "options": {"data", "encoders", "methods"},
-    "augmentation": {"documents", "llm", "_arrow", "chunks", "plumbing"},
+    "augmentation": {"documents", "llm", "_arrow", "_native", "chunks", "plumbing"},
     "clients": {"augmentation", "llm", "methods"},
     "gathered": {"boxes", "chunks", "data", "removed", "summaries"},
     "segmenter": {

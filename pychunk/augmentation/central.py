@@ -7,7 +7,6 @@ sums are exact in any order, so that every machine finds the same sentences.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .. import _native
 from ..plumbing.lazy import by_name
 from ..plumbing.words import whole_words
 from . import windows
@@ -24,8 +24,6 @@ I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
-#: Chunks whose neighbours are looked for together: what is held as float64 then, 3 MB of pages, stays in the cache.
-_TOGETHER = 64
 #: What 1 is as a whole number. Products of two sums of 2^20 sentences each are below 2^53, which float64 holds exactly.
 _ONE = 2048
 #: Scores that differ by less are equal, and the first is taken: of two sentences each is as central as the other.
@@ -141,43 +139,9 @@ def neighbours(documents: Documents, characters: int, window: int) -> list[str]:
     counts, of_chunks = documents.counts, documents.of_chunks
     first, end = windows.around(counts[of_chunks], documents.places, window)
     first, end = first + documents.first[of_chunks], end + documents.first[of_chunks]
-    blocks = [
-        range(at, min(at + _TOGETHER, high))
-        for low, high in itertools.pairwise(documents.first.tolist())
-        for at in range(low, high, _TOGETHER)
+    best = _native.most_central(found.vectors, found.first, first, end, threads=1)
+    chunks = np.searchsorted(found.first, best, side="right") - 1
+    return [
+        whole_words(found.text(chunk, sentence), characters) if sentence >= 0 else ""
+        for chunk, sentence in zip(chunks.tolist(), best.tolist(), strict=True)
     ]
-    out: list[str] = []
-    for rows in blocks:
-        best = _best_beside(found, rows, first[rows.start : rows.stop].tolist(), end[rows.start : rows.stop].tolist())
-        chunks = np.searchsorted(found.first, best, side="right") - 1
-        out += [
-            whole_words(found.text(chunk, sentence), characters) if sentence >= 0 else ""
-            for chunk, sentence in zip(chunks.tolist(), best, strict=True)
-        ]
-    return out
-
-
-def _best_beside(found: Sentences, rows: range, first: list[int], end: list[int]) -> list[int]:
-    """For each of some chunks in a row the best sentence of chunks [first, end) but itself; -1 where there is none.
-
-    By einsum: BLAS would multiply on all threads, which on a busy machine takes ten times as long.
-    """
-    low, high = min(first), max(end)
-    zero = int(found.first[low])
-    borders = (found.first[low : high + 1] - zero).tolist()
-    vectors = _whole(found.vectors[zero : zero + borders[-1]])
-    sums = np.zeros((high - low + 1, vectors.shape[1]))  # of all chunks before each
-    for place, (begin, stop) in enumerate(itertools.pairwise(borders)):
-        np.add(sums[place], vectors[begin:stop].sum(axis=0), out=sums[place + 1])
-    best = []
-    for chunk, since, until in zip(rows, first, end, strict=True):
-        begin, stop = borders[since - low], borders[until - low]
-        mine, after = borders[chunk - low] - begin, borders[chunk - low + 1] - begin
-        if stop - begin == after - mine:
-            best.append(-1)
-            continue
-        around = sums[until - low] - sums[since - low] - (sums[chunk - low + 1] - sums[chunk - low])
-        score = np.rint(np.einsum("ij,j->i", vectors[begin:stop], around) / _ALIKE)
-        score[mine:after] = -np.inf
-        best.append(zero + begin + int(score.argmax()))
-    return best
