@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,11 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders import static
-from ..encoders.files import huggingface, model_dir
-from ..encoders.files.bert_graph import bert_graph
+from ..encoders.files import model_dir
 from ..encoders.pairs import PairScorer
-from ..plumbing.checksums import sha256
 from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
 from .corpus import read_split
 from .options import (
@@ -42,6 +38,7 @@ from .options import (
     plan_from,
 )
 from .teacher import import_torch, public_name
+from .written_bert import write_bert
 
 logger = logging.getLogger(__name__)
 
@@ -103,28 +100,17 @@ def write(out: Path, model: Any, history: History, material: Material, options: 
     """Write the model with 8-bit weights, measure what was written, fit its threshold, write its facts and card."""
     weights = {name.removeprefix("bert."): value.float().cpu().numpy() for name, value in model.state_dict().items()}
     head = (weights["cls.seq_relationship.weight"], weights["cls.seq_relationship.bias"])
-    graph = bert_graph(weights, model.config.to_dict(), head=head, precision="int8")
-    vocabulary = static.SHIPPED / "vocab.txt"  # BERT's, with which the static encoder came
-    with model_dir.whole_or_nothing(out) as aside:
-        (aside / "model.onnx").write_bytes(graph.SerializeToString())
-        beside = out.resolve().parent == vocabulary.parent  # the shipped model shares it
-        if not beside:
-            shutil.copyfile(vocabulary, aside / "vocab.txt")
-        facts = model_dir.ModelFacts(
-            name=NAME,
-            task="pairs",
-            model="model.onnx",
-            model_sha256=sha256(aside / "model.onnx"),
-            tokenizer="../vocab.txt" if beside else "vocab.txt",
-            tokenizer_sha256=sha256(vocabulary),
-            **huggingface.template(vocabulary),
-            max_length=MAX_LENGTH,
-            precision="int8",
-            dim=int(model.config.hidden_size),
-            source=f"{history.source}, fine-tuned",
-            licence="Apache-2.0",
-        )
-        model_dir.write_facts(aside, facts)
+    write_bert(
+        out,
+        weights,
+        model.config.to_dict(),
+        head,
+        name=NAME,
+        task="pairs",
+        max_length=MAX_LENGTH,
+        source=f"{history.source}, fine-tuned",
+        licence="Apache-2.0",
+    )
     pairs = held_out_pairs(material, options)
     probabilities = nsp_fit.predict(model, material.held_out, pairs, MAX_LENGTH)
     metrics = {"float": report(material.held_out, pairs, probabilities), "int8": measure(out, material, options)}

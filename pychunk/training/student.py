@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,19 +20,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders import registry, static
-from ..encoders.files import huggingface, model_dir
-from ..encoders.files.bert_graph import bert_graph
+from ..encoders import registry
+from ..encoders.files import model_dir
 from ..encoders.files.bert_weights import read_weights
 from ..encoders.pairs import PairScorer
 from ..evaluation import intervals
-from ..plumbing.checksums import sha256
 from ..retrieval.index import Index
 from ..retrieval.rerank import scores
 from ..segmenter import Segmenter
 from . import rank, student_card, student_fit, student_lessons
 from .corpus import default_articles
 from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from
+from .written_bert import write_bert
 
 logger = logging.getLogger(__name__)
 
@@ -47,32 +45,20 @@ MAX_LENGTH = 512
 
 
 def write(out: Path, student: student_fit.Bert, teacher: PairScorer) -> model_dir.ModelFacts:
-    """Write the model directory with 8-bit weights: the embeddings and layers with a scale for each row or column."""
+    """Write the model directory with 8-bit weights."""
     weights, config = checkpoint(student)
     head = weights.pop("classifier.weight"), weights.pop("classifier.bias")
-    graph = bert_graph(weights, config, head=head, precision="int8")
-    vocabulary = static.SHIPPED / "vocab.txt"
-    with model_dir.whole_or_nothing(out) as aside:
-        (aside / "model.onnx").write_bytes(graph.SerializeToString())
-        beside = out.resolve().parent == vocabulary.parent  # the shipped model shares it
-        if not beside:
-            shutil.copyfile(vocabulary, aside / "vocab.txt")
-        facts = model_dir.ModelFacts(
-            name=NAME,
-            task="relevance",
-            model="model.onnx",
-            model_sha256=sha256(aside / "model.onnx"),
-            tokenizer="../vocab.txt" if beside else "vocab.txt",
-            tokenizer_sha256=sha256(vocabulary),
-            **huggingface.template(vocabulary),
-            max_length=MAX_LENGTH,
-            precision="int8",
-            dim=student.dim,
-            source=f"{teacher.facts.source}, distilled",
-            licence=teacher.facts.licence,
-        )
-        model_dir.write_facts(aside, facts)
-    return facts
+    return write_bert(
+        out,
+        weights,
+        config,
+        head,
+        name=NAME,
+        task="relevance",
+        max_length=MAX_LENGTH,
+        source=f"{teacher.facts.source}, distilled",
+        licence=teacher.facts.licence,
+    )
 
 
 def checkpoint(student: student_fit.Bert) -> tuple[dict[str, Any], dict[str, Any]]:
