@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .scripts import in_one_script
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -133,7 +135,7 @@ class WordReader:
             return PageWords.empty(frame.width, frame.height, f"has {count:,} characters; {MAX_CHARACTERS:,} are read")
         shown = self._text(text, count)
         spans = [found.span() for found in _WORD.finditer(shown)]
-        shown = shown.translate(_CHANGED)
+        shown = in_one_script(shown.translate(_CHANGED))
         texts = [shown[begin:end] for begin, end in spans]
         if _HALF.search(shown):
             texts = [_whole(text) for text in texts]
