@@ -314,7 +314,8 @@ def main() -> None:
     if options.output:
         about = (
             "30 leaflets in Ukrainian, 262 questions. Rows of the paper are of 41 documents and 460 questions, found "
-            "by vectors of Arctic-Embed-L v2.0 (568 million parameters): how far, not which is better."
+            "by vectors of Arctic-Embed-L v2.0 (568 million parameters): how far, not which is better. Times are of "
+            "one thread, with whatever else the machine did."
         )
         title = "Pages of leaflets beside the UNLP 2026 paper"
         record.save(options.output, title, figures, about=about, packages=("pypdfium2",), encoder=record.shipped())
