@@ -87,8 +87,10 @@ struct Kernels {
                         const float* units, const float* margins, const float* limits, uint32_t* found, size_t count);
   // The same of one query and rows in groups of sixteen, of which the first `head` numbers are there, a pair of each
   // row after the other (row_heads.h), as bytes or widened; n is a multiple of 64.
+  // bounds: what each of those found could score.
   size_t (*heads_above)(const int8_t* heads, const float* scales, const float* rests, size_t n, size_t head,
-                        const int16_t* query, float unit, float margin, float tail, float limit, uint32_t* found);
+                        const int16_t* query, float unit, float margin, float tail, float limit, uint32_t* found,
+                        float* bounds);
   // The highest of n >= 1 numbers, none of which is NaN.
   float (*highest_of)(const float* numbers, size_t n);
   // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.

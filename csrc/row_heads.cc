@@ -58,8 +58,8 @@ bool worth_it(const RowPlaces& places, int64_t dim, int64_t head) {
 std::unique_ptr<RowHeads> RowHeads::of(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen,
                                        int64_t together, int threads) {
   const RowPlaces places(parts, dim, chosen);
-  const int64_t head = dim * 3 / 8 / 32 * 32;
-  if (head == 0 || !worth_it(places, dim, head)) return nullptr;
+  const int64_t head = dim * 5 / 8 / 32 * 32, least = dim * 3 / 8 / 32 * 32;
+  if (least == 0 || !worth_it(places, dim, least)) return nullptr;
   const int64_t rows = places.rows(), filled = (rows + together - 1) / together * together;
   auto out = std::make_unique<RowHeads>();
   out->head = head;

@@ -209,6 +209,12 @@ class RunHits {
     for (const int64_t row : rows) most = scores[row] > most ? scores[row] : most;
     return without_beside(most, limit);
   }
+  // The same of one row, which is a chunk.
+  float limit_of(size_t q, int64_t row) const {
+    const float limit = shared_limit(q);
+    return beside_ == nullptr ? limit : without_beside(beside_->scores.row(static_cast<int64_t>(q))[row], limit);
+  }
+  bool has_beside() const { return beside_ != nullptr; }
   void add(size_t q, const ScanHit& row) {
     if (pending_[q].chunk != row.chunk) {
       settle(q);
@@ -525,9 +531,13 @@ class HeadPass {
         queries_(queries),
         run_(kernels()),
         hits_(static_cast<size_t>(queries.count), count, shared, beside, found),
-        above_(kHeadBlock) {
-    for (int64_t q = 0; q < queries.count; ++q)
-      tails_.push_back(length_from(queries.single.data() + q * scan.stride_, heads.head, scan.stride_));
+        above_(kHeadBlock),
+        could_(kHeadBlock),
+        limits_(kHeadBlock) {
+    for (int64_t q = 0; q < queries.count; ++q) {
+      const float* numbers = queries.single.data() + q * scan.stride_;
+      tails_.push_back(length_from(numbers, heads.head, scan.stride_));
+    }
   }
 
   void run(int64_t begin, int64_t end, const bool* allowed) {
@@ -554,13 +564,8 @@ class HeadPass {
       if (allowed != nullptr && std::none_of(own.begin(), own.end(), [&](int64_t row) { return allowed[row]; }))
         continue;
       for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
-        const float limit = hits_.limit(q, own);
-        const size_t some = above(rows, q, limit);
-        for (size_t k = 0; k < some; ++k) {
-          if (above_[k] >= own.size()) break;
-          const int64_t row = own[above_[k]];
-          if (allowed == nullptr || allowed[row]) look_at(row, row, q, limit);
-        }
+        const size_t some = above(rows, q, hits_.limit(q, own), allowed);
+        for (size_t k = 0; k < some; ++k) look_at(own[above_[k]], own[above_[k]], q, limits_[k]);
       }
     }
     hits_.settle();
@@ -575,36 +580,46 @@ class HeadPass {
   // Rows of the chunks from `first` on to `last`.
   void block(const Rows& rows, int64_t first, int64_t last, const bool* allowed) {
     for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
-      const float limit = hits_.limit(q, first, last);
-      const size_t some = above(rows, q, limit);
+      const size_t some = above(rows, q, hits_.limit(q, first, last), scan_.offsets_.empty() ? allowed : nullptr);
       int64_t chunk = first;
       for (size_t k = 0; k < some; ++k) {
         const int64_t row = rows.block + above_[k];
-        if (row < rows.first || row >= rows.end) continue;
         while (scan_.begin_of(chunk + 1) <= row) ++chunk;
-        if (allowed == nullptr || allowed[chunk]) look_at(row, chunk, q, limit);
+        if (allowed == nullptr || allowed[chunk]) look_at(row, chunk, q, limits_[k]);
       }
     }
   }
 
-  // How many rows of a block could be above the limit of a query: above_ holds them, and they are asked for.
-  size_t above(const Rows& rows, size_t q, float limit) {
+  int64_t row_at(int64_t place) const { return chosen_.empty() ? place : chosen_[static_cast<size_t>(place)]; }
+
+  // How many rows of a block could be above the limit of a query: above_ holds them, limits_ what each must score more
+  // than, and they are asked for. allowed: of rows, as in top(); nullptr where chunks have several.
+  size_t above(const Rows& rows, size_t q, float limit, const bool* allowed) {
     const WholeQueries& bounds = queries_.bounds;
     const auto at = static_cast<size_t>(rows.block);
     const auto head = static_cast<size_t>(heads_.head), stride = static_cast<size_t>(scan_.stride_);
-    const size_t some = run_.heads_above(heads_.numbers.data() + at * head, heads_.scales.data() + at,
-                                         heads_.rests.data() + at, kHeadBlock, head, bounds.numbers.data() + q * stride,
-                                         bounds.units[q], bounds.margins[q], tails_[q], limit, above_.data());
-    ask_for(rows, some);
-    return some;
+    const size_t some =
+        run_.heads_above(heads_.numbers.data() + at * head, heads_.scales.data() + at, heads_.rests.data() + at,
+                         kHeadBlock, head, bounds.numbers.data() + q * stride, bounds.units[q], bounds.margins[q],
+                         tails_[q], limit, above_.data(), could_.data());
+    const bool by_row = hits_.has_beside() && scan_.offsets_.empty();
+    size_t left = 0;
+    for (size_t k = 0; k < some; ++k) {
+      const int64_t place = rows.block + above_[k];
+      if (place < rows.first || place >= rows.end) continue;
+      if (allowed != nullptr && !allowed[row_at(place)]) continue;
+      const float own = by_row ? hits_.limit_of(q, row_at(place)) : limit;
+      if (could_[k] <= own) continue;
+      above_[left] = above_[k], limits_[left++] = own;
+    }
+    ask_for(rows, left);
+    return left;
   }
 
   // From memory, all that is needed of the rows that are left.
   void ask_for(const Rows& rows, size_t some) const {
     for (size_t k = 0; k < some; ++k) {
-      const int64_t place = rows.block + above_[k];
-      if (place < rows.first || place >= rows.end) continue;
-      const int64_t row = chosen_.empty() ? place : chosen_[static_cast<size_t>(place)];
+      const int64_t row = row_at(rows.block + above_[k]);
       const uint8_t* from = scan_.at(scan_.part_of(row), row);
       for (int64_t c = 0; c <= scan_.stride_; c += 64) __builtin_prefetch(from + c);
     }
@@ -630,7 +645,7 @@ class HeadPass {
   const Kernels& run_;
   RunHits hits_;
   std::vector<uint32_t> above_;
-  std::vector<float> tails_;
+  std::vector<float> could_, limits_, tails_;
 };
 
 Scan::Scan(Scan&&) noexcept = default;
@@ -768,7 +783,8 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   int64_t grouped = 0, runs = 0;
   for (const int64_t group : groups) grouped += static_cast<int64_t>(groups_[static_cast<size_t>(group)].rows.size());
   const int64_t among = groups.empty() ? chunks() : grouped;
-  const bool few = allowed != nullptr && std::count(allowed, allowed + chunks(), true) * kMostOfAll < among;
+  const int64_t there = allowed == nullptr ? among : std::count(allowed, allowed + chunks(), true);
+  const bool few = there * kMostOfAll < among;
   const bool by_heads = whole && !few && queries.rows < kWorthBounds;
   const auto runs_of = [&](int64_t count_of_rows) {
     return std::clamp<int64_t>(count_of_rows / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
@@ -812,7 +828,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
         const auto edge = [&](int64_t of) {
           return of == walk.runs ? size : size / walk.runs * of / kHeadBlock * kHeadBlock;
         };
-        pass.run_chosen(edge(run - walk.first), edge(run - walk.first + 1), allowed);
+        pass.run_chosen(edge(run - walk.first), edge(run - walk.first + 1), there == among ? nullptr : allowed);
       }
     }
     const std::scoped_lock lock(joining);

@@ -341,7 +341,8 @@ size_t still_above(const int16_t* rows, const float* scales, size_t dim, const i
 // groups of sixteen, as row_heads.h has them, so that products need no sum across a register. Floor: head + 8 bytes a
 // row from memory; 13 operations for 64 rows and a pair of numbers at 512 bits, 10 a row at 96 numbers.
 size_t heads_above(const int8_t* heads, const float* scales, const float* rests, size_t n, size_t head,
-                   const int16_t* query, float unit, float margin, float tail, float limit, uint32_t* found) {
+                   const int16_t* query, float unit, float margin, float tail, float limit, uint32_t* found,
+                   float* could) {
   constexpr size_t kGroup = 16, kTogether = kLanes == 4 ? 1 : 4, kRegisters = kGroup / kLanes;
   size_t count = 0;
   for (size_t first = 0; first < n; first += kTogether * kGroup) {
@@ -368,8 +369,11 @@ size_t heads_above(const int8_t* heads, const float* scales, const float* rests,
         const F32 size = scale < 0.0f ? -scale : scale;
         const F32 products = unit * __builtin_convertvector(sums[g][k], F32);
         const F32 bounds = scale * products + size * (margin + rest * tail) + kLost;
-        for (uint32_t bits = lanes_that_hold(~(bounds <= limit)); bits != 0; bits &= bits - 1)
-          found[count++] = static_cast<uint32_t>(at) + static_cast<uint32_t>(__builtin_ctz(bits));
+        for (uint32_t bits = lanes_that_hold(~(bounds <= limit)); bits != 0; bits &= bits - 1) {
+          const auto lane = static_cast<uint32_t>(__builtin_ctz(bits));
+          could[count] = bounds[lane];
+          found[count++] = static_cast<uint32_t>(at) + lane;
+        }
       }
   }
   return count;

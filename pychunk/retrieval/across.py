@@ -155,10 +155,11 @@ def ranked(
     Args:
         groups: of :meth:`Nodes.groups`, the levels to look at. words: what may be handed over for each query.
     """
-    asked = _Asked(searcher, nodes, queries, ranking, groups, threads)
+    least = max(LEAST, DEEPER * count)
+    asked = _Asked(searcher, nodes, queries, ranking, groups, least, threads)
     lists: list[Found] = []
     for number in range(len(queries)):
-        depth = max(LEAST, DEEPER * count)
+        depth = least
         while True:
             rows, ended = asked.candidates(number, depth)
             parts, score = asked.scored(number, rows, calibration)
@@ -183,6 +184,7 @@ class _Asked:
         queries: Sequence[Sequence[Probe]],
         ranking: Ranking,
         groups: Grouped,
+        depth: int,
         threads: int | None,
     ) -> None:
         self.searcher, self.nodes, self.ranking, self.groups = searcher, nodes, ranking, groups
@@ -198,7 +200,8 @@ class _Asked:
         if len(vectors):
             for place, mask in zip(groups.places, groups.masks, strict=True):
                 ranges = searcher.ranges.at(groups.names, nodes.names[place])
-                self.near.append(searcher.near_chunks(vectors, mask, LEAST, threads, ranges))
+                ahead = (depth if place else SENTENCES * depth) + 1  # one: whether there are more
+                self.near.append(searcher.near_chunks(vectors, mask, ahead, threads, ranges))
         terms = [probe.terms for own in self.by_terms for probe in own if probe.terms is not None]
         self.words: F32 | None = None
         if terms:

@@ -46,10 +46,10 @@ class Ranges:
     """The rows of a table by the levels that they are at, from a finest to a coarsest one.
 
     Args:
-        known: of :func:`rows_at`.
+        known: of :func:`rows_at`. alive: bool[rows]; None: all.
 
     Attributes:
-        of: int8[rows], the number of each row's range; -1 of rows at no level.
+        of: int8[rows], the number of each row's range; -1 of rows at no level, and of removed ones.
 
     Example:
         >>> ranges = Ranges({"sentence": np.array([True, True, False]), "document": np.array([False, True, True])})
@@ -57,15 +57,16 @@ class Ranges:
         ([0, 1, 2], [1, 2], [1])
     """
 
-    def __init__(self, known: Mapping[str, Mask]) -> None:
+    def __init__(self, known: Mapping[str, Mask], alive: Mask | None = None) -> None:
         self.names = list(known)
         masks: Mask = np.array(list(known.values()), np.bool_)
-        some: Mask = np.asarray(masks.any(axis=0))
+        some: Mask = np.asarray(masks.any(axis=0) if alive is None else masks.any(axis=0) & alive)
         low, high = masks.argmax(axis=0), len(known) - 1 - masks[::-1].argmax(axis=0)
         codes, of = np.unique(low[some] * len(known) + high[some], return_inverse=True)
         self._ranges = [divmod(code, len(known)) for code in codes.tolist()]
         self.of = np.full(len(some), -1, np.int8)
         self.of[some] = of.reshape(-1)
+        self._sizes = np.bincount(of.reshape(-1), minlength=len(self._ranges)).tolist()
 
     def at(self, names: Sequence[str] = (), finest: str | None = None) -> list[int]:
         """Numbers of the ranges with one of some levels (none: of all), and of this finest one, if it is said."""
@@ -75,6 +76,10 @@ class Ranges:
             for number, (low, high) in enumerate(self._ranges)
             if any(low <= place <= high for place in places) and finest in (None, self.names[low])
         ]
+
+    def rows(self, numbers: Sequence[int]) -> int:
+        """How many rows ranges have together."""
+        return sum(self._sizes[number] for number in numbers)
 
 
 def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:

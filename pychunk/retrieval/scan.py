@@ -20,7 +20,7 @@ class Scan:
 
     The vectors are read as they lie in memory-mapped files, once for all queries of a call; hits and the bits of their
     scores are the same for any number of threads and of queries, and for every instruction set. Of int8 vectors that
-    have most of their length in their first numbers, the second search for few queries keeps those in memory, 0.4 of
+    have most of their length in their first numbers, the second search for few queries keeps those in memory, 0.65 of
     the files' bytes, and reads the others of few rows.
 
     Args:

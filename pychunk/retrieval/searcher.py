@@ -26,8 +26,12 @@ from .nodes import Nodes
 from .part import Layout, Part
 from .probes import Members, Probe, Together
 from .sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
-from .vectors import VectorIndex
+from .vectors import SCANNED, VectorIndex
 
+#: An approximate index is one for all levels, and looks at as many more cells as there are fewer rows to be found. At
+#: most one of so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact: of
+#: 1,001,883 nodes, searched from sections to documents by all scores, 24 ms of the processor in the place of 132.
+RARE = 2
 #: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
 #: 64 queries a scan computes, and what it reads no longer matters.
 _TOGETHER, _SCORES = 64, 1 << 25
@@ -176,7 +180,7 @@ class Searcher:
     @cached_property
     def ranges(self) -> Ranges:
         """Which rows are at which levels, as the scan of their vectors knows them from then on."""
-        found = Ranges(self.levels)
+        found = Ranges(self.levels, self.alive)
         if self.pooled is not None:
             self.pooled.scan.set_groups(found.of)
         return found
@@ -429,12 +433,17 @@ class Searcher:
         ranges: Sequence[int] = (),
     ) -> Batch:
         """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
-        if index.scanned(allowed):
+        if index.scanned(allowed) or (ranges and allowed is not None and self._worth_a_scan(index, ranges)):
             return Scanned(index.scan, vectors, allowed, threads, ranges)
         if not sentences:
             return Nearest(index, vectors, allowed, None, depth)
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
         return Nearest(index, vectors, mask, self.chunk_of, depth)
+
+    def _worth_a_scan(self, index: VectorIndex, ranges: Sequence[int]) -> bool:
+        """Whether an index that is approximate leaves levels to the scan: see :data:`RARE`."""
+        rows = self.ranges.rows(ranges)
+        return RARE * rows <= len(index) and rows * index.row_bytes <= SCANNED
 
     def _near_documents(
         self, name: str, near: Batch, vectors: F32, allowed: Mask | None, depth: int, threads: int | None

@@ -98,6 +98,11 @@ class VectorIndex:
         return int(self._first[-1])
 
     @property
+    def row_bytes(self) -> int:
+        """What a vector takes as it is stored."""
+        return int(self.arrays[0].shape[1] * self.arrays[0].itemsize) if self.arrays else 0
+
+    @property
     def exact(self) -> bool:
         return self.kind == "flat"
 
