@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,6 +29,8 @@ from pychunk.training.noise_pages import FOLDS, domain_of, f1, fold_of, words_of
 
 PACKAGES = ("selectolax", "trafilatura", "readability-lxml", "jusText", "resiliparse")
 _TOKEN = re.compile(r"\w+")
+#: What stands between a headline and the name of its site in titles.
+_TITLE_PARTS = re.compile(r"\s+[-–—:·]+\s+|\s*[|»]\s*")
 _models: list[NoiseModel] = []
 
 
@@ -156,15 +158,41 @@ def shingles(text: str) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[at : at + 4]) for at in range(max(1, len(words) - 3)))
 
 
-def four_grams(texts: Sequence[str], wanted: Sequence[str]) -> float:
-    """F1 of article-extraction-benchmark: hits, surplus and misses of each page as shares, summed over pages."""
-    sums = np.zeros(3)
+def four_gram_shares(texts: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
+    """float64[pages, 3]: hits, surplus and misses of each page, as shares of all three."""
+    rows = []
     for text, true in zip(texts, wanted):
         own, gold = shingles(text), shingles(true)
         hits = sum((own & gold).values())
         counts = np.array([hits, sum(own.values()) - hits, sum(gold.values()) - hits], float)
-        sums += counts / max(1.0, counts.sum())
-    return float(2 * sums[0] / (2 * sums[0] + sums[1] + sums[2]))
+        rows.append(counts / max(1.0, counts.sum()))
+    return np.array(rows)
+
+
+def four_grams(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
+    """F1, precision and recall of article-extraction-benchmark: each page's shares are summed, then divided."""
+    shares = four_gram_shares(texts, wanted)
+    hits, surplus, misses = shares.sum(axis=0)
+    mean = intervals.of_sums(shares, lambda sums: 2 * sums[0] / (2 * sums[0] + sums[1] + sums[2]))
+    return {
+        "4-gram F1": round(float(mean.mean), 4),
+        "low": round(float(mean.low), 4),
+        "high": round(float(mean.high), 4),
+        "precision": round(float(hits / max(1e-9, hits + surplus)), 4),
+        "recall": round(float(hits / max(1e-9, hits + misses)), 4),
+    }
+
+
+def headlines(html: bytes) -> set[tuple[str, ...]]:
+    """The words that a page's headline may have: of its title, of the title's parts, of the first ``h1``."""
+    tree = importlib.import_module("selectolax.lexbor").LexborHTMLParser(html)
+    title, heading = (" ".join(found.text().split()) if (found := tree.css_first(at)) else "" for at in ("title", "h1"))
+    return {tuple(_TOKEN.findall(each.lower())) for each in (title, heading, *_TITLE_PARTS.split(title))} - {()}
+
+
+def body(text: str, known: Collection[tuple[str, ...]]) -> str:
+    """A text without the lines that are a headline and nothing else."""
+    return "\n".join(line for line in text.split("\n") if tuple(_TOKEN.findall(line.lower())) not in known)
 
 
 def rate(found: Sequence[dict[str, tuple[float, str]]], name: str) -> float:
@@ -219,14 +247,25 @@ def wcxb(file: Path, names: Sequence[str], processes: int, limit: int) -> tuple[
 def articles(folder: Path, names: Sequence[str], processes: int) -> tuple[list[dict[str, Any]], dict[str, float]]:
     truth = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
     ids = sorted(name for name in truth if (folder / "html" / f"{name}.html.gz").is_file())
-    jobs = ((gzip.decompress((folder / "html" / f"{name}.html.gz").read_bytes()), FOLDS, names) for name in ids)
-    found = extracted(jobs, processes)
+    pages = [gzip.decompress((folder / "html" / f"{name}.html.gz").read_bytes()) for name in ids]
+    found = extracted(((page, FOLDS, names) for page in pages), processes)
     wanted = [truth[name]["articleBody"] for name in ids]
-    lines = [
-        {"extractor": name, "4-gram F1": round(four_grams([each[name][1] for each in found], wanted), 4)}
-        for name in MEASURED
-        if name in found[0]
-    ]
+    known = [headlines(page) for page in pages]
+    bodies = [body(text, each) for text, each in zip(wanted, known)]
+    lines = []
+    for name in MEASURED:
+        if name not in found[0]:
+            continue
+        texts = [each[name][1] for each in found]
+        without = [body(text, each) for text, each in zip(texts, known)]
+        lines.append(
+            {
+                "extractor": name,
+                **four_grams(texts, wanted),
+                "without headlines": four_grams(without, bodies)["4-gram F1"],
+                "pages with a headline": sum(text != each for text, each in zip(texts, without)),
+            }
+        )
     return lines, {name: rate(found, name) for name in found[0]}
 
 

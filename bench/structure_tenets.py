@@ -5,6 +5,9 @@ domain. Every way to cut is judged by the texts of its chunks alone, in the same
 
 - noise: characters of words outside the marked text; chunks with more than 20 % of them. Beside it the share of the
   marked text that chunks hold, since no noise is easy for who returns nothing.
+- snippets: of the lines that people wrote down as noise of a page ("We use cookies"), those that chunks hold; of the
+  sentences that they wrote down as its text, too. Text that was not marked though it might be (later replies of a
+  forum, code, the second half of a guide) is in neither.
 - complete: no dangling start, no cut inside a unit: a paragraph, a list with its introduction, a table, code, each with
   the headings over it, of at most 200 tokens, found by its words.
 - context switch: one of the document's sharpest turns, or two headings of one level.
@@ -41,7 +44,14 @@ from pychunk.training.noise_pages import domain_of, fold_of
 #: Tokens of a chunk, and the characters that peers are given for them: English prose has four a token and more.
 SIZE, CHARACTERS = 200, 800
 PAGES = 400
-PACKAGES = ("selectolax", "langchain-text-splitters", "beautifulsoup4", "chonkie", "semantic-text-splitter")
+PACKAGES = (
+    "selectolax",
+    "trafilatura",
+    "langchain-text-splitters",
+    "beautifulsoup4",
+    "chonkie",
+    "semantic-text-splitter",
+)
 #: What blocks are noise: the first that holds. Prose: paragraphs, items and quotes of so many characters.
 NATURES = ("hidden", "links", "prose", "tables and code", "short", "in no block")
 PROSE = 100
@@ -61,11 +71,13 @@ class Loaded:
     """A page as it is given to every way to cut: its source, Markdown with blocks, and that without marks.
 
     Attributes:
-        html: without scripts and styles.
+        source: as it was fetched. html: without scripts and styles.
         removed: what the networks of its fold leave out: start, end, reason, score.
         units: first and last block of each unit, and one.
+        unwanted, wanted: snippets of noise and of text that the page has, as :func:`spaced` writes them.
     """
 
+    source: bytes
     html: str
     page: HtmlPage
     plain: str
@@ -73,6 +85,8 @@ class Loaded:
     units: list[tuple[int, int]]
     marked: str
     kind: str
+    unwanted: list[str]
+    wanted: list[str]
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,7 @@ class Way:
     """A way to cut: what it is given, and how it cuts that.
 
     Attributes:
-        reading: what of the seconds of loading it needs: "html", "blocks" or "noise".
+        reading: what of the seconds of loading it needs: "html", "blocks", "noise" or "nothing".
         given: the text that its chunks must hold, every character that is not white space; None: it reads HTML itself.
     """
 
@@ -131,10 +145,23 @@ def _ours(method: str, noise: bool, **options: Any) -> Callable[[Loaded], list[s
     return cut
 
 
-def _langchain_recursive() -> Callable[[Loaded], list[str]]:
+def _recursive() -> Callable[[str], list[str]]:
     splitters = importlib.import_module("langchain_text_splitters")
-    made = splitters.RecursiveCharacterTextSplitter(chunk_size=CHARACTERS, chunk_overlap=0)
-    return lambda page: made.split_text(page.plain)
+    split: Callable[[str], list[str]] = splitters.RecursiveCharacterTextSplitter(
+        chunk_size=CHARACTERS, chunk_overlap=0
+    ).split_text
+    return split
+
+
+def _langchain_recursive() -> Callable[[Loaded], list[str]]:
+    split = _recursive()
+    return lambda page: split(page.plain)
+
+
+def _trafilatura() -> Callable[[Loaded], list[str]]:
+    extract = importlib.import_module("trafilatura").extract
+    split = _recursive()
+    return lambda page: split(extract(page.source) or "")
 
 
 def _langchain_html() -> Callable[[Loaded], list[str]]:
@@ -161,13 +188,14 @@ def _semantic_text_splitter() -> Callable[[Loaded], list[str]]:
     return lambda page: made.chunks(page.page.text)
 
 
-STRUCTURE = "pychunk structure"
+STRUCTURE, TRAFILATURA = "pychunk structure", "trafilatura, LangChain recursive"
 #: name, what it is given, what of loading it needs, the text that it must keep, how it is made.
 WAYS: tuple[tuple[str, str, str, Any, Callable[[], Callable[[Loaded], list[str]]]], ...] = (
     (STRUCTURE, "HTML", "noise", without_noise, lambda: _ours("structure", True)),
     ("pychunk structure, nothing removed", "HTML", "blocks", markdown, lambda: _ours("structure", False)),
     ("pychunk recursive", "Markdown", "blocks", markdown, lambda: _ours("recursive", False, size=SIZE, unit="tokens")),
     ("LangChain recursive", "text", "blocks", lambda page: page.plain, _langchain_recursive),
+    (TRAFILATURA, "HTML", "nothing", None, _trafilatura),
     ("LangChain HTML headers", "HTML", "html", None, _langchain_html),
     ("LangChain Markdown headers", "Markdown", "blocks", markdown, _langchain_markdown),
     ("chonkie recursive", "text", "blocks", lambda page: page.plain, _chonkie),
@@ -220,13 +248,34 @@ def load(row: dict[str, Any], number: int, models: Sequence[NoiseModel], seconds
     seconds["blocks"] += read - begun
     seconds["noise"] += time.process_time() - begun
     html = _UNSEEN.sub(" ", row["html"].decode(page.encoding or "utf-8", "replace"))
-    return Loaded(html, page, plain_text(page), removed, units_of(page), row["main_content"], row["page_type"])
+    there, marked = spaced(page.text), spaced(row["main_content"])
+    unwanted, wanted = (
+        [snippet for each in row[name] or () if (snippet := spaced(each)).strip() and snippet in there]
+        for name in ("must_not_contain", "must_contain")
+    )
+    return Loaded(
+        row["html"],
+        html,
+        page,
+        plain_text(page),
+        removed,
+        units_of(page),
+        row["main_content"],
+        row["page_type"],
+        [snippet for snippet in unwanted if snippet not in marked],
+        wanted,
+    )
+
+
+def spaced(text: str) -> str:
+    """Its words, lower case, a space around each: what contains what is told by these."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def check(way: Way, page: Loaded, texts: Sequence[str]) -> None:
     """That chunks hold all of what was given, in order; LangChain's Markdown splitter drops what cannot be printed."""
     if way.given is None:
-        assert any(text.strip() for text in texts) or not page.plain.strip(), way.name
+        assert way.name == TRAFILATURA or any(text.strip() for text in texts) or not page.plain.strip(), way.name
         return
     wanted, found = dense(way.given(page)), dense("".join(texts))
     assert wanted == found, f"{way.name}: chunks do not rebuild their text: {wanted[:50]!r}, {found[:50]!r}"
@@ -312,6 +361,7 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
     rows = edges.holders(sentences[:, 0], spans)
     heading_rows = edges.holders([start for start, _ in headings], spans)
     levels = [level for _, level in headings]
+    words_there = spaced(text)
     inside, marked = noise.of.sum() - noise.outside.sum(), sum(map(len, _WORD.findall(page.marked)))
     count = len(kept)
     judged.add(
@@ -319,6 +369,8 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
             "noise": noise.characters,
             "noisy chunks": noise.chunks,
             "marked text kept": (inside, marked),
+            "noise snippets": (sum(each in words_there for each in page.unwanted), len(page.unwanted)),
+            "text snippets": (sum(each in words_there for each in page.wanted), len(page.wanted)),
             "complete": tenets.completeness(text, spans, units),
             "dangling": (tenets.dangling(text, spans).sum(), count),
             "cuts a unit": (tenets.cuts_a_unit(spans, units).sum(), count),
@@ -356,7 +408,8 @@ def of_pages(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 def drawn(file: Path, count: int, seed: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
     """So many pages with marked text, drawn by seed, in the file's order; 0: all of them."""
-    table = pq.read_table(file, columns=["html", "main_content", "page_type", "url"])
+    columns = ["html", "main_content", "page_type", "url", "must_contain", "must_not_contain"]
+    table = pq.read_table(file, columns=columns)
     rows = np.array([row for row, text in enumerate(table["main_content"]) if (text.as_py() or "").strip()])
     if count and count < len(rows):
         rows = np.sort(np.random.default_rng(seed).choice(rows, count, replace=False))
@@ -364,7 +417,15 @@ def drawn(file: Path, count: int, seed: int = 0) -> Iterator[tuple[int, dict[str
         yield row, {name: table[name][row].as_py() for name in table.column_names}
 
 
-MEASURES = ("noise", "noisy chunks", "marked text kept", "complete", "context switch")
+MEASURES = (
+    "noise",
+    "noisy chunks",
+    "marked text kept",
+    "noise snippets",
+    "text snippets",
+    "complete",
+    "context switch",
+)
 PARTS = ("dangling", "cuts a unit", "sharp turn", "equal headings")
 
 
@@ -372,7 +433,7 @@ def measured(pages: Iterator[tuple[int, dict[str, Any]]], models: Sequence[Noise
     """The tables."""
     usable = ways()
     every = {way.name: Judged() for way in usable}
-    reading = {"html": 0.0, "blocks": 0.0, "noise": 0.0}
+    reading = {"nothing": 0.0, "html": 0.0, "blocks": 0.0, "noise": 0.0}
     kinds: list[str] = []
     for number, row in pages:
         page = load(row, number, models, reading)
@@ -464,6 +525,8 @@ def main(options: argparse.Namespace) -> None:
             found,
             about="Shares with intervals over pages, each drawn whole. Noise: characters of words outside the text "
             "that people marked; a chunk with more than 20 % is noisy. No network that judged a page saw its domain. "
+            "Snippets: lines that people wrote down as noise of a page, and sentences that they wrote down as its "
+            "text, that chunks hold, of those that the page has. "
             "Complete: no dangling start, no unit cut that fits into a chunk. Context switch: one of the document's "
             "sharpest turns inside, or two headings of one level. Chunks are of at most 200 tokens, those of other "
             "packages of 800 characters; header splitters have no limit, and the one of HTML gets pages without "

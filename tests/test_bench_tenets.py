@@ -28,6 +28,11 @@ HTML = (
     f"<footer class=footer><ul>{LINKS}</ul><p>Copyright 2026 by us, all rights reserved.</p></footer>"
 )
 MARKED = f"On cats\n\n{BODY * 3}\n\nFood\n\nYou need:\n\nmilk\nfish\n\nAge Milk\nOne Some\n\n{BODY * 2}"
+#: The page has no cookies, and its menu has an item that is in the text, too.
+SNIPPETS = {
+    "must_contain": ["A cat sleeps for most of the day."],
+    "must_not_contain": ["all rights reserved", "We use cookies.", "Food"],
+}
 
 
 @pytest.fixture
@@ -41,7 +46,12 @@ def bench(monkeypatch: pytest.MonkeyPatch):
 
 
 def loaded(bench, html: str = HTML, marked: str = MARKED):
-    row = {"html": html.encode(), "main_content": marked, "page_type": "article", "url": "https://a.example/"}
+    row = {
+        "html": html.encode(),
+        "main_content": marked,
+        "page_type": "article",
+        "url": "https://a.example/",
+    } | SNIPPETS
     return bench.load(row, 0, [noise_model.load()] * 5, {"blocks": 0.0, "noise": 0.0})
 
 
@@ -54,6 +64,7 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
         "main_content": [MARKED, MARKED.replace("Age Milk\nOne Some", ""), " ", MARKED],
         "page_type": ["article", "product", "article", "article"],
         "url": [f"https://site{number}.example/" for number in range(4)],
+        **{name: [snippets] * 4 for name, snippets in SNIPPETS.items()},
     }
     pq.write_table(pa.table(table), tmp_path / "wcxb" / "dev.parquet")
     save = tmp_path / "tenets.json"
@@ -64,6 +75,8 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
     rows = {row["way"]: row for row in found["tenets"]}
     assert {bench.STRUCTURE, "pychunk structure, nothing removed", "pychunk recursive"} <= set(rows)
     assert rows[bench.STRUCTURE]["noise"]["mean"] < 0.05 < rows["pychunk recursive"]["noise"]["mean"]
+    assert [rows[way]["noise snippets"]["mean"] for way in (bench.STRUCTURE, "pychunk recursive")] == [0, 1]
+    assert [rows[way]["text snippets"]["mean"] for way in (bench.STRUCTURE, "pychunk recursive")] == [1, 1]
     for row in (*found["tenets"], *found["of which"]):
         assert all(0 <= cell["low"] <= cell["mean"] <= cell["high"] <= 1 for cell in list(row.values())[2:])
     assert [row["pages"] for row in found[bench.STRUCTURE]] == ["article", "product"]
@@ -88,6 +101,12 @@ def test_a_chunk_that_loses_text_is_found(bench) -> None:
         bench.check(way, page, [texts[0][1:], *texts[1:]])
     for each in bench.ways():
         bench.check(each, page, each.cut(page))
+
+
+def test_snippets_are_those_that_the_page_has(bench) -> None:
+    page = loaded(bench)
+    assert (page.unwanted, page.wanted) == ([" all rights reserved "], [" a cat sleeps for most of the day "])
+    assert bench.spaced("Fish, and\nMILK!") == " fish and milk "
 
 
 def test_units_are_found_by_their_words_in_any_form(bench) -> None:

@@ -10,6 +10,7 @@ from .. import _native
 from ..data.blocks import FORM, HEADING
 from ..engine import backend_name
 from .html_facts import word_hash
+from .landmarks import by_landmarks
 from .noise_features import NoiseFeatures, noise_features
 from .noise_model import NoiseModel, load
 
@@ -98,7 +99,8 @@ def find_noise(
         threshold: of the model: blocks with scores above it are removed. Default: for each page the one by which the
             words that are kept agree best with those that are content, as far as the scores tell (their expected F1);
             so a page of uncertain blocks keeps the better half of them, and not nothing. Of blocks of ``COPIED`` words
-            and more with the same text, only the one with the lowest score counts; the others' scores are 1.
+            and more with the same text, only the one with the lowest score counts; the others' scores are 1, as are
+            those of blocks in the page's menus and footer (:mod:`pychunk.parsing.landmarks`).
         model: default: the one that pychunk ships.
 
     Raises:
@@ -121,13 +123,18 @@ def find_noise(
         removed = _by_rule(blocks, facts, why)
         score = removed.astype(np.float32)
     else:
-        content = (model or load()).content(features)
-        again = copies(content, features)
-        content = np.where(again, 0.0, content)
+        content, again = judged(model or load(), features)
         why[again & (why == REASONS.index("boilerplate"))] = REASONS.index("duplicate")
         removed = 1 - content > threshold if threshold is not None else content <= best_threshold(content, features)
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
+
+
+def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[npt.NDArray[np.float64], Bools]:
+    """(how likely each block is content, float64[b]: by the model, its landmarks and its copies; which are copies)."""
+    content = by_landmarks(model.content(features), features.landmark)
+    again = copies(content, features)
+    return np.where(again, 0.0, content), again
 
 
 def copies(content: npt.NDArray[np.float64], features: NoiseFeatures) -> Bools:

@@ -15,6 +15,7 @@ from ..data.blocks import BLOCK_KINDS
 from ..data.ragged import offsets_of
 from ..engine import backend_name
 from .html_facts import word_hash
+from .landmarks import landmarks
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,169 +28,15 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     U32 = npt.NDArray[np.uint32]
 
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "all",
-        "also",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "here",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "just",
-        "like",
-        "may",
-        "more",
-        "most",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "one",
-        "only",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "up",
-        "us",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "der",
-        "die",
-        "das",
-        "und",
-        "ist",
-        "nicht",
-        "ein",
-        "eine",
-        "zu",
-        "den",
-        "von",
-        "mit",
-        "auf",
-        "für",
-        "im",
-        "dem",
-        "des",
-        "sich",
-        "le",
-        "la",
-        "les",
-        "un",
-        "une",
-        "et",
-        "est",
-        "que",
-        "pas",
-        "pour",
-        "dans",
-        "sur",
-        "au",
-        "du",
-        "en",
-        "el",
-        "los",
-        "las",
-        "y",
-        "por",
-        "con",
-        "para",
-        "del",
-        "se",
-        "o",
-        "da",
-        "di",
-        "il",
-        "che",
-        "per",
-        "non",
-        "i",
-        "w",
-        "na",
-        "nie",
-        "jest",
-        "do",
-        "и",
-        "в",
-        "не",
-        "на",
-        "что",
-        "с",
-        "по",
-        "как",
-        "это",
-        "но",
-        "из",
-        "за",
-        "для",
-        "от",
-        "к",
-        "у",
-        "а",
-    ]
-)
+_STOP_WORDS = """
+a about after all also an and any are as at be because been but by can could did do does for from had has have
+he her here him his how i if in into is it its just like may more most my no not of on one only or other our out
+over she should so some such than that the their them then there these they this to up us was we were what when
+where which who will with would you your der die das und ist nicht ein eine zu den von mit auf für im dem des
+sich le la les un une et est que pas pour dans sur au du en el los las y por con para del se o da di il che per
+non w na nie jest и в не на что с по как это но из за для от к у а
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 #: Words of a block whose hashes are kept: the first ones and the last ones.
 FIRST_WORDS, LAST_WORDS = 12, 4
 #: Elements above those next to a block whose names are seen.
@@ -218,6 +65,7 @@ class NoiseFeatures(NamedTuple):
         copy: int64[b], equal for blocks of the same text.
         weight: float64[b], words of each block.
         page: uint32 hashes of what the page says of itself.
+        landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.landmarks.landmarks`).
     """
 
     dense: F64
@@ -230,6 +78,7 @@ class NoiseFeatures(NamedTuple):
     copy: I64
     weight: F64
     page: U32
+    landmark: npt.NDArray[np.int8]
 
 
 def _log(values: F64) -> F64:
@@ -355,7 +204,17 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
     sizes, _, hash_counts, _, hashes = words
     wording = (hashes, np.repeat(np.arange(len(sizes)), hash_counts))
     return NoiseFeatures(
-        dense, facts.words, near, path, wording, above, like, copy, sizes.astype(np.float64), facts.page
+        dense,
+        facts.words,
+        near,
+        path,
+        wording,
+        above,
+        like,
+        copy,
+        sizes.astype(np.float64),
+        facts.page,
+        landmarks(facts),
     )
 
 
@@ -500,7 +359,9 @@ def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseF
     wording = (hashes, owner.astype(np.int64))
     near = np.stack([facts.element.astype(np.int64), one, two])
     above_near = _above(facts, two)
-    return NoiseFeatures(dense, facts.words, near, above_near, wording, above, like, copy, words_, facts.page)
+    return NoiseFeatures(
+        dense, facts.words, near, above_near, wording, above, like, copy, words_, facts.page, landmarks(facts)
+    )
 
 
 #: Columns of ``dense``.

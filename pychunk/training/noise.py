@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.noise import best_threshold, copies
+from ..parsing.noise import best_threshold, judged
 from ..parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
 from . import noise_card
 from .noise_fit import Plan, fit
@@ -56,8 +56,7 @@ def _fit_fold(job: tuple[int, Plan]) -> dict[str, npt.NDArray[Any]]:
 
 def kept_words(model: NoiseModel, page: Page) -> list[str]:
     """The words of the blocks that are kept of a page."""
-    content = model.content(page.features)
-    content = np.where(copies(content, page.features), 0.0, content)
+    content, _ = judged(model, page.features)
     least = best_threshold(content, page.features) if len(content) else 0.0
     return [word for words, share in zip(page.words, content.tolist(), strict=True) if share > least for word in words]
 

@@ -1,0 +1,120 @@
+"""What HTML's own landmarks say of a block: menus, the page's header and footer, asides, dialogs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from pychunk.parsing.html import HtmlPage, parse_html
+from pychunk.parsing.html_facts import word_hash
+from pychunk.parsing.landmarks import BESIDE, NONE, OUTSIDE, by_landmarks, landmarks
+from pychunk.parsing.noise import find_noise
+
+PROSE = (
+    "The river rises in the hills north of the town and runs for forty miles before it meets the sea. For most of the "
+    "year it is shallow enough to walk across, but in spring the melting snow makes it dangerous. "
+)
+POLICY = "We collect what you tell us when you make a purchase, and share it with those who handle the payment for us. "
+
+
+def said(markup: str) -> dict[str, int]:
+    """By the text of each block."""
+    page = parse_html(markup)
+    spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), strict=True)
+    return dict(zip((page.text[a:b].strip("# -") for a, b in spans), landmarks(page.facts).tolist(), strict=True))
+
+
+def slow(page: HtmlPage) -> list[int]:
+    """The same, from each block up to the root."""
+    facts = page.facts
+    names = [set(facts.words.values[a:b].tolist()) for a, b in zip(facts.words.offsets, facts.words.offsets[1:])]
+
+    def named(row: int, *wanted: str) -> bool:
+        return any(word_hash(name) in names[row] for name in wanted)
+
+    def says(row: int) -> int:
+        inside = range(row + 1, int(facts.last[row]))
+        if any(named(each, "<main") for each in inside):
+            return NONE
+        around, up = [], int(facts.parent[row])
+        while up >= 0:
+            around.append(up)
+            up = int(facts.parent[up])
+        own = any(named(each, "<article", "<main", "<blockquote") for each in around)
+        if named(row, "<nav", "<dialog", "contentinfo") or (named(row, "<footer") and not own):
+            return OUTSIDE
+        return BESIDE if named(row, "<aside", "<label") or (named(row, "<header") and not own) else NONE
+
+    found = []
+    for element in facts.element.tolist():
+        most, up = NONE, element
+        while up >= 0:
+            most = max(most, says(up))
+            up = int(facts.parent[up])
+        found.append(most)
+    return found
+
+
+def test_headers_and_footers_of_articles_are_theirs() -> None:
+    assert said(
+        "<header><p>Town News</header><nav><p>Home</nav><main><article><header><h1>The river</h1></header><p>Text."
+        "<blockquote><p>Said.<footer><p>Who said it</footer></blockquote><footer><p>By Ann</footer></article>"
+        "<aside><p>See also</aside></main><div role=contentinfo><p>Imprint</div><footer><p>Contact</footer>"
+    ) == {
+        "Town News": BESIDE,
+        "Home": OUTSIDE,
+        "The river": NONE,
+        "Text.": NONE,
+        "> Said.": NONE,
+        "> Who said it": NONE,
+        "By Ann": NONE,
+        "See also": BESIDE,
+        "Imprint": OUTSIDE,
+        "Contact": OUTSIDE,
+    }
+
+
+def test_a_menu_that_is_never_closed_says_nothing_of_the_page_in_it() -> None:
+    assert said("<nav><p>Home<main><p>Text.</main>") == {"Home": NONE, "Text.": NONE}
+    page = parse_html(f"<nav><p>{PROSE}<p>{PROSE[40:]}</nav>")
+    assert landmarks(page.facts).tolist() == [OUTSIDE, OUTSIDE]
+    removed, score, _ = find_noise(page.blocks, page.facts, page.text)
+    assert not removed.all()
+    assert score.min() < 1
+
+
+def test_a_footer_is_noise_however_much_prose_is_in_it() -> None:
+    policies = "".join(f"<p>{number}. {POLICY}" for number in range(60))
+    page = parse_html(
+        f"<title>Wool shoes</title><main><h1>Wool shoes</h1><p>{PROSE}<p>{PROSE[30:]}</main>"
+        f"<footer><div role=dialog><h2>Privacy policy</h2>{policies}</div></footer>"
+    )
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    policy = page.blocks.start >= page.text.index("## Privacy policy")
+    assert removed[policy].all()
+    assert not removed[~policy][1:].any()
+    assert score[policy].min() == 1
+    assert set(np.array(reasons)[policy]) <= {"footer", "boilerplate", "form"}
+
+
+def test_odds_are_divided_where_content_is_seldom() -> None:
+    content = np.array([1.0, 0.75, 0.75, 0.75, 0.0])
+    found = np.array([BESIDE, NONE, BESIDE, OUTSIDE, BESIDE], np.int8)
+    assert by_landmarks(content, found).tolist() == [1, 0.75, np.rint(1024 * 3 / 11) / 1024, 0, 0]
+    assert by_landmarks(np.zeros(0), np.zeros(0, np.int8)).tolist() == []
+
+
+_TAGS = ("div", "p", "nav", "footer", "header", "main", "article", "aside", "blockquote", "label", "dialog", "li", "h2")
+_PIECES = st.one_of(
+    st.sampled_from(_TAGS).map("<{}>".format),
+    st.sampled_from(_TAGS).map("</{}>".format),
+    st.sampled_from(["One of the rivers", "Home", "<div role=contentinfo>", "<div role=main class='nav footer'>"]),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(_PIECES, max_size=30).map("".join))
+def test_blocks_are_told_what_a_walk_to_the_root_tells(markup: str) -> None:
+    page = parse_html(markup)
+    assert landmarks(page.facts).tolist() == slow(page)
