@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 #: Factors of the logits that are tried for the calibration.
 SCALES = (0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
+#: Of those whose F1 is as good but for this the largest is taken: it keeps the least noise (.6 and not .5: F1 .8752 and
+#: .8753, of articles .9561 and .9551).
+EQUAL = 0.0005
 _pages: list[Page] = []
 
 
@@ -74,12 +77,12 @@ def train(options: argparse.Namespace) -> None:
     jobs = [(fold, plan) for fold in (*range(FOLDS), -1)]
     with ProcessPoolExecutor(options.threads, get_context("fork")) as pool:  # the pages are there
         stored = list(pool.map(_fit_fold, jobs))
-    best: tuple[float, float, list[float]] = (-1.0, 0.0, [])
+    tried: list[tuple[float, list[float]]] = []
     for scale in SCALES:
-        found = measured([NoiseModel.of(each, {"scale": scale}) for each in stored[:FOLDS]], _pages)
-        logger.info("logits times %.1f: F1 %.4f", scale, np.mean(found))
-        best = max(best, (float(np.mean(found)), scale, found))
-    _, scale, found = best
+        tried.append((scale, measured([NoiseModel.of(each, {"scale": scale}) for each in stored[:FOLDS]], _pages)))
+        logger.info("logits times %.1f: F1 %.4f", scale, np.mean(tried[-1][1]))
+    best = max(float(np.mean(values)) for _, values in tried)
+    scale, found = max(each for each in tried if float(np.mean(each[1])) >= best - EQUAL)
     for fold, each in enumerate(stored[:FOLDS]):
         write_weights(folds_folder() / f"fold_{fold}.npz", {**each, "scale": np.array(scale)}, compressed=True)
     kinds: defaultdict[str, list[float]] = defaultdict(list)
