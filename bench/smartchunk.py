@@ -2,6 +2,7 @@
 
 python bench/smartchunk.py breadth --save bench/results/smartchunk.json
 python bench/smartchunk.py compressor --save bench/results/compressor.json
+python bench/smartchunk.py costs --save bench/results/levels_costs.json
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import argparse
 
 import smartchunk_breadth
 import smartchunk_compressor
+import smartchunk_costs
 
-PARTS = {"breadth": smartchunk_breadth, "compressor": smartchunk_compressor}
+PARTS = {"breadth": smartchunk_breadth, "compressor": smartchunk_compressor, "costs": smartchunk_costs}
 
 
 def main() -> None:

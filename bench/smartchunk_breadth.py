@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
+import smartchunk_chosen
 
 import pychunk
 from pychunk.evaluation import breadth, breadth_levels, intervals
@@ -35,6 +36,13 @@ from pychunk.retrieval.planning import Metadata
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+#: What a kind of question asks for, and whose they are.
+WHAT = {
+    "sentence": "a sentence (SQuAD, Chroma)",
+    "passages": "several passages (Chroma)",
+    "section": "a section (Wikipedia)",
+    "document": "an article (Wikipedia, SQuAD)",
+}
 VERSIONS = {"text": "as asked", "stripped": "stripped"}
 RANGES = breadth.ranges()
 KINDS = ("narrow", "middle", "broad")
@@ -159,6 +167,19 @@ def narrow_rows(f1: F64, ways: dict[str, I64], data: Questions) -> list[dict[str
     return rows
 
 
+def hybrid_rows(f1: dict[str, F64], ways: dict[str, I64]) -> list[dict[str, Any]]:
+    """With BM25 beside vectors and without, at the same levels: F1 within 500 words, and what BM25 brings."""
+    rows = []
+    for name in ("fixed", "rules", "learned", "oracle"):
+        choice = {mode: own.argmax(axis=1) if name == "oracle" else ways[name] for mode, own in f1.items()}
+        got = {mode: chosen(f1[mode], choice[mode])[:, MIDDLE] for mode in f1}
+        row: dict[str, Any] = {"levels": name}
+        row |= {f"F1, {mode}": intervals.interval(own)._asdict() for mode, own in got.items()}
+        row["hybrid minus dense"] = intervals.paired(got["hybrid"], got["dense"])._asdict()
+        rows.append(row)
+    return rows
+
+
 def shown(cell: dict[str, float], sign: str = "") -> str:
     return f"{cell['mean']:{sign}.4f} ({cell['low']:{sign}.4f} to {cell['high']:{sign}.4f})"
 
@@ -176,6 +197,8 @@ def main(options: argparse.Namespace) -> None:
         index.save()  # which makes the scales of the levels
         searched: dict[str, tuple[F64, list[Metadata], float]] = {}
         calibrated: dict[str, F64] = {}
+        dense: dict[str, F64] = {}
+        sizes: dict[str, list[dict[str, Any]]] = {}
         for version in VERSIONS:
             queries = [getattr(question, version) for question in data.questions]
             f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, threads=options.threads)
@@ -183,12 +206,20 @@ def main(options: argparse.Namespace) -> None:
             told = index.plan_metadata(queries, threads=options.threads)
             searched[version] = f1, told, (time.process_time() - begin) * 1000 / len(queries)
             calibrated[version] = across(index, data, queries, measure, options.threads)
+            dense[version] = breadth_levels.f1_of_ranges(
+                index, data, queries, measure=measure, mode="dense", threads=options.threads
+            )
+            choice, _, _ = planned(Learned(), queries, told)
+            own_kinds = [WHAT[question.kind] for question in data.questions]
+            sizes[version] = smartchunk_chosen.chosen(
+                index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]]
+            )
             print(f"searched, {VERSIONS[version]}", flush=True)
         nodes = len(index)
         index.close(discard=True)
     facts = model().facts
     best = {kind: (pair[0], pair[1]) for kind, pair in facts["best_of_breadth"].items()}
-    costs = []
+    planners = []
     for version, name in VERSIONS.items():
         f1, told, first = searched[version]
         queries = [getattr(question, version) for question in data.questions]
@@ -206,7 +237,7 @@ def main(options: argparse.Namespace) -> None:
             ways[planner], failed, spent = planned(make(), queries, told)
             pass_time = first if planner == "learned" else 0.0
             cost = {"planner": planner, "version": name, "ms a plan": spent, "ms a first pass": pass_time}
-            costs.append({**cost, "failed": failed})
+            planners.append({**cost, "failed": failed})
         ways["bag of words"] = by_kind(guessed, best)
         ways["breadth known"] = by_kind(kinds, best)
         ways["oracle"] = f1.argmax(axis=1)
@@ -217,6 +248,8 @@ def main(options: argparse.Namespace) -> None:
         rows = rows_of(f1, ways, kinds, {"all levels, fusion levels": calibrated[version]})
         tables[f"Questions {name}"] = rows
         tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"] = narrow_rows(f1, ways, data)
+        tables[f"With BM25 and without, {name}"] = hybrid_rows({"hybrid": f1, "dense": dense[version]}, ways)
+        tables[f"Levels that the learned planner chose, {name}"] = sizes[version]
         print(f"\n{name}; the bag of words guesses {share:.3f} of the breadths")
         tables[f"breadths that the bag of words guesses, {name}"] = round(share, 4)
         for row in rows:
@@ -227,9 +260,10 @@ def main(options: argparse.Namespace) -> None:
         for row in tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"]:
             cells = f"{shown(row['F1 within 500'])}  minus best fixed {shown(row['minus the best fixed levels'], '+')}"
             print(f"  alone: {row['levels']:31} {cells}")
-    tables["Planners"] = costs
-    for row in costs:
-        print(row)
+    tables["Planners"] = planners
+    for name, value in tables.items():
+        if isinstance(value, list) and not name.startswith("Questions as"):
+            print(f"\n{name}", *value, sep="\n  ")
     if options.save:
         record.save(
             options.save,

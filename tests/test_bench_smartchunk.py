@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pychunk
 from pychunk.evaluation import breadth
 from pychunk.retrieval.planning import Metadata
 
@@ -56,3 +57,49 @@ def test_plans_of_every_budget(bench: object) -> None:
 def test_the_bag_of_words(bench: object) -> None:
     bag = bench.Bag(["Who was it?", "When was it?", "Ada: Life", "Bob: Work"], ["narrow", "narrow", "middle", "middle"])
     assert [bag(text) for text in ("Who is it?", "Cleo: Life", "unknown")] == ["narrow", "middle", "middle"]
+
+
+@pytest.fixture
+def costs(monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.syspath_prepend(str(BENCH))
+    import smartchunk_costs
+
+    return smartchunk_costs
+
+
+def test_what_ways_cost_and_where_one_begins_to_cost_more(costs: object) -> None:
+    stages = {"levels": 1.0, "index": 0.5}, {"plan": 0.001, "search": 0.002}
+    ways = [
+        costs.Way("plain", 10, stages[0], (0, 0), stages[1], (1000, 0)),
+        costs.Way("asks a model", 10, stages[0], (0, 0), stages[1], (1100, 10)),
+        costs.Way("summaries", 20, stages[0], (900_000, 10_000), stages[1], (1000, 0)),
+    ]
+    rows = costs.rows_of(ways, (1.0, 10.0))
+    assert [row["money"] for row in rows] == [0, 0, 1]
+    assert [row["money, 1,000 questions"] for row in rows] == pytest.approx([1, 1.2, 1])
+    assert (rows[0]["index, s"], rows[0]["plan of a question, ms"]) == (0.5, 1)
+    assert [row["10,000 questions"] for row in costs.in_sum(ways, (1.0, 10.0))] == pytest.approx([10, 12, 11])
+    (found,) = costs.break_even(ways, (1.0, 10.0))
+    assert found == {"cheaper at first": "asks a model", "later": "summaries", "questions": 5000}
+
+
+def test_with_and_without_bm25_at_the_same_levels(bench: object) -> None:
+    f1 = {"hybrid": np.zeros((2, len(breadth.ranges()), 3)), "dense": np.zeros((2, len(breadth.ranges()), 3))}
+    f1["hybrid"][:, 0, 1] = 0.5
+    f1["dense"][:, 3, 1] = 0.4
+    ways = {name: bench.always(("sentence", "sentence"), 2) for name in ("fixed", "rules", "learned")}
+    rows = {row["levels"]: row for row in bench.hybrid_rows(f1, ways)}
+    assert rows["learned"]["hybrid minus dense"]["mean"] == pytest.approx(0.5)
+    assert rows["oracle"]["hybrid minus dense"]["mean"] == pytest.approx(0.1)
+
+
+def test_which_levels_are_chosen_for_each_kind_of_question(bench: object, tmp_path: Path) -> None:
+    texts = ["Cats purr. They sleep.\n\nMice squeak. Dogs bark."]
+    with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
+        index.add(pychunk.segment(texts, levels=list(breadth.LEVELS), vectors="chunk", ids=["a"]).chunks())
+        pairs = [("sentence", "sentence"), ("sentence", "paragraph"), ("document", "document")]
+        rows = bench.smartchunk_chosen.chosen(index, ["fact", "fact", "whole"], ["cats", "mice", "pets"], pairs)
+    assert rows[0]["finest sentence"] == 1
+    assert rows[0]["coarsest paragraph"] == 0.5
+    assert rows[1]["words a hit"] == 8
+    assert rows[1]["questions"] == 1

@@ -13,6 +13,7 @@ from pychunk.evaluation import breadth
 from pychunk.evaluation.sections import LEAST_WORDS
 from pychunk.retrieval.plan_features import features
 from pychunk.retrieval.plan_learned import FACTS, Learned, PlanModel
+from pychunk.retrieval.plan_terms import Terms
 from pychunk.retrieval.planning import Metadata, Pass, decide
 
 pytest.importorskip("faiss")
@@ -36,7 +37,9 @@ def told(levels: tuple[str, ...] = LEVELS, seed: int = 0) -> Metadata:
         )
 
     encoder = PlanModel().facts["encoder"]
-    return Metadata(levels, (9,) * len(levels), fine=hits(32), coarse=hits(20), encoder=encoder)
+    terms = Terms(rng.random(3).astype(np.float32), *(rng.random((n, 3)) < 0.5 for n in (1, 3, 3, 30, 40)))
+    terms = replace(terms, known=terms.known[0])
+    return Metadata(levels, (9,) * len(levels), fine=hits(32), coarse=hits(20), encoder=encoder, terms=terms)
 
 
 def test_the_range_that_promises_most_within_the_words() -> None:
@@ -51,11 +54,15 @@ def test_the_range_that_promises_most_within_the_words() -> None:
     wanted = np.array(hidden) @ model.parts["out"] + model.parts["out_bias"]
     expected = model.expected(seen)
     assert np.allclose(expected.reshape(-1), wanted, atol=1e-5)
+    both = np.array(wanted).reshape(2, len(model.ranges), len(model.budgets))
+    worth = model.worth(expected)
+    assert np.allclose(worth, both[0] + (model.caution - 1) * both[1], atol=1e-4)
+    assert model.caution > 1
     for place, words in enumerate(model.budgets):
         plan = decide(Learned(), "Who crossed the Andes?", replace(metadata, words=words))
-        assert (plan.low, plan.high) == model.ranges[int(expected[:, place].argmax())]
+        assert (plan.low, plan.high) == model.ranges[int(worth[:, place].argmax())]
         assert f"within {words} words" in plan.why
-    assert decide(Learned(), "Who crossed the Andes?", metadata)[:2] == model.ranges[int(expected[:, 1].argmax())]
+    assert decide(Learned(), "Who crossed the Andes?", metadata)[:2] == model.ranges[int(worth[:, 1].argmax())]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +82,7 @@ def test_what_it_was_not_made_for() -> None:
     assert other.why.startswith("fixed, as the planner failed: the planner in")
     assert decide(Learned(), query, told(("128", "256"))).failed
     assert decide(Learned(), query, replace(told(), fine=None)).failed
+    assert not decide(Learned(), query, replace(told(), terms=None)).failed  # an index that counts no terms
     plan = decide(Learned(), "Хто перетнув Анди?", told())
     assert plan == ("sentence", "document", "the query is in another script", False)
 
@@ -116,7 +124,8 @@ def test_training_on_a_few_questions(tmp_path: Path) -> None:
     data = breadth.mixed(articles)
     lessons = planner.lessons(data)
     assert lessons.seen.shape[0] == len(lessons.f1) == len(lessons.breadth) == 2 * len(data.questions) > 0
-    settings = planner.Settings(epochs=3, hidden=4)
+    assert lessons.narrow.sum() == lessons.alone.sum() == len(data.questions) * 2 // 3
+    settings = planner.Settings(epochs=3, hidden=4, networks=2, folds=3)
     options = planner.parser().parse_args(["--out", str(tmp_path), "--epochs", "3", "--hidden", "4"])
     planner.finish(options, settings, lessons, lessons)
     once = (tmp_path / "planner.npz").read_bytes()
@@ -124,7 +133,12 @@ def test_training_on_a_few_questions(tmp_path: Path) -> None:
     assert (tmp_path / "planner.npz").read_bytes() == once
     facts = json.loads((tmp_path / FACTS).read_text())
     assert "--epochs 3" in facts["command"]
-    assert len(facts["history"]) == 3
+    assert facts["caution"] == facts["cautions"][-1]["caution"] in planner.CAUTIONS
     assert facts["metrics"]["best range of each question"] >= facts["metrics"]["learned"]
+    found = PlanModel(tmp_path)
+    assert found.parts["hidden"].shape == (lessons.seen.shape[1], 8)
+    many = planner.expected_by(found.parts, lessons.seen, len(found.ranges))
+    for row, seen in enumerate(lessons.seen):
+        assert np.allclose(many[row], found.expected(seen), atol=1e-4)
     plan = decide(Learned(tmp_path), "Which engines?", told())
     assert not plan.failed

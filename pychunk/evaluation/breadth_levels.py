@@ -40,6 +40,7 @@ def f1_of_ranges(
     *,
     levels: Sequence[str] = LEVELS,
     measure: Measure | None = None,
+    mode: str = "hybrid",
     threads: int | None = None,
 ) -> F64:
     """float64[questions, ranges, budgets]: F1 of each question at each of :func:`ranges` within each of the budgets.
@@ -48,7 +49,7 @@ def f1_of_ranges(
     what ``levels=(low, high)`` finds.
 
     Args:
-        queries: one a question, in whichever version.
+        queries: one a question, in whichever version. mode: as of :meth:`pychunk.Index.search`.
     """
     measure = measure or Measure(data.documents)
     pairs = ranges(levels)
@@ -56,7 +57,7 @@ def f1_of_ranges(
     places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
     for first in range(0, len(queries), _BATCH):
         asked = list(queries[first : first + _BATCH])
-        by_level = {level: index.rank(asked, HITS, levels=level, threads=threads) for level in levels}
+        by_level = {level: index.rank(asked, HITS, mode, levels=level, threads=threads) for level in levels}
         for number, question in enumerate(data.questions[first : first + _BATCH]):
             for place, (low, high) in enumerate(pairs):
                 own = levels[levels.index(low) : levels.index(high) + 1]

@@ -89,6 +89,21 @@ class BM25:
         found = self._frequencies([part.borders(every) for part in self.parts], len(every))
         return {term: idf_of(frequency, self.rows) for term, frequency in zip(every, found, strict=True) if frequency}
 
+    def held(self, terms: Sequence[str], rows: I64) -> npt.NDArray[np.bool_]:
+        """bool[terms, rows]: which rows hold which terms, by a binary search of each term's rows."""
+        found = np.zeros((len(terms), len(rows)), np.bool_)
+        for part, place in zip(self.parts, self._places, strict=True):
+            own = np.flatnonzero((rows >= place.start) & (rows < place.stop))
+            if not len(own):
+                continue
+            wanted = rows[own] - place.start
+            for term, (begin, end) in enumerate(zip(*(each.tolist() for each in part.borders(terms)), strict=True)):
+                if begin < end:
+                    of_term = part.rows[begin:end]
+                    at = np.minimum(np.searchsorted(of_term, wanted.astype(of_term.dtype)), end - begin - 1)
+                    found[term, own] = of_term[at] == wanted
+        return found
+
     def _frequencies(self, borders: Sequence[tuple[I64, I64]], terms: int) -> list[int]:
         """How many rows that are not removed hold each of so many terms."""
         found = [0] * terms

@@ -13,6 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from .plan_terms import Held, Terms
     from .planning import Metadata, Pass
 
     F32 = npt.NDArray[np.float32]
@@ -43,7 +44,8 @@ _NEAR = 500
 
 
 def features(query: str, metadata: Metadata) -> F32:
-    """float32[inputs]: form and length of the query, then what the first pass shows.
+    """float32[inputs]: form and length of the query, what the first pass shows, how rare its terms are and which of
+    them the best sentences and documents hold.
 
     How long documents are, how many sections they have and which documents were found is not in it: such numbers tell
     collections apart, not questions.
@@ -53,7 +55,8 @@ def features(query: str, metadata: Metadata) -> F32:
     """
     if metadata.fine is None or metadata.coarse is None:
         raise ValueError("a learned planner needs the first pass: Index.plan_metadata(..., look=True)")
-    return np.array([*_form(query), *_pass(metadata.fine), *_pass(metadata.coarse), *_between(metadata)], np.float32)
+    seen = [*_form(query), *_pass(metadata.fine), *_pass(metadata.coarse), *_between(metadata)]
+    return np.array([*seen, *_terms(metadata.terms)], np.float32)
 
 
 def _form(query: str) -> list[float]:
@@ -116,3 +119,59 @@ def _between(metadata: Metadata) -> list[float]:
 
 def _scores(fine: Pass, coarse: Pass) -> tuple[tuple[F32, F32], ...]:
     return (fine.score, coarse.score), (fine.dense, coarse.dense), (fine.sparse, coarse.sparse)
+
+
+def _terms(terms: Terms | None) -> list[float]:
+    """How many terms there are, how rare, and how much of them the best hits hold: what a sentence answers is mostly
+    said in one sentence, what a document is about is said all over it."""
+    if terms is None or not len(terms.weight):
+        return [0.0] * 40
+    rarest = np.sort(terms.weight)[::-1].tolist()
+    count, total = len(rarest), sum(rarest)
+    mean = total / count
+    deviation = math.sqrt(sum((each - mean) ** 2 for each in rarest) / count)
+    second = rarest[1] if count > 1 else 0.0
+    share = rarest[0] / max(total, 1e-9)
+    out = [count / 10, float(terms.known.mean()), rarest[0], rarest[-1], mean, deviation, second, share]
+    for held in (terms.fine, terms.coarse):
+        out += _held(held, terms.weight)
+    for held in (terms.near, terms.far):
+        out += _spread(held, terms.weight)
+    return out
+
+
+def _held(held: Held, weight: F32) -> list[float]:
+    """Of the weight of all terms what the best hit holds, at most one of the best, and all together; of the terms what
+    the best hit holds, whether all of them, and the heaviest one as a share of the heaviest of all."""
+    total = float(weight.sum())
+    if not len(held) or total <= 0:
+        return [0.0] * 6
+    shares = (held @ weight / total).tolist()
+    together = float(weight[held.any(axis=0)].sum()) / total
+    heaviest = float((held[0] * weight).max() / weight.max())
+    return [shares[0], max(shares), together, float(held[0].mean()), float(held[0].all()), heaviest]
+
+
+def _spread(held: Held, weight: F32) -> list[float]:
+    """How the terms lie in a document's sentences: what it is about is named all over it, a fact's words once or twice,
+    and those of a section close together."""
+    total = float(weight.sum())
+    if not len(held) or total <= 0:
+        return [0.0] * 10
+    share, count = held.mean(axis=0), held.sum(axis=0)
+    rarest, commonest = int(weight.argmax()), int(count.argmax())
+    some = held.any(axis=1)
+    others = np.flatnonzero(np.delete(held, commonest, axis=1).any(axis=1))
+    apart = float(others.std()) / len(held) if len(others) else 0.0
+    return [
+        float(share.max()),
+        float(share.min()),
+        float(share @ weight) / total,
+        math.log1p(count[rarest]),
+        math.log1p(count.min()),
+        math.log1p(count.max()),
+        float((held @ weight).max()) / total,
+        float(weight[held.any(axis=0)].sum()) / total,
+        float(some.mean()),
+        apart,
+    ]

@@ -25,7 +25,12 @@ WORDS = 500
 
 class PlanModel:
     """A network of one hidden layer: of what :mod:`pychunk.retrieval.plan_features` sees, the expected character F1 of
-    each range of levels within each budget of words.
+    each range of levels within each budget of words, and how much of that is owed to narrow questions.
+
+    A narrow question has a tenth of the F1 of others at best, as its answer is short: by expected F1 alone a few broad
+    questions would outweigh it, and where a query might be either the narrow one would be given up. So a range counts
+    its expected F1 and ``caution - 1`` times the narrow part of it, where ``caution`` is the least at which narrow
+    questions about articles that training did not see lost nothing (:mod:`pychunk.training.planner`).
 
     Args:
         path: folder with ``planner.json`` and the weights that it names; default: the model that pychunk ships.
@@ -37,17 +42,25 @@ class PlanModel:
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
         remedy = "train it again with python -m pychunk.training.planner, or install pychunk again"
-        self.facts, stored = read_weights(self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets"))
+        self.facts, stored = read_weights(
+            self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution")
+        )
         self.parts: dict[str, F32] = {name: value.astype(np.float32) for name, value in stored.items()}
         self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
         self.budgets = [int(words) for words in self.facts["budgets"]]
+        self.caution = float(self.facts["caution"])
 
     def expected(self, seen: F32) -> F32:
-        """float32[ranges, budgets] of features float32[inputs]."""
+        """float32[2, ranges, budgets] of features float32[inputs]: expected F1, and the part of narrow questions."""
         own = np.clip((seen - self.parts["mean"]) / self.parts["scale"], -5, 5).astype(np.float32)
         hidden = np.maximum(own @ self.parts["hidden"] + self.parts["hidden_bias"], 0)
         out: F32 = hidden @ self.parts["out"] + self.parts["out_bias"]
-        return out.reshape(len(self.ranges), len(self.budgets))
+        return out.reshape(2, len(self.ranges), len(self.budgets))
+
+    def worth(self, expected: F32) -> F32:
+        """float32[ranges, budgets]: what ranges are chosen by."""
+        found: F32 = expected[0] + np.float32(self.caution - 1) * expected[1]
+        return found
 
 
 def model(path: str | Path = static.SHIPPED) -> PlanModel:
@@ -56,7 +69,7 @@ def model(path: str | Path = static.SHIPPED) -> PlanModel:
 
 
 class Learned:
-    """The range of levels of which the model expects most within the words that are handed over.
+    """The range of levels that is worth most within the words that are handed over.
 
     Made for English and for hits by the vectors of one encoder: of an index of another one it raises, so that ``fixed``
     answers.
@@ -91,10 +104,10 @@ class Learned:
             raise ValueError(f"the planner chooses among {names}; the index has {', '.join(levels)}")
         words = metadata.words or WORDS
         budget = int(np.argmin([abs(np.log(words / each)) for each in self.model.budgets]))
-        expected = self.model.expected(features(query, metadata))[:, budget]
-        best = known[int(np.argmax(expected[known]))]
+        expected = self.model.expected(features(query, metadata))
+        best = known[int(np.argmax(self.model.worth(expected)[known, budget]))]
         low, high = self.model.ranges[best]
         assert metadata.fine is not None
         spread = len(np.unique(metadata.fine.document))
         of = f"best {len(metadata.fine.document)} sentences of {spread} document{'s' * (spread != 1)}"
-        return low, high, f"expected F1 {max(0.0, float(expected[best])):.2f} within {words} words, {of}"
+        return low, high, f"expected F1 {max(0.0, float(expected[0, best, budget])):.2f} within {words} words, {of}"

@@ -19,6 +19,7 @@ import numpy as np
 from ..plumbing.lazy import by_name
 from . import rewrite as rewriting
 from .hits import DocumentHits, Hits
+from .plan_terms import Terms, terms_of
 from .searcher import Ranking
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Metadata:
         fine, coarse: the first pass over the finest and the coarsest level; None for planners that do not ask for it.
         vector: float32[dim], the query's; None in the same case, or without an encoder.
         encoder: the fingerprint of the encoder of the index.
+        terms: of the query, beside a first pass; None where the index counts none.
     """
 
     levels: tuple[str, ...]
@@ -84,6 +86,7 @@ class Metadata:
     coarse: Pass | None = None
     vector: F32 | None = None
     encoder: str = ""
+    terms: Terms | None = None
 
 
 class Plan(NamedTuple):
@@ -214,24 +217,30 @@ def metadata_of(
     nodes = tuple(int(np.count_nonzero(mask)) for mask in known.values())
     if ranking is None:
         return [Metadata(names, nodes, words, encoder=encoder) for _ in probes]
-    fine, coarse = (_passes(searcher, probes, ranking, name, threads) for name in (names[0], names[-1]))
+    (fine, fine_rows), (coarse, coarse_rows) = (
+        _passes(searcher, probes, ranking, name, threads) for name in (names[0], names[-1])
+    )
+    terms = terms_of(searcher, [list(own[0].terms or ()) for own in probes], fine_rows, coarse_rows)
     return [
-        Metadata(names, nodes, words, one, other, own[0].vector, encoder)
-        for own, one, other in zip(probes, fine, coarse, strict=True)
+        Metadata(names, nodes, words, one, other, own[0].vector, encoder, held)
+        for own, one, other, held in zip(probes, fine, coarse, terms, strict=True)
     ]
 
 
 def _passes(
     searcher: Searcher, probes: Sequence[Sequence[Probe]], ranking: Ranking, level: str, threads: int | None
-) -> list[Pass]:
+) -> tuple[list[Pass], list[I64]]:
+    """(the best hits of each query, their rows)."""
     found = []
+    rows = []
     allowed = searcher.allowed(None, None, [level])
     for ranked, names, _ in searcher.rank(probes, FIRST, ranking, allowed, threads, names=[level]):
         parts = dict(zip(names, ranked.parts, strict=True))
         none = np.zeros(len(ranked.chunks), np.float32)
         dense, sparse = parts.get("chunk", parts.get("dense", none)), parts.get("sparse", none)
         found.append(Pass(ranked.scores, dense, sparse, *searcher.places(ranked.chunks)))
-    return found
+        rows.append(ranked.chunks)
+    return found, rows
 
 
 def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: Any, **options: Any) -> Hits[Any]:
