@@ -1,7 +1,9 @@
 """An index of the nodes of five levels: memory while it is built, plan and search, and fewer levels beside all.
 
 Run by `python bench/index.py --levels`. Nodes are those of Wikipedia articles, each once; queries are sentences of
-articles that are not in the index, asked one at a time, the kinds of search in turn.
+articles that are not in the index, asked one at a time, the kinds of search in turn, none of them twice running for a
+query, as what BM25 found for the last query is kept. The approximate index holds the same nodes; its recall is the
+share of the exact one's ten best.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +25,14 @@ from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]
 ABOUT = (
-    "Nodes of five levels of Wikipedia articles in one exact index; single queries, the kinds of search in turn; the "
-    "time of the processor stands beside, as other work ran on the machine."
+    "Nodes of five levels of Wikipedia articles in one exact index, and in an approximate one (ivf); single queries, "
+    "the kinds of search in turn; the time of the processor stands beside, as other work ran on the machine. Recall: "
+    "share of the exact index's ten best."
 )
-#: What is searched: all levels, and two that lie beside each other.
-RANGES = [("sentence", "document"), ("sentence", "group"), ("group", "paragraph"), ("paragraph", "section")]
-RANGES += [("section", "document")]
+#: What is searched: all levels, then every other pair of a finest and a coarsest.
+RANGES = [("sentence", "document")]
+RANGES += [pair for pair in combinations_with_replacement(LEVELS, 2) if pair not in RANGES]
+PLANS = ("learned", "rules")
 K = 10
 
 
@@ -59,38 +64,97 @@ def build(index: Index, file: Path, count: int) -> tuple[list[dict[str, Any]], l
 def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """Builds, asks, and prints."""
     with tempfile.TemporaryDirectory() as folder:
-        with Index.create(Path(folder) / "levels", vectors="chunk") as index:
-            curve, queries = build(index, file, options.nodes)
-            begun = time.perf_counter()
-            index.save()
-            size = index.info["bytes"] / 1e6
-            print(f"saved: {peak():.0f} MB, {time.perf_counter() - begun:.1f} s, {size:.0f} MB on disk")
-        with Index.open(Path(folder) / "levels", verify=False) as index:
-            rows = asked(index, queries[: options.timed], options.threads)
-    return {"memory": curve, "rows": rows, "MB on disk": size}
+        made = {}
+        for kind in ("flat", "ivf"):
+            path = Path(folder) / kind
+            with Index.create(path, vectors="chunk", kind=kind) as index:
+                curve, queries = build(index, file, options.nodes)
+                begun = time.perf_counter()
+                index.save()
+                size = index.info["bytes"] / 1e6
+                print(f"{kind}, saved: {peak():.0f} MB, {time.perf_counter() - begun:.1f} s, {size:.0f} MB on disk")
+            made[kind] = curve, size
+        paths = {kind: Path(folder) / kind for kind in made}
+        with Index.open(paths["flat"], verify=False) as flat, Index.open(paths["ivf"], verify=False) as cells:
+            indexes = {"flat": flat, "ivf": cells}
+            rows = asked(indexes, queries[: options.timed + 1], options.threads)
+            recalls = recall(indexes, queries[: options.queries], options.threads)
+            slower = compared(rows)
+    return {
+        "memory": made["flat"][0],
+        "rows": rows,
+        "recall": recalls,
+        "fewer levels": slower,
+        "size": [{"index": kind, "MB on disk": size} for kind, (_, size) in made.items()],
+    }
 
 
-def asked(index: Index, queries: list[str], threads: int) -> list[dict[str, Any]]:
-    """Median milliseconds of each kind of search, and those of the processor, of the same queries in turn."""
-    kinds: dict[str, Callable[[str], Any]] = {}
-    for fusion in ("levels", "score"):
-        for low, high in RANGES:
-            kinds[f"{low} to {high}, {fusion}"] = lambda query, options={"levels": (low, high), "fusion": fusion}: (
-                index.search(query, K, threads=threads, **options)
+def name_of(low: str, high: str) -> str:
+    """Of a range of levels, as the tables say it."""
+    return low if low == high else f"{low} to {high}"
+
+
+def asked(indexes: dict[str, Index], queries: list[str], threads: int) -> list[dict[str, Any]]:
+    """Median milliseconds of each kind of search, and those of the processor."""
+    kinds: dict[tuple[str, str], Callable[[str], Any]] = {}
+    for kind, index in indexes.items():
+
+        def search(query: str, index: Index = index, **options: Any) -> Any:
+            return index.search(query, K, threads=threads, **options)
+
+        for plan in PLANS:
+            kinds[kind, f"plan and search, {plan}"] = lambda query, search=search, plan=plan: search(
+                query, plan=plan, fusion="levels"
             )
-    kinds["rules plan, levels"] = lambda query: index.search(query, K, plan="rules", fusion="levels", threads=threads)
-    taken: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
-    for kind, search in kinds.items():
-        begun = time.perf_counter()
-        search(queries[0])
-        print(f"first search, {kind}: {time.perf_counter() - begun:.2f} s")
-    for query in queries[1:]:
-        for kind, search in kinds.items():
+        for fusion in ("levels", "score"):
+            for pair in RANGES if kind == "flat" else RANGES[:1]:
+                kinds[kind, f"{name_of(*pair)}, {fusion}"] = lambda query, search=search, pair=pair, fusion=fusion: (
+                    search(query, levels=pair, fusion=fusion)
+                )
+    taken: dict[tuple[str, str], list[tuple[float, float]]] = {kind: [] for kind in kinds}
+    for search in kinds.values():
+        for query in queries[:2]:  # the first makes what the others find made
+            search(query)
+    for turn in range(len(queries)):
+        for place, (kind, search) in enumerate(kinds.items()):
+            query = queries[(turn + place) % len(queries)]
             begun, worked = time.perf_counter(), time.process_time()
             search(query)
             taken[kind].append((1000 * (time.perf_counter() - begun), 1000 * (time.process_time() - worked)))
-    middle = {kind: np.median(each, axis=0).tolist() for kind, each in taken.items()}
-    rows = [{"search": kind, "ms": wall, "processor ms": work} for kind, (wall, work) in middle.items()]
-    for row in rows:
-        print(f"{row['search']:36}{row['ms']:8.1f} ms{row['processor ms']:8.1f} of the processor")
+    rows = []
+    for (kind, name), each in taken.items():
+        wall, work = np.median(each, axis=0).tolist()
+        rows.append({"index": kind, "search": name, "ms": wall, "processor ms": work})
+        print(f"{kind:6}{name:36}{wall:8.1f} ms{work:8.1f} of the processor")
+    return rows
+
+
+def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of each fusion the slowest search of fewer levels of the exact index, as a share of the search of all."""
+    found = []
+    for fusion in ("levels", "score"):
+        own = {row["search"]: row["processor ms"] for row in rows if row["index"] == "flat"}
+        own = {name: work for name, work in own.items() if name.endswith(f", {fusion}")}
+        every = own.pop(f"{name_of(*RANGES[0])}, {fusion}")
+        slowest = max(own, key=lambda name: own[name])
+        found.append({"slowest of fewer levels": slowest, "of all levels": own[slowest] / every})
+        print(f"slowest of fewer levels: {slowest}, {own[slowest] / every:.2f} of all")
+    return found
+
+
+def recall(indexes: dict[str, Index], queries: list[str], threads: int) -> list[dict[str, Any]]:
+    """The share of the exact index's ten best that the approximate one finds, over all queries."""
+    rows = []
+    for pair in (RANGES[0], *[(level, level) for level in LEVELS]):
+        for mode in ("dense", "hybrid"):
+            row: dict[str, Any] = {"levels": name_of(*pair), "mode": mode}
+            for fusion in ("levels", "score"):
+                exact, near = (
+                    index.rank(queries, K, mode, fusion=fusion, levels=pair, threads=threads)[0]
+                    for index in indexes.values()
+                )
+                shares = [len(set(a) & set(b)) / K for a, b in zip(exact.tolist(), near.tolist(), strict=True)]
+                row[f"recall@{K}, {fusion}"] = float(np.mean(shares))
+            rows.append(row)
+            print(f"{row['levels']:24}{mode:8}" + "".join(f"{name} {row[name]:.3f}  " for name in list(row)[2:]))
     return rows
