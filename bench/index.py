@@ -10,7 +10,7 @@ a batch of 64. Recall: share of ten exact hits that are found, over all queries.
     python bench/index.py --vectors 900000 --threads 2 --accuracy      without HNSW, which takes minutes to build
     python bench/index.py --links 24 --construction 200          another graph
     python bench/index.py --million                              peak memory while 1,000,000 vectors are added
-    python bench/index.py --approximate 5000000 --threads 2      cells beside the scan (bench/index_cells.py)
+    python bench/index.py --approximate 5000000 --threads 2      codes beside the scan (bench/index_approximate.py)
     python bench/index.py --levels                               a million nodes of five levels: memory, searches
     python bench/index.py --pages --threads 2                    pages of 3,000 characters: contexts, document evidence
 """
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import faiss
-import index_cells
+import index_approximate
 import index_levels
 import index_pages
 import numpy as np
@@ -289,7 +289,8 @@ def main() -> None:
     if options.levels:
         figures, title, about = index_levels.levels(options, file), "An index of levels", index_levels.ABOUT
     elif options.approximate:
-        figures, title, about = index_cells.measured(options, file), index_cells.TITLE, index_cells.ABOUT
+        figures = index_approximate.measured(options, file)
+        title, about = index_approximate.TITLE, index_approximate.ABOUT
     elif options.pages:
         figures, title, about = index_pages.measured(options, file), index_pages.TITLE, index_pages.ABOUT
         figures["Building"].append(index_pages.leaflets(options.data / "unlp2026" / "medicine" / "pdf"))

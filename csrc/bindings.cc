@@ -221,6 +221,7 @@ PYBIND11_MODULE(_core, m) {
   bind_html(m);
   bind_noise(m);
   bind_scan(m);
+  bind_codes(m);
   bind_topic(m);
   bind_terms(m);
   bind_levels(m);

@@ -125,6 +125,7 @@ void bind_markdown(py::module_& m);
 void bind_html(py::module_& m);
 void bind_noise(py::module_& m);
 void bind_scan(py::module_& m);
+void bind_codes(py::module_& m);
 void bind_topic(py::module_& m);
 void bind_terms(py::module_& m);
 void bind_levels(py::module_& m);

@@ -98,6 +98,13 @@ struct Kernels {
   // best[q] = the highest of itself and of scores[i * 16 + q], i < n; where[q] = first + i of the one it came from, the
   // first of equals.
   void (*keep_best)(const float* scores, size_t n, int32_t first, float* best, int32_t* where);
+
+  // ---- codes of vectors (codes_simd.h), of 32 rows at a time ----
+  // out[r] = the k of 16 for which bias[k] + sum over c of x[c * 32 + r] * book[k * width + c] is highest.
+  void (*best_centroids)(const float* x, size_t width, const float* book, const float* bias, uint8_t* out);
+  // Of n groups of 32 rows those whose sum of tables[piece * 16 + code] is at least `least`; returns how many.
+  size_t (*codes_above)(const uint8_t* codes, size_t n, size_t pieces, const uint8_t* tables, uint16_t least,
+                        uint32_t* found, uint16_t* scores);
 };
 
 }  // namespace pychunk

@@ -1,6 +1,7 @@
 // Compiled once per instruction set (csrc/CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
 // Include no standard header that holds templates or inline functions with external linkage: the linker keeps
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
+#include "codes_simd.h"
 #include "embed_simd.h"
 #include "exp_simd.h"
 #include "kernels.h"
@@ -53,6 +54,8 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .highest_of = highest_of,
       .dot_panel = dot_panel,
       .keep_best = keep_best,
+      .best_centroids = best_centroids,
+      .codes_above = codes_above,
   };
   return table;
 }

@@ -240,6 +240,18 @@ def class_probability_half(
     logits: npt.NDArray[np.uint16], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
 ) -> None: ...
 def pack_rows(vectors: npt.NDArray[np.float32], threads: int) -> npt.NDArray[np.int8]: ...
+def encode_rows(
+    rows: npt.NDArray[Any], centroids: npt.NDArray[np.float32], dim: int, threads: int
+) -> npt.NDArray[np.uint8]: ...
+def best_by_codes(
+    codes: list[npt.NDArray[np.uint8]],
+    rows: list[int],
+    centroids: npt.NDArray[np.float32],
+    queries: npt.NDArray[np.float32],
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None,
+    threads: int,
+) -> npt.NDArray[np.int64]: ...
 
 class Scan:
     def __init__(

@@ -503,6 +503,38 @@ def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
     return _core.pack_rows(_contiguous(vectors, np.float32), default_threads())
 
 
+def encode_rows(rows: npt.NDArray[Any], centroids: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+    """Codes uint8[groups of 32, pieces, 16] of stored rows, as :func:`scan` takes them, by centroids [pieces, 16, n].
+
+    Pieces go up to a multiple of four. ``pychunk._reference.codes`` says the same in NumPy.
+    """
+    dim = rows.shape[1] - (4 if rows.dtype == np.int8 else 0)
+    own = _contiguous(rows, rows.dtype)
+    bits = own.view(np.uint16) if own.dtype == np.float16 else own
+    return _core.encode_rows(bits, _contiguous(centroids, np.float32), dim, default_threads())
+
+
+def best_by_codes(
+    codes: Sequence[npt.NDArray[np.uint8]],
+    rows: Sequence[int],
+    centroids: npt.NDArray[np.float32],
+    queries: npt.NDArray[np.float32],
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    *,
+    threads: int | None = None,
+) -> npt.NDArray[np.int64]:
+    """Rows int64[queries, count] that score highest by their codes, best first; -1 where there are fewer.
+
+    ``rows`` of each array of codes, numbered on from one to the next; ``threads=None``: the default number.
+    """
+    mask = None if allowed is None else _contiguous(allowed, np.bool_)
+    wanted = _contiguous(np.atleast_2d(queries), np.float32)
+    books = _contiguous(centroids, np.float32)
+    threads = default_threads() if threads is None else threads
+    return _core.best_by_codes(list(codes), list(rows), books, wanted, min(count, 2**62), mask, threads)
+
+
 def scan_top(
     kept: _core.Scan,
     queries: npt.NDArray[np.float32],

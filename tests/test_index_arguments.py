@@ -94,7 +94,7 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "kind must be one of 'auto', 'flat', 'ivf', 'hnsw'; got 'tree'"),
+        ({"kind": "tree"}, "kind must be one of 'auto', 'flat', 'pq', 'hnsw'; got 'tree'"),
         ({"vectors": "word"}, "vectors must be one of 'sentence', 'chunk', 'both'"),
         ({"dtype": "int4"}, "dtype must be one of 'float16', 'float32', 'int8'"),
         ({"terms": "letters"}, "terms must be one of"),

@@ -1,4 +1,4 @@
-"""HNSW and cells find nearly what brute force finds, and the kind follows the number of vectors."""
+"""HNSW and codes find nearly what brute force finds, and the kind follows the number of vectors."""
 
 import shutil
 import tempfile
@@ -128,21 +128,21 @@ def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, 
         assert len(index.search("x", mode="dense", k=5)[0]) == 5
 
 
-def test_cells_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path) -> None:
+def test_codes_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path) -> None:
     flat_folder, table, queries = many
     shutil.copytree(flat_folder, tmp_path / "flat")
-    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="ivf", terms=None) as index:
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="pq", terms=None) as index:
         assert index.search("x", mode="dense") == [[]]
         index.add(table.slice(0, 3))
         index.save()
         assert len(index.search("x", mode="dense")[0]) == 3
-        assert not list((tmp_path / "x").glob("*.faiss")), "too few for cells"
+        assert not list((tmp_path / "x").glob("*.codes")), "too few for codes"
         index.add(table.slice(3, 1500))
         index.save()
-        index.add(table.slice(1503))  # into the cells that there are
+        index.add(table.slice(1503))  # coded by the centroids that there are
         index.save()
-        size = next((tmp_path / "x").glob("*.faiss")).stat().st_size
-        assert size < 256 * 256 * 4 + 80 * table.num_rows, "a rotation, and a bit for each number"
+        size = next((tmp_path / "x").glob("*.codes")).stat().st_size
+        assert size < 16 * 256 * 4 + 32 * table.num_rows, "centroids, and three bits for four numbers"
         assert index.info["recall"]["sentences"] >= 0.9
         assert recall(index, flat, queries) > 0.95
         found = [seen(hits) for hits in index.search(queries, mode="dense")]
@@ -155,11 +155,11 @@ def test_cells_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path
         assert recall(index, flat, queries, ids=["a1", "a3", "a5"]) == 1
 
 
-def test_cells_score_as_stored_and_find_k_where_few_are_allowed() -> None:
+def test_codes_score_as_stored_and_find_k_where_few_are_allowed() -> None:
     rng = np.random.default_rng(5)
     made = rng.standard_normal((3000, 32)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    index = VectorIndex([made[:2000], made[2000:]], 32, "ivf")
+    index = VectorIndex([made[:2000], made[2000:]], 32, "pq")
     scores, rows = index.search(made[:7], 5)
     assert rows[:, 0].tolist() == list(range(7)), "of itself each vector is the nearest"
     assert np.array_equal(scores, [index.scan.score_rows(made[q], rows[q]) for q in range(7)])
@@ -172,16 +172,17 @@ def test_cells_score_as_stored_and_find_k_where_few_are_allowed() -> None:
     assert index.search(made[:7], 5)[1][:, 0].tolist() == list(range(7))
 
 
-def test_indexes_of_before_that_say_ivfpq_take_cells(many: Any, tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x", kind="ivf", terms=None) as index:
+@pytest.mark.parametrize("name", ["ivf", "ivfpq"])
+def test_indexes_of_before_take_codes(name: str, many: Any, tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x", kind="pq", terms=None) as index:
         index.add(many[1].slice(0, 1100))
         index.save()
-        index._contents.store.manifest["kind"] = "ivfpq"
+        index._contents.store.manifest["kind"] = name
         index.remove(["a0"])
         index.save()
         found = [seen(hits) for hits in index.search(many[2][:5], mode="dense")]
     with Index.open(tmp_path / "x") as index:
-        assert index.info["kind"] == "ivfpq"
+        assert index.info["kind"] == name
         assert [seen(hits) for hits in index.search(many[2][:5], mode="dense")] == found
 
 
@@ -190,16 +191,16 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
 ) -> None:
     last = vectors_module.SCANNED // 512
     assert last >= 900_000
-    assert [vectors_module.choose("auto", n, 512) for n in (0, last, last + 1)] == ["flat", "flat", "ivf"]
-    assert vectors_module.choose("auto", last, 768) == "ivf"  # of 384 dimensions
+    assert [vectors_module.choose("auto", n, 512) for n in (0, last, last + 1)] == ["flat", "flat", "pq"]
+    assert vectors_module.choose("auto", last, 768) == "pq"  # of 384 dimensions
     monkeypatch.setattr(vectors_module, "SCANNED", 100 * 512)
-    monkeypatch.setattr(vectors_module.cells, "LEAST", 100)
+    monkeypatch.setattr(vectors_module.codes, "LEAST", 100)
     _, table, _ = many
     with Index.create(tmp_path / "x", terms=None) as index:
         index.add(table.slice(0, 60))
         index.save()
-        assert not list((tmp_path / "x").glob("*.faiss"))
+        assert not list((tmp_path / "x").glob("*.codes"))
         index.add(table.slice(60, 200))
         index.save()
-        assert list((tmp_path / "x").glob("*.faiss"))
+        assert list((tmp_path / "x").glob("*.codes"))
         assert len(index.search("x", mode="dense", k=9)[0]) == 9

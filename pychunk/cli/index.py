@@ -79,7 +79,7 @@ def index(
         typer.Option(help="Whose vectors to hold: static (default), a name of `pychunk model list`, a folder."),
     ] = None,
     vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
-    kind: Annotated[str | None, typer.Option(help="flat, ivf, hnsw or auto (default).")] = None,
+    kind: Annotated[str | None, typer.Option(help="flat, pq, hnsw or auto (default).")] = None,
     dtype: Annotated[str | None, typer.Option(help="Of vectors: int8 (default), float16 or float32.")] = None,
     terms: Annotated[
         str | None, typer.Option(help="What BM25 counts: words (default), ngrams, auto (by the texts) or none.")

@@ -468,7 +468,7 @@ class Contents:
                 continue
             if own.get("kind") == kind:  # it has grown from this one
                 self.store.check(own["file"])
-            file = f"{name}-{generation:06d}.faiss"
+            file = f"{name}-{generation:06d}.{'codes' if kind == 'pq' else 'faiss'}"
             index.save(self.store.folder / file)
             files[file] = checksum(self.store.folder / file)
             stored[name] = {"file": file, "kind": kind, "rows": len(index)}

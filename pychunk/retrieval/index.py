@@ -96,9 +96,9 @@ class Index:
             dtype: of vectors: ``"int8"`` (a byte a number, which is off by at most 1/254 of the vector's largest: no
                 hit is lost by it on SQuAD), ``"float16"`` (twice the size, cosines change by less than 0.001, one query
                 takes twice as long) or ``"float32"``.
-            kind: ``"flat"`` (exact, nothing is built), ``"ivf"`` (cells of codes, built in a few scans; 51 bytes a
-                vector of 256 numbers), ``"hnsw"`` (takes minutes a million vectors), or ``"auto"``: flat up to 512 MB
-                of vectors (two million of 256 bytes), else ``"ivf"``.
+            kind: ``"flat"`` (exact, nothing is built), ``"pq"`` (codes, made in one scan; 24 bytes a vector of
+                256 numbers), ``"hnsw"`` (takes minutes a million vectors), or ``"auto"``: flat up to 512 MB of vectors
+                (two million of 256 bytes), else ``"pq"``.
             terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages), ``"auto"`` (one of
                 them, by the chunks that are added first: :mod:`pychunk.retrieval.unit`; n-grams without ``stemmer``) or
                 ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
@@ -193,8 +193,8 @@ class Index:
             path: the folder.
             encoder: what encodes queries; ``None``: the encoder that the index was created with.
             runtime, device: as for :meth:`create`.
-            accuracy: cells (``"ivf"``) or candidates (``"hnsw"``) that a search looks at: more is slower, and finds
-                more. None: as many cells as found .985 of the nearest when the index was built; 96 candidates.
+            accuracy: candidates that an approximate search scores: more is slower, and finds more. None: as many as
+                found .985 of the nearest when the index was built, at least 512 (``"pq"``); 96 (``"hnsw"``).
             verify: compare the checksum of every file (about a second a gigabyte); ``"headers"``: those of the parts of
                 it that say how it is to be read, and its size; False: only sizes.
             create: where there is no index, one is created, with the options that :meth:`create` has of itself.
@@ -262,7 +262,7 @@ class Index:
     def info(self) -> dict[str, Any]:
         """What the index was created with, and what it holds as last saved.
 
-        ``recall`` is what cells (kind ``"ivf"``) found of the ten nearest of some vectors when they were made, by name.
+        ``recall`` is what codes (kind ``"pq"``) found of the ten nearest of some vectors when they were made, by name.
         ``pooling``, of an index of levels, is how their vectors are made: ``"tokens"``, or a compressor's fingerprint.
         """
         facts = self._contents.store.manifest

@@ -436,9 +436,9 @@ class Searcher:
         if index.scanned(allowed) or (ranges and allowed is not None and self._worth_a_scan(index, ranges)):
             return Scanned(index.scan, vectors, allowed, threads, ranges)
         if not sentences:
-            return Nearest(index, vectors, allowed, None, depth)
+            return Nearest(index, vectors, allowed, None, depth, threads)
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
-        return Nearest(index, vectors, mask, self.chunk_of, depth)
+        return Nearest(index, vectors, mask, self.chunk_of, depth, threads)
 
     def _worth_a_scan(self, index: VectorIndex, ranges: Sequence[int]) -> bool:
         """Whether an index that is approximate leaves levels to the scan: see :data:`RARE`."""

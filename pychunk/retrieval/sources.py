@@ -106,19 +106,27 @@ class Nearest:
         allowed: bool[rows] that may be found; None: all.
         chunk_of: the chunk of each row; None: each row is a chunk.
         depth: rows that are looked for ahead for all queries.
+        threads: None: the default number.
     """
 
     def __init__(
-        self, index: VectorIndex, queries: F32, allowed: Mask | None, chunk_of: I64 | None, depth: int
+        self,
+        index: VectorIndex,
+        queries: F32,
+        allowed: Mask | None,
+        chunk_of: I64 | None,
+        depth: int,
+        threads: int | None = None,
     ) -> None:
         self.index, self.queries, self.allowed, self.chunk_of = index, queries, allowed, chunk_of
-        self.ahead = index.search(queries, depth, allowed)[1]
+        self.threads = threads
+        self.ahead = index.search(queries, depth, allowed, threads)[1]
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
         """Nothing: what was found ahead is nearly always enough."""
 
     def source(self, number: int) -> BestSentence | ChunkVector:
-        nearest = NearestRows(self.index, self.queries[number], self.allowed, self.ahead[number])
+        nearest = NearestRows(self.index, self.queries[number], self.allowed, self.ahead[number], self.threads)
         return ChunkVector(nearest) if self.chunk_of is None else BestSentence(nearest, self.chunk_of)
 
 
@@ -136,6 +144,7 @@ class NearestRows:
     query: F32
     allowed: Mask | None
     ahead: I64
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         self.count = len(self.index) if self.allowed is None else int(self.allowed.sum())
@@ -149,7 +158,7 @@ class NearestRows:
         elif self.index.exact and self.count <= _FEW:  # all at once, not by one search after another for more
             rows = np.arange(self.count)
         else:
-            rows = self.index.search(self.query[None], count, self.allowed)[1][0]
+            rows = self.index.search(self.query[None], count, self.allowed, self.threads)[1][0]
         rows = rows[rows >= 0]
         scores = self.index.scan.score_rows(self.query, rows)
         best = np.lexsort((rows, -scores))

@@ -36,7 +36,7 @@ _ARROW_BEGINS = 8
 Verify = Literal[True, False, "headers"]
 #: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
 _OWN = re.compile(
-    r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.faiss|(manifest\.json|seen\.bin)\.\d+\.part"
+    r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.(faiss|codes)|(manifest\.json|seen\.bin)\.\d+\.part"
 )
 
 

@@ -1,4 +1,4 @@
-"""The vectors of an index: scanned (flat, exact), or searched by FAISS (cells, HNSW) where there are many."""
+"""The vectors of an index: scanned (flat, exact), or found by codes or a graph (HNSW) where there are many."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..encoders.running.placement import CPU, Placement
 from ..plumbing.durable import new_file
-from . import cells, eight_bit
+from . import codes, eight_bit
 from .scan import Scan
 from .torch_flat import TorchFlat
 
@@ -19,9 +20,9 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[Any]
 
-KINDS = ("flat", "ivf", "hnsw")
+KINDS = ("flat", "pq", "hnsw")
 #: Bytes of vectors up to which "auto" is flat: what a scan for one query reads in about 20 ms on two cores (461 MB in
-#: 18.8 ms; 34 ms on one). Above, it takes cells, which hold 51 bytes a vector of 256 numbers.
+#: 18.8 ms; 34 ms on one). Above, it takes codes, which hold 24 bytes a vector of 256 numbers.
 SCANNED = 512_000_000
 _BLOCK = 65_536  # vectors handed to FAISS at a time
 #: HNSW: links a vector and level, candidates while building, and in a search. On 200,000 sentence vectors of 256
@@ -41,11 +42,11 @@ def import_faiss() -> Any:
 
 def choose(kind: str, count: int, size: int) -> str:
     """The kind for ``count`` vectors of ``size`` bytes: what ``"auto"`` stands for; flat where there are too few for
-    cells. Indexes of before may say ``"ivfpq"``, of whose place cells took: smaller, closer and built sooner."""
+    codes. Indexes of before may say ``"ivfpq"`` or ``"ivf"``, of whose place codes took: smaller, and built sooner."""
     if kind == "auto":
-        kind = "flat" if count * size <= SCANNED else "ivf"
-    if kind in ("ivf", "ivfpq"):
-        return "ivf" if count >= cells.LEAST else "flat"
+        kind = "flat" if count * size <= SCANNED else "pq"
+    if kind in ("pq", "ivf", "ivfpq"):
+        return "pq" if count >= codes.LEAST else "flat"
     return kind
 
 
@@ -58,12 +59,12 @@ class VectorIndex:
         kind: one of :data:`KINDS`; a flat one has nothing but :attr:`scan`.
         offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
         stored: a file of :meth:`save`, opened, of the first rows; those it lacks are added here.
-        accuracy: cells ("ivf"), or candidates (HNSW), that a search looks at: more is slower and finds more. None: as
-            many cells as :func:`.cells.tune` chose, and ``ACCURACY`` candidates.
+        accuracy: candidates that a search looks at: more is slower and finds more. None: as many as :func:`.codes.tune`
+            chose, and ``ACCURACY`` of HNSW.
         placement: with a device, flat rows are searched there, but for searches that leave rows out.
 
     Attributes:
-        recall: of cells that were made anew, the share of the ten nearest that :func:`.cells.tune` found.
+        recall: of codes that were made anew, the share of the ten nearest that :func:`.codes.tune` found.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class VectorIndex:
         self._index: Any = None
         self._gpu: Any = None
         if kind != "flat":
-            self._faiss = import_faiss()
+            if kind == "hnsw":
+                self._faiss = import_faiss()
             self._index = None if stored is None else self._read(stored)
             if self._index is None:
                 self._build()
@@ -108,6 +110,10 @@ class VectorIndex:
 
     def save(self, path: Path) -> None:
         """Write what :meth:`__init__` takes as ``stored``; on the disk when this returns."""
+        if self.kind == "pq":
+            self._index.save(path)
+            self._index = codes.read(pa.memory_map(str(path)))  # 24 bytes a vector need no other place
+            return
         failed: list[BaseException] = []
 
         def write(data: bytes) -> None:
@@ -135,20 +141,28 @@ class VectorIndex:
         """Whether :attr:`scan` is what searches, and not :meth:`search`."""
         return self.kind == "flat" and (self._gpu is None or allowed is not None)
 
-    def search(self, queries: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None) -> tuple[F32, I64]:
+    def search(
+        self, queries: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None, threads: int | None = None
+    ) -> tuple[F32, I64]:
         """(scores, rows) of the ``count`` best rows of each query, [q, count], best first; -1 where there are fewer.
 
-        ``allowed`` bool[n] leaves the other rows out. Scores are FAISS's or torch's, good to about 1e-6. Not of an
-        index that is :meth:`scanned`.
+        ``allowed`` bool[n] leaves the other rows out; ``threads`` are those of codes. Scores are FAISS's or torch's,
+        good to about 1e-6, or those of :attr:`scan` (codes). Not of an index that is :meth:`scanned`.
         """
         count = max(1, min(count, len(self)))
         if len(self) == 0:
             return np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
         if self._gpu is not None:
             scores, found = self._gpu.search(queries, count)
-        elif self.kind == "ivf":
-            scores, found = cells.search(
-                self._faiss, self._index, queries, count, self.scan.score_rows, allowed=allowed, cells=self.accuracy
+        elif self.kind == "pq":
+            scores, found = codes.search(
+                self._index,
+                queries,
+                count,
+                self.scan.score_rows,
+                allowed=allowed,
+                candidates=self.accuracy,
+                threads=threads,
             )
         else:
             scores, found = self._index.search(queries, count, params=self._candidates(count, allowed))
@@ -162,30 +176,40 @@ class VectorIndex:
         return faiss.SearchParametersHNSW(efSearch=max(self.accuracy or ACCURACY, count), **options)
 
     def _read(self, stored: Any) -> Any:
-        """The index of a file; None where cells were learned from much fewer vectors than there are now."""
+        """The index of a file; None where codes were made for much fewer vectors than there are now."""
+        if self.kind == "pq":
+            found = codes.read(stored)
+            return None if found.outgrown(len(self)) else found
         stored.seek(0)
-        index = self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.read, _BLOCK * 16))
-        return None if self.kind == "ivf" and cells.outgrown(self._faiss, index, len(self)) else index
+        return self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.read, _BLOCK * 16))
 
     def _build(self) -> None:
-        if self.kind == "ivf":
-            self._index = cells.trained(self._faiss, self.dim, len(self), self.rows)
+        if self.kind == "pq":
+            self._index = codes.trained(self.dim, len(self), self.rows)
             self._fill()
-            each = Scan(self.arrays, self.dim)  # of vectors, not of chunks
-            self.recall = cells.tune(
-                self._faiss, self._index, self.rows, lambda *given: each.top(*given)[1], self.scan.score_rows
-            )
+            self.recall = self._tune()
             return
         recipe = f"HNSW{_LINKS}" + "_SQfp16" * self._half()
         self._index = self._faiss.index_factory(self.dim, recipe, self._faiss.METRIC_INNER_PRODUCT)
         self._index.hnsw.efConstruction = _CONSTRUCTION
         self._fill()
 
+    def _tune(self) -> float:
+        """Of codes how many candidates a search scores, by some rows of each array; the recall."""
+        share = min(1.0, codes.TRIED_AMONG / max(1, len(self)))
+        some = [array[: int(np.ceil(share * len(array)))] for array in self.arrays]
+        each = Scan(some, self.dim)  # of vectors, not of chunks
+        return codes.tune(self._index, some, lambda *given: each.top(*given)[1])
+
     def _half(self) -> bool:
         """Whether FAISS keeps vectors in half precision: where they are no wider."""
         return bool(self.arrays) and self.arrays[0].dtype.itemsize <= 2
 
     def _fill(self) -> None:
+        if self.kind == "pq":
+            for array, first in zip(self.arrays, self._first[:-1].tolist(), strict=True):
+                self._index.add(array[max(0, len(self._index) - first) :])
+            return
         for block in self._blocks(int(self._index.ntotal)):
             self._index.add(block)
 

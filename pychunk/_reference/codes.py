@@ -1,0 +1,59 @@
+"""Codes of half a byte for each piece of a vector, and the rows that score best by them, in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F32 = npt.NDArray[np.float32]
+U8 = npt.NDArray[np.uint8]
+
+
+def codes(vectors: F32, centroids: F32) -> U8:
+    """The nearest centroid of each piece, uint8[n, pieces]; of equals the first. Centroids [pieces, 16, width]."""
+    pieces, _, width = centroids.shape
+    own = np.zeros((len(vectors), pieces * width), np.float32)
+    kept = min(own.shape[1], vectors.shape[1])
+    own[:, :kept] = vectors[:, :kept]
+    squares = np.zeros((pieces, 16), np.float32)
+    for c in range(width):
+        squares += centroids[:, :, c] * centroids[:, :, c]
+    scores = np.broadcast_to(np.float32(-0.5) * squares, (len(vectors), pieces, 16)).astype(np.float32)
+    for c in range(width):
+        scores += own.reshape(-1, pieces, width)[:, :, c, None] * centroids[:, :, c]
+    found: U8 = scores.argmax(axis=2).astype(np.uint8)
+    return found
+
+
+def packed(found: U8) -> U8:
+    """uint8[groups of 32, pieces up to a multiple of four, 16]: rows 16 to 31 of a group in the upper halves."""
+    rows, pieces = found.shape
+    every = np.zeros((-(-rows // 32) * 32, -(-pieces // 4) * 4), np.uint8)
+    every[:rows, :pieces] = found
+    groups = every.reshape(-1, 2, 16, every.shape[1]).transpose(0, 1, 3, 2)
+    return np.ascontiguousarray(groups[:, 0] | groups[:, 1] << 4)
+
+
+def tables(query: F32, centroids: F32) -> U8:
+    """What centroids score, uint8[pieces, 16]: from each piece's least on, in units of which 255 are the widest."""
+    pieces, _, width = centroids.shape
+    own = np.zeros(pieces * width, np.float32)
+    own[: min(len(own), len(query))] = query[: len(own)]
+    scores = np.zeros((pieces, 16), np.float32)
+    for c in range(width):
+        scores += own.reshape(pieces, width)[:, c, None] * centroids[:, :, c]
+    scores -= scores.min(axis=1, keepdims=True)
+    widest = scores.max()
+    unit = widest / np.float32(255) if widest > 0 else np.float32(1)
+    found: U8 = np.minimum(np.float32(255), scores / unit + np.float32(0.5)).astype(np.uint8)
+    return found
+
+
+def best(found: U8, centroids: F32, query: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None) -> list[int]:
+    """The rows that score highest by their codes, best first; of equals the first."""
+    own = tables(query, centroids)
+    scores = own[np.arange(len(own)), found].sum(axis=1, dtype=np.int64)
+    rows = np.arange(len(found)) if allowed is None else np.flatnonzero(allowed)
+    order = np.lexsort((rows, -scores[rows]))[:count]
+    chosen: list[int] = rows[order].tolist()
+    return chosen
