@@ -190,6 +190,8 @@ def main() -> None:
                 )
             packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
             title = "What reranking brings" if stages else "What features bring"
+            if stages and options.encoder:
+                title = f"What reranking brings to hits by {' and '.join(options.encoder)}"
             title = "What a student of the reranker keeps" if len(stages) > 1 else title
             figures = {"depth": options.depth, "seed": options.seed, "rows": rows}
             record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))
