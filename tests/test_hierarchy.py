@@ -2,6 +2,7 @@
 
 import dataclasses
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -284,3 +285,21 @@ def test_a_hundred_thousand_sections() -> None:
 def test_a_hierarchy_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         pychunk.segment("One.", levels=["document"]).levels = ()
+
+
+def test_another_encoder_encodes_each_sentence_once(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Level group asks for the method's chunks as well, whose vectors nobody wants."""
+    transformer = pytest.importorskip("pychunk.encoders.transformer")
+    encoded: list[int] = []
+    encode = transformer.TransformerEncoder.encode_tokens
+
+    def counted(self: object, found: object, **options: object) -> np.ndarray:
+        encoded.append(len(found.counts))
+        return encode(self, found, **options)
+
+    monkeypatch.setattr(transformer.TransformerEncoder, "encode_tokens", counted)
+    texts = ["Cats purr. They sleep.\n\nDogs bark. Dogs bite.", "Stars shine."]
+    for names in ({"vector_encoder": tiny_encoder}, {"encoder": tiny_encoder, "method": "pic"}):
+        encoded.clear()
+        found = Hierarchy.of(texts, ["group", "document"], vectors="sentence", threads=1, **names)
+        assert sum(encoded) == found.count("sentence") == 5

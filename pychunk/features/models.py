@@ -142,7 +142,8 @@ class Models:
         pairs = self.pairs is not None and not self.pairs.in_engine
         cuts = self._cuts_by_vectors and not own and not (self.cutter.in_engine and natively)
         in_call = self.table.in_engine and self.table.tokenizer is self.words  # the engine has its table
-        fills = self._fills_table and (not self.one_encoder or not (own or in_call))
+        fills = self._fills_table and request.features.table_vectors is None
+        fills = fills and (not self.one_encoder or not (own or in_call))
         again = fills and not (cuts and self.one_encoder)
         if not (cuts or fills or pairs) and natively:
             return request
@@ -181,7 +182,7 @@ class Models:
         again = self._fills_table and not self.one_encoder
         steps = Steps(2 if again else 1, report)
         request = self._scorer.score(prepared, engine, steps.next())
-        if again:
+        if again and request.features.table_vectors is None:
             work = _Work(request, engine, self.words, steps)
             work.add_vectors("table_vectors", self.table)
             request = work.request
