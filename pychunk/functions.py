@@ -146,8 +146,8 @@ def segment(
             ``"page"`` beside sentence, group and document; or sizes in tokens beside sentence and document. With
             ``vectors`` each node has one.
         pooling: how ``levels`` get their vectors: ``"tokens"``, the mean of the sentences' by tokens, or
-            ``"compressor"``, a small network that was learned on leads of articles, of the static encoder's; or the
-            folder of one that was trained for another encoder.
+            ``"compressor"``, a small network that was learned on leads of articles, of vectors of the static encoder
+            or of ``minilm``; or the folder of one that was trained for another encoder.
         **options: the method's own, such as ``size`` of ``fixed``; ``pychunk methods`` lists them.
 
     Returns:

@@ -362,6 +362,9 @@ class Segmenter:
         given = Given.of(self.method, texts, lambda: self._split(texts), values)
         requests = [request for request, _ in self._requests(texts, given, first_document)]
         facts = json.loads(self._metadata(given.has_vectors)[b"pychunk"])
+        compressor = None
+        if pooling != "tokens":
+            compressor = by_name("pychunk.levels.compressor", "compressor_for")(pooling, facts.get("vector_encoder"))
         found: Hierarchy = by_name("pychunk.levels.build", "hierarchy_of")(
             wanted,
             requests or [self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)],
@@ -370,7 +373,7 @@ class Segmenter:
             models=self.models,
             first_document=first_document,
             metadata=facts,
-            compressor=by_name("pychunk.levels.compressor", "compressor_for")(pooling) if pooling != "tokens" else None,
+            compressor=compressor,
         )
         return found
 

@@ -1,9 +1,12 @@
 """The compression encoder: native as the reference, the same in any batch, what it refuses, how it is trained."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +15,7 @@ from instruction_sets import printed_by_each
 import pychunk
 from pychunk import _native
 from pychunk._reference import engine as slow
-from pychunk.levels.compressor import FACTS, Compressor, compressor
+from pychunk.levels.compressor import FACTS, SHIPPED, Compressor, compressor, shipped_for
 from pychunk.levels.pooling import pooled
 
 FOLDER = Path(pychunk.__file__).parent / "models"
@@ -139,8 +142,14 @@ def test_what_it_was_not_made_for(tmp_path: Path) -> None:
             ["One. Two."], "sentence", levels=["document"], **{"vectors": "sentence", "pooling": "compressor", **more}
         )
 
-    with pytest.raises(ValueError, match=r"is for vectors of pychunk-static-en-256.*; these are of given"):
+    with pytest.raises(
+        ValueError, match=r"are for vectors of pychunk-static-en-256:\w+ and of minilm:\w+; these are of g"
+    ):
         segment(sentence_vectors=[np.ones((2, 8), np.float32)])
+    with pytest.raises(
+        ValueError, match=r"compressor-minilm is for vectors of minilm:\w+; these are of pychunk-static"
+    ):
+        segment(pooling=FOLDER / "compressor-minilm")
     with pytest.raises(ValueError, match="these are of no known encoder"):
         segment(vectors=None)
     with pytest.raises(
@@ -158,14 +167,34 @@ def test_what_it_was_not_made_for(tmp_path: Path) -> None:
         pooled(found, "document", "compressor")
 
 
-def test_what_is_shipped(tmp_path: Path) -> None:
-    assert sum((FOLDER / name).stat().st_size for name in (FACTS, "compressor.npz", "compressor.md")) < 300_000
+@pytest.mark.parametrize("folder", SHIPPED, ids=["static", "minilm"])
+def test_what_is_shipped(folder: Path, tmp_path: Path) -> None:
+    assert sum((folder / name).stat().st_size for name in (FACTS, "compressor.npz", "compressor.md")) < 300_000
     for name in (FACTS, "compressor.npz"):
-        shutil.copy(FOLDER / name, tmp_path / name)
-    assert Compressor(tmp_path).fingerprint == compressor().fingerprint
+        shutil.copy(folder / name, tmp_path / name)
+    assert Compressor(tmp_path).fingerprint == compressor(folder).fingerprint
     (tmp_path / "compressor.npz").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"compressor.npz is damaged"):
         Compressor(tmp_path)
+
+
+def test_each_encoder_has_its_own() -> None:
+    """Vectors of MiniLM take MiniLM's; drawn ones do for that, as nothing but their name says whose they are."""
+    plain = pychunk.segment(TEXTS, levels=LEVELS, vectors="sentence")
+    model = compressor(FOLDER / "compressor-minilm")
+    assert shipped_for(model.facts["encoder"]) is model
+    assert shipped_for(plain.metadata["vector_encoder"]) is compressor()
+    drawn = np.random.default_rng(0).normal(size=(plain.count("sentence"), 384)).astype(np.float32)
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    said = {**plain.metadata, "vector_encoder": model.facts["encoder"]}
+    stored = tuple(np.zeros((len(each), 384), np.float32) for each in plain.stored_vectors[1:])
+    found = replace(plain, stored_vectors=(drawn, *stored), metadata=said)
+    made = pooled(found, "document", "compressor")
+    several = np.diff(found.first("document")) > 1
+    offsets, first = found.doc_offsets, found.first("document")
+    spans = [(first[:-1][several], first[1:][several])]
+    expected = slow.compressed_vectors(model.parts, drawn, found.tokens, offsets, spans, threads=1)[0]
+    np.testing.assert_array_equal(made[several], expected)
 
 
 @pytest.mark.slow  # it imports torch
@@ -181,6 +210,12 @@ def test_training_goes_on_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
         lessons = compressor_spans.lessons(articles, target)
         assert lessons.documents == 9
         assert len(lessons.first) == len(lessons.targets) == 27
+    monkeypatch.setattr(compressor_spans, "_KEPT_TOGETHER", 4)
+    kept = [compressor_spans.lessons(articles, "summary", keep=tmp_path / "kept") for _ in range(2)]
+    for name in ("vectors", "tokens", "first", "last", "targets"):
+        for each in kept:
+            np.testing.assert_array_equal(getattr(each, name), getattr(lessons, name))
+    assert len(list((tmp_path / "kept").iterdir())) == 3
 
     def run(name: str, epochs: int) -> bytes:
         given_ = ["--out", tmp_path / name, "--checkpoint", tmp_path / f"{name}.pt", "--batch", 4, "--epochs", epochs]
@@ -193,6 +228,16 @@ def test_training_goes_on_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
         run("whole", 4)
     made = Compressor(tmp_path / "whole")
     assert made.facts["metrics"]["compressor"]["mean"] == pytest.approx(max(made.facts["history"]), abs=2e-4)
+
+    given = tmp_path / "given.parquet"
+    pq.write_table(pa.table({"id": ["7", "0", "x"], "summary": ["Programs.", "Engines.", "None."]}), given)
+    some = compressor_spans.lessons(articles, str(given))
+    assert some.documents == 2
+    np.testing.assert_array_equal(some.targets[:2], pychunk.embed(["Engines.", "Programs."]))
+    assert some.last[:2].tolist() == [(some.last[-1] // 9), (some.last[-1] // 9) * 8]
+    pq.write_table(pa.table({"id": ["x"], "summary": ["None."]}), given)
+    with pytest.raises(ValueError, match="holds a summary of none of 9 articles"):
+        compressor_spans.lessons(articles, str(given))
 
     calls: list[int] = []
 

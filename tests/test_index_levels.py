@@ -201,5 +201,5 @@ def test_poolings_that_are_refused(tmp_path: Path, documents: Path) -> None:
 def test_a_compressor_of_another_encoder_is_refused_by_its_fingerprint() -> None:
     made = NodeSegmenter(["sentence", "document"], "sentence", vectors="chunk", pooling="compressor")
     given = {"sentence_vectors": [[[1.0, 0.0], [0.0, 1.0]]], "sentence_spans": [[[0, 5], [5, 9]]]}
-    with pytest.raises(ValueError, match=r"is for vectors of pychunk-static-en-256:.*these are of"):
+    with pytest.raises(ValueError, match=r"are for vectors of pychunk-static-en-256:.*these are of"):
         made(["One. Two."], **given)

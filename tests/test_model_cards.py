@@ -19,7 +19,17 @@ FOLDER = Path(pychunk.__file__).parent / "models"
 
 @pytest.mark.parametrize(
     "file",
-    ["static.md", "nsp_static.md", "topic.md", "noise.md", "planner.md", "rank.md", "compressor.md", "nsp/README.md"],
+    [
+        "static.md",
+        "nsp_static.md",
+        "topic.md",
+        "noise.md",
+        "planner.md",
+        "rank.md",
+        "compressor.md",
+        "compressor-minilm/compressor.md",
+        "nsp/README.md",
+    ],
 )
 def test_a_card_is_what_its_script_writes(file: str) -> None:
     written = cards.cards(FOLDER)[FOLDER / file]

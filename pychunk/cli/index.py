@@ -450,7 +450,7 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
     chosen = given or made.notes.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")
     if Path(chosen).is_dir():
         chosen = str(Path(chosen).resolve())  # for the next time, from wherever that is
-    compressor = compressor_for(chosen)
+    compressor = compressor_for(chosen, made.info["encoder"]["fingerprint"])
     own = "tokens" if compressor is None else compressor.fingerprint
     if known is not None and own != known:
         raise ValueError(

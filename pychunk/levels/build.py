@@ -55,14 +55,12 @@ def hierarchy_of(
     """The levels of all documents; ``requests`` are those of the batch, in order.
 
     Args:
-        compressor: what makes vectors of nodes from their sentences'; None: means by tokens.
+        compressor: what makes vectors of nodes from their sentences', made for their encoder; None: means by tokens.
 
     Raises:
-        ValueError: what the levels cannot hold: chunks that overlap, text that is left out; a compressor for vectors
-            of another encoder, or without any.
+        ValueError: what the levels cannot hold: chunks that overlap, text that is left out.
     """
     if compressor is not None:
-        compressor.check_encoder(metadata.get("vector_encoder"))
         metadata = {**metadata, "pooling": compressor.fingerprint}
     parts = [part_of(levels, request, engine, models, compressor) for request in requests]
     tokens = [part.tokens for part in parts if part.tokens is not None]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
 
 FACTS = "compressor.json"
+#: The folders of those that pychunk ships, each for another encoder.
+SHIPPED = (static.SHIPPED, static.SHIPPED / "compressor-minilm")
 #: The arrays of csrc/compress.h, in its order.
 PARTS = ("queries", "places", "mix", "down", "up", "bias")
 
@@ -35,7 +37,7 @@ class Compressor:
     """A compression encoder for the vectors of one encoder.
 
     Args:
-        path: folder with ``compressor.json`` and the weights that it names; default: the one that pychunk ships, for
+        path: folder with ``compressor.json`` and the weights that it names; default: the one that pychunk ships for
             the static encoder.
 
     Raises:
@@ -89,16 +91,46 @@ def compressor(path: str | Path = static.SHIPPED) -> Compressor:
     return loaded(path, FACTS, lambda: Compressor(path), Compressor)
 
 
-def compressor_for(pooling: str | Path) -> Compressor | None:
-    """What ``pooling`` names: None for ``"tokens"``, the shipped one for ``"compressor"``, else that in a folder.
+def shipped_for(vectors: Any) -> Compressor:
+    """Of those that pychunk ships the one for vectors of an encoder, given by its fingerprint.
 
     Raises:
-        ValueError: it names nothing.
+        ValueError: there is none; the message names those that there are.
     """
+    found = {model.facts["encoder"]: model for model in map(compressor, SHIPPED)}
+    if vectors not in found:
+        raise ValueError(
+            f"the compressors that are shipped are for vectors of {' and of '.join(found)}; these are of "
+            f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them with "
+            "python -m pychunk.training.compressor --encoder NAME"
+        )
+    return found[vectors]
+
+
+def check_pooling(pooling: str | Path) -> None:
+    """That ``pooling`` names something, whatever vectors it is for.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if isinstance(pooling, (str, Path)) and Path(pooling).is_dir():
+        compressor(pooling)
+    elif pooling not in ("tokens", "compressor"):
+        raise ValueError(f"pooling must be 'tokens', 'compressor' or the folder of a compressor; got {pooling!r}")
+
+
+def compressor_for(pooling: str | Path, vectors: Any) -> Compressor | None:
+    """What ``pooling`` names: None for ``"tokens"``, the one shipped for those vectors for ``"compressor"``, else that
+    in a folder; ``vectors`` is the fingerprint of their encoder, or None.
+
+    Raises:
+        ValueError: it names nothing, or what was made for vectors of another encoder.
+    """
+    check_pooling(pooling)
     if pooling == "tokens":
         return None
     if pooling == "compressor":
-        return compressor()
-    if isinstance(pooling, (str, Path)) and Path(pooling).is_dir():
-        return compressor(pooling)
-    raise ValueError(f"pooling must be 'tokens', 'compressor' or the folder of a compressor; got {pooling!r}")
+        return shipped_for(vectors)
+    model = compressor(pooling)
+    model.check_encoder(vectors)
+    return model

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import engine as engines
-from .compressor import compressor
+from .compressor import shipped_for
 from .hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
         threads: documents that are worked on at a time.
 
     Raises:
-        ValueError: no vectors, an unknown level or pooling; a compressor and vectors of another encoder than its own.
+        ValueError: no vectors, an unknown level or pooling; the compressor, and vectors for which none is shipped.
 
     Example:
         >>> import pychunk
@@ -66,8 +66,7 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
 
 def _compressed(found: Hierarchy, level: Level, mean: F32, threads: int) -> F32:
     """By the shipped compressor; a node of one sentence is that sentence, of which ``mean`` is a copy."""
-    model = compressor()
-    model.check_encoder(found.metadata.get("vector_encoder"))
+    model = shipped_for(found.metadata.get("vector_encoder"))
     assert found.tokens is not None  # they weigh the means that are there
     first = found.first(level)
     out: F32 = mean.copy()

@@ -12,7 +12,7 @@ from ..data.columns import ID_TYPE, UUIDS
 from ..documents import RowError, TextBatch
 from ..given.kept import kept_columns, with_kept
 from ..segmenter import Segmenter
-from .compressor import compressor_for
+from .compressor import check_pooling
 from .names import check_levels
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class NodeSegmenter(Segmenter):
         self, levels: Sequence[str | int], method: Any = None, *, pooling: str | Path = "tokens", **options: Any
     ) -> None:
         self.levels, self.pooling = check_levels(levels), pooling
-        compressor_for(pooling)
+        check_pooling(pooling)
         super().__init__(method, **options)
 
     @property

@@ -15,9 +15,11 @@ REMEDY = "install pychunk again"
 
 def cards(models: Path) -> dict[Path, str]:
     """The text of each card, by its file."""
+    minilm = models / "compressor-minilm"
     return {
         models / "static.md": static_card.card(read_facts(models / "static.json", REMEDY)),
         models / "compressor.md": compressor_card.card(read_facts(models / "compressor.json", REMEDY)),
+        minilm / "compressor.md": compressor_card.card(read_facts(minilm / "compressor.json", REMEDY)),
         models / "nsp_static.md": nsp_static_card.card(read_facts(models / "nsp_static.json", REMEDY)),
         models / "noise.md": noise_card.card(read_facts(models / "noise.json", REMEDY)),
         models / "planner.md": planner_card.card(read_facts(models / "planner.json", REMEDY)),

@@ -4,9 +4,9 @@ From articles of Wikipedia without their leads: the vector of an article should 
 section that of its name. Other articles stop it; the split is that of the questions of mixed breadth, whose test
 articles are not read. It goes on where it was interrupted. For vectors of another encoder:
 
-    python -m pychunk.training.compressor --encoder minilm --out my-compressor
+    python -m pychunk.training.compressor --encoder bge-small --limit 900 --keep vectors --out my-compressor
 
-and then ``segment(..., levels=[...], vector_encoder="minilm", pooling="my-compressor")``.
+and then ``segment(..., levels=[...], vector_encoder="bge-small", pooling="my-compressor")``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..levels.compressor import FACTS, PARTS, Compressor
 from . import compressor_card, compressor_fit, compressor_spans
 from .compressor_spans import F32, Lessons
 from .corpus import default_articles
-from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
+from .options import add_plan, cache_home, command, names, new_parser, plan_from, run
 from .teacher import import_torch
 from .written import write_facts, write_weights
 
@@ -92,12 +92,15 @@ def finish(options: argparse.Namespace, learned: Lessons, stopped_on: Lessons) -
 
 def train(options: argparse.Namespace) -> None:
     import_torch().set_num_threads(options.threads)
+    if options.out is None:
+        own = vector_encoder(options.encoder).name
+        options.out = static.SHIPPED if options.encoder == "static" else static.SHIPPED / f"compressor-{own}"
 
-    def read(part: str) -> Lessons:
-        articles = compressor_spans.read_articles(options.articles, part, options.limit)
-        return compressor_spans.lessons(articles, options.target, options.encoder, options.threads)
+    def read(part: str, limit: int) -> Lessons:
+        articles = compressor_spans.read_articles(options.articles, part, limit)
+        return compressor_spans.lessons(articles, options.target, options.encoder, options.threads, options.keep)
 
-    learned, stopped_on = read("train"), read("validation")
+    learned, stopped_on = read("train", options.limit), read("validation", -(-options.limit // 6))
     logger.info("%d documents, %d spans in all", learned.documents, len(learned.first))
     finish(options, learned, stopped_on)
 
@@ -119,8 +122,16 @@ def parser() -> argparse.ArgumentParser:
         "file of summaries with columns id and summary (default: lead)",
     )
     made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
-    made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
+    made.add_argument(
+        "--limit", type=int, default=0, help="articles to learn from, and a sixth as many to stop on; 0: all (default)"
+    )
     made.add_argument("--threads", type=int, default=1, help="threads (default: %(default)s, which is enough)")
+    made.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep the sentences' vectors there, which a transformer needs long for, and take those that are there",
+    )
     made.add_argument(
         "--checkpoint",
         type=Path,
@@ -128,7 +139,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="where it goes on from after an interruption (default: in the user's cache)",
     )
-    add_out(made, static.SHIPPED)
+    made.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where it goes (default: where the package has that of the static encoder, or a folder of its own beside)",
+    )
     add_plan(made, compressor_fit.Plan())
     return made
 

@@ -16,6 +16,8 @@ def card(facts: dict[str, Any]) -> str:
     rows = "\n".join(f"| {name} | {cell(value)} |" for name, value in facts["metrics"].items())
     spans = facts["spans"]
     target = _TARGETS.get(facts["target"], "a summary that was given")
+    encoder = facts["encoder"].split(":")[0]
+    of = "" if encoder.startswith("pychunk-static") else f" --encoder {encoder}"
     return f"""# {facts["name"]}
 
 The vector of a large span from those of its sentences, without a summary: {facts["heads"]} learned queries attend over
@@ -35,5 +37,5 @@ their weighted mean. {facts["bytes"]:,} bytes; the engine computes it, no runtim
 {rows}
 
 Means with 95 % bootstrap intervals, of pairs in the last row. The figures that count are of test articles:
-`python bench/smartchunk.py compressor`.
+`python bench/smartchunk.py compressor{of}`.
 """

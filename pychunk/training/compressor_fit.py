@@ -34,6 +34,7 @@ class Plan:
     batch: int = setting(64, "documents a step")
     sections: int = setting(4, "sections a step for each document")
     names: float = setting(0.3, "weight of the sections, whose targets are their names")
+    dropout: float = setting(0.0, "share of the sentences that each step leaves out, drawn anew")
     contrast: float = setting(0.0, "weight of a contrastive term: each vector is nearest to its own target")
     temperature: float = setting(0.05, "of the contrastive term")
     rate: float = setting(3e-3, "AdamW's greatest learning rate")
@@ -76,13 +77,20 @@ class Spans:
         self.vectors, self.targets = torch.from_numpy(own.vectors), torch.from_numpy(own.targets)
         self.lengths = quarter_logs(own.tokens)
 
-    def outputs(self, model: Any, rows: I64) -> Any:
-        """float32[rows, d], of unit length: what the network makes of some spans."""
+    def outputs(self, model: Any, rows: I64, dropout: float = 0.0, drawn: Any = None) -> Any:
+        """float32[rows, d], of unit length: what the network makes of some spans, of which some sentences are left out.
+
+        Args:
+            dropout: share of the sentences; first ones stay. drawn: what draws them.
+        """
         torch = import_torch()
         first, counts = self.own.first[rows], (self.own.last - self.own.first)[rows]
         node = np.repeat(np.arange(len(rows)), counts)
         inside = np.arange(len(node)) - np.repeat(np.cumsum(counts) - counts, counts)
-        sentences = inside + np.repeat(first, counts)
+        if dropout:
+            stays = (inside == 0) | (drawn.random(len(inside)) >= dropout)
+            node, inside = node[stays], inside[stays]
+        sentences = inside + first[node]
         length, place = self.lengths[sentences], (inside / counts[node]).astype(np.float32)
         near = 1 / (1 + inside.astype(np.float32))
         size = torch.from_numpy(quarter_logs(counts))[:, None]
@@ -157,11 +165,12 @@ def fit(learned: Lessons, stopped_on: Lessons, plan: Plan, checkpoint: Path) -> 
         for step in range(steps):
             _set_rate(optimizer, plan, epoch * steps + step, plan.epochs * steps)
             rows = order[step * plan.batch : (step + 1) * plan.batch]
-            loss = loss_of(spans.outputs(model, rows), spans.targets[torch.from_numpy(rows)], plan)
+            found = spans.outputs(model, rows, plan.dropout, drawn)
+            loss = loss_of(found, spans.targets[torch.from_numpy(rows)], plan)
             if plan.names and len(learned.first) > learned.documents:
                 rows = drawn.integers(learned.documents, len(learned.first), plan.batch * plan.sections)
-                own = loss_of(spans.outputs(model, rows), spans.targets[torch.from_numpy(rows)], plan)
-                loss = loss + plan.names * own
+                found = spans.outputs(model, rows, plan.dropout, drawn)
+                loss = loss + plan.names * loss_of(found, spans.targets[torch.from_numpy(rows)], plan)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

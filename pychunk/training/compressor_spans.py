@@ -7,7 +7,9 @@ that a file gives. A section's is the vector of its name, title and heading, nei
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+import hashlib
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ import numpy.typing as npt
 
 from ..data.blocks import BLOCK_KINDS, HEADING, Blocks
 from ..embedding import embed
+from ..encoders.registry import vector_encoder
 from ..evaluation import breadth, sections
 from ..functions import segment
+from ..plumbing.durable import whole_file
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -26,6 +30,8 @@ Rows = list[tuple[str, int, int, int]]
 
 #: Articles of fewer words after the lead are left out.
 LEAST_WORDS = 100
+#: Articles whose vectors are kept together.
+_KEPT_TOGETHER = 64
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,12 @@ class Articles:
     texts: list[str]
     blocks: list[Rows]
     names: list[tuple[int, int, str]]
+
+    def part(self, begin: int, end: int) -> Articles:
+        """The articles [begin, end)."""
+        names = [(row - begin, at, name) for row, at, name in self.names if begin <= row < end]
+        ids, titles, leads, texts = (each[begin:end] for each in (self.ids, self.titles, self.leads, self.texts))
+        return Articles(ids, titles, leads, texts, self.blocks[begin:end], names)
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,9 @@ class Lessons:
 def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
     """The articles of a part of the split of :mod:`pychunk.evaluation.breadth` that have a lead and sections.
 
+    Args:
+        limit: so many rows of the part are looked at, drawn with seed 0; 0: all.
+
     Raises:
         FileNotFoundError: there is no such file.
     """
@@ -69,7 +84,9 @@ def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
     if not file.is_file():
         raise FileNotFoundError(f"no articles at {file}: pass --articles FILE or set PYCHUNK_DATA")
     rows = pq.read_table(file, columns=["id", "title", "text"]).to_pylist()
-    own = [row for row in rows if breadth.part_of(row["title"]) == part][: limit or None]
+    own = [row for row in rows if breadth.part_of(row["title"]) == part]
+    if 0 < limit < len(own):
+        own = [own[row] for row in np.random.default_rng(0).permutation(len(own))[:limit]]
     return without_leads([str(row["id"]) for row in own], [row["title"] for row in own], [row["text"] for row in own])
 
 
@@ -127,44 +144,95 @@ def _last_not_above(keys: list[list[int]], wanted: list[int]) -> int:
     return bisect.bisect_right(keys, wanted) - 1
 
 
-def lessons(articles: Articles, target: str, encoder: str = "static", threads: int = 1) -> Lessons:
+def lessons(
+    articles: Articles, target: str, encoder: str = "static", threads: int = 1, keep: Path | None = None
+) -> Lessons:
     """Documents with their targets, then the sections that have a name.
 
     Args:
         target: ``"lead"``, ``"summary"``, or a Parquet file with columns ``id`` and ``summary``, of some articles.
+        keep: a folder in which vectors are kept, and from which they are taken if they are there.
 
     Raises:
         ValueError: a file with a summary of none of the articles.
     """
+    given = None if target in ("lead", "summary") else _given(target, articles.ids)
+    parts = []
+    for begin in range(0, max(1, len(articles.ids)), _KEPT_TOGETHER):
+        own = articles.part(begin, begin + _KEPT_TOGETHER)
+        key = [vector_encoder(encoder).fingerprint, target, *own.texts, *own.leads, *(name for *_, name in own.names)]
+        if given is not None:
+            key += [given.get(name, "") for name in own.ids]
+        parts.append(kept(keep, key, lambda own=own: _arrays(own, target, given, encoder, threads)))  # type: ignore[misc]
+    return _joined(parts)
+
+
+def kept(folder: Path | None, key: Sequence[str], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Arrays by name: from the file in ``folder`` of what made them, else made, and put there."""
+    if folder is None:
+        return make()
+    name = hashlib.sha256("\0".join(key).encode()).hexdigest()[:24]
+    file = folder / f"{name}.npz"
+    if not file.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        held = io.BytesIO()
+        np.savez(held, **make())
+        with whole_file(file) as out:
+            out.write(held.getbuffer())
+    with np.load(file) as stored:
+        return dict(stored)
+
+
+def _arrays(
+    articles: Articles, target: str, given: dict[str, str] | None, encoder: str, threads: int
+) -> dict[str, Any]:
+    """What some articles teach: vectors and tokens of sentences, spans and targets of documents and of sections."""
     found = hierarchy(articles, encoder, threads)
-    rows, targets = _targets(articles, target, encoder, threads)
-    named = embed([name for _, _, name in articles.names], encoder=encoder, task="query", threads=threads)
-    firsts, lasts = [], []
-    for level, nodes in (("document", rows), ("section", nodes_of_names(articles, found))):
-        first = found.first(level)
-        firsts.append(first[nodes])
-        lasts.append(first[nodes + 1])
-    every = np.concatenate([targets, named])
-    return Lessons(
-        found.vectors("sentence"), found.tokens, np.concatenate(firsts), np.concatenate(lasts), every, len(rows)
-    )
-
-
-def _targets(articles: Articles, target: str, encoder: str, threads: int) -> tuple[I64, F32]:
-    """Which articles have a target, and its vector."""
-    every = np.arange(len(articles.ids))
-    if target == "lead":
-        return every, embed(articles.leads, encoder=encoder, threads=threads)
+    rows, texts = np.arange(len(articles.ids)), articles.leads
     if target == "summary":
-        return every, embed(summaries(articles.texts, threads), encoder=encoder, threads=threads)
+        texts = summaries(articles.texts, threads)
+    elif given is not None:
+        rows = np.array([row for row, name in enumerate(articles.ids) if name in given], np.int64)
+        texts = [given[articles.ids[row]] for row in rows]
+    made: dict[str, Any] = {"vectors": found.vectors("sentence"), "tokens": found.tokens}
+    names = [name for _, _, name in articles.names]
+    for level, nodes, task, wanted in (
+        ("document", rows, "passage", texts),
+        ("section", nodes_of_names(articles, found), "query", names),
+    ):
+        first = found.first(level)
+        made[f"{level} first"], made[f"{level} last"] = first[nodes], first[nodes + 1]
+        made[f"{level} targets"] = embed(wanted, encoder=encoder, task=task, threads=threads)
+    return made
+
+
+def _joined(parts: Sequence[dict[str, Any]]) -> Lessons:
+    before = np.cumsum([0, *(len(part["vectors"]) for part in parts)])[:-1]
+
+    def spans(end: str) -> I64:
+        own = [
+            part[f"{level} {end}"] + at
+            for level in ("document", "section")
+            for part, at in zip(parts, before, strict=True)
+        ]
+        return np.concatenate(own)
+
+    targets = [part[f"{level} targets"] for level in ("document", "section") for part in parts]
+    vectors, tokens = (np.concatenate([part[name] for part in parts]) for name in ("vectors", "tokens"))
+    documents = sum(len(part["document first"]) for part in parts)
+    return Lessons(vectors, tokens, spans("first"), spans("last"), np.concatenate(targets), documents)
+
+
+def _given(file: str, ids: Sequence[str]) -> dict[str, str]:
+    """The summaries that a file gives to articles, by their ids."""
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(target, columns=["id", "summary"]).to_pylist()
-    given = {str(row["id"]): str(row["summary"]) for row in rows if row["summary"]}
-    some = [row for row, name in enumerate(articles.ids) if name in given]
-    if not some:
-        raise ValueError(f"{target} holds a summary of none of {len(every):,} articles: its ids are other ones")
-    return every[some], embed([given[articles.ids[row]] for row in some], encoder=encoder, threads=threads)
+    rows = pq.read_table(file, columns=["id", "summary"]).to_pylist()
+    wanted = set(ids)
+    found = {str(row["id"]): str(row["summary"]) for row in rows if row["summary"] and str(row["id"]) in wanted}
+    if not found:
+        raise ValueError(f"{file} holds a summary of none of {len(ids):,} articles: its ids are other ones")
+    return found
 
 
 def summaries(texts: Sequence[str], threads: int = 1) -> list[str]:
