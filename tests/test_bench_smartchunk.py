@@ -1,11 +1,14 @@
-"""What bench/smartchunk.py counts: which plans are right, what a way brings, how the bag of words guesses."""
+"""What bench/smartchunk.py counts: which plans are right, what a way brings, how the bag of words guesses; late
+chunking's windows, spans of a tree's hits."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pychunk
+from pychunk.data.tokens import Tokens
 from pychunk.evaluation import breadth
 from pychunk.retrieval.planning import Metadata
 
@@ -103,3 +106,63 @@ def test_which_levels_are_chosen_for_each_kind_of_question(bench: object, tmp_pa
     assert rows[0]["coarsest paragraph"] == 0.5
     assert rows[1]["words a hit"] == 8
     assert rows[1]["questions"] == 1
+
+
+def test_late_chunking_sums_the_states_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an encoder whose states are the tokens' places in their window: so sums say which tokens they hold."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    import late_chunking
+
+    monkeypatch.setattr(late_chunking, "WINDOW", 7)  # with one before and one behind: five tokens
+    windows: list[int] = []
+
+    class Encoder:
+        dim = 1
+        template = SimpleNamespace(prefix=(1,), suffix=(2,))
+
+        def tokens_of(self, text: object, bounds: np.ndarray, threads: int) -> Tokens:
+            counts = np.array([2, 4, 12, 1])
+            return Tokens(np.zeros(19, np.int32), np.append(0, np.cumsum(counts)), counts)
+
+        def run(self, tokens: Tokens, rows: object, second: None, sink: object, threads: int) -> None:
+            for row, count in enumerate(tokens.counts):
+                windows.append(int(count))
+                states = np.arange(count + 2, dtype=np.float32)[None, :, None]
+                sink(states, np.array([row]), tokens.counts)
+
+    monkeypatch.setattr(late_chunking, "replace", lambda template, max_length: template)
+    found = pychunk.segment(["One. Two. Three.", "Four."], levels=["document"])
+    sums = late_chunking.sentence_sums(Encoder(), found, 1)
+    assert windows == [2, 4, 5, 5, 2, 1]  # none crosses a document; the sentence of 12 tokens has three to itself
+    assert sums[:, 0].tolist() == [1 + 2, 1 + 2 + 3 + 4, 15 + 15 + 3, 1]
+
+
+def test_what_a_tree_hands_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    import smartchunk_trees as trees
+
+    vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
+    leaves = trees.Nodes(vectors, np.arange(4), np.zeros(3, np.int64), np.array([0, 10, 20]), np.array([10, 20, 30]))
+    both = vectors[[0]] + vectors[[2]]
+    apart = trees.Nodes(
+        both / np.linalg.norm(both), np.array([0, 2]), np.zeros(2, np.int64), np.array([0, 20]), np.array([10, 30])
+    )
+    hits = [trees.best_of(nodes, np.array([[0.8, 0.6]], np.float32)) for nodes in (leaves, apart)]
+    assert hits[0][0].tolist() == [[2, 0, 1]]
+    document, start, end = trees.handed_over([leaves, apart], hits, 0)
+    assert start.tolist() == [0, 20, 20, 0, 10]  # the cluster first, in its order
+    assert (end - start).tolist() == [10] * 5
+    assert not document.any()
+
+
+def test_mixtures_hold_every_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(str(BENCH))
+    import smartchunk_trees as trees
+
+    drawn = np.random.default_rng(0)
+    centres = np.eye(16)[:4].repeat(6, axis=0) + drawn.normal(size=(24, 16)) * 0.05
+    tree = trees.mixture_tree(centres[drawn.permutation(24)].astype(np.float32), np.ones(24, np.int64), 4)
+    assert all(np.array_equal(np.unique(np.concatenate(level)), np.arange(24)) for level in tree)
+    assert tree[-1][0].tolist() == list(range(24))
+    assert len(tree[0]) > len(tree[-1])
