@@ -32,11 +32,10 @@ constexpr int64_t kScanBlock = 4096, kPanelBlock = 16384;
 constexpr int64_t kMostWhole = 8192;
 // Sixteen queries together take as long as five of those that are left after them, four at a time.
 constexpr int64_t kWorthBounds = 5;
-// Bounds by the first numbers of a row are of use where they leave few to be looked at again: of a quarter less than a
-// sixteenth, of a half less than an eighth. Of vectors whose numbers are principal components a half leaves 2 % at the
-// end of a scan, when limits are high, and a quarter some 3 % where scores beside make them higher still. One block in
-// so many is tried, and says it of those after it.
-constexpr int64_t kHeadShares[] = {4, 2}, kMostLeft[] = {16, 8}, kBlocksATrial = 64;
+// Bounds by the first numbers of a row, so many eighths of them, are of use where they leave few to be looked at again,
+// each of which costs as much as so many numbers of a panel: of vectors whose numbers are principal components three
+// eighths leave 2 %, a quarter more than 6. One block in so many is tried, and says it of those after it.
+constexpr int64_t kHeadShares[] = {2, 3, 4}, kRowAgain = 1000, kBlocksATrial = 64;
 constexpr size_t kHeadLengths = std::size(kHeadShares);
 // Runs of rows for each thread, so that one that is held up leaves work to the others, and a run begins with the limits
 // of all rows that are done: hybrid search of 64 queries over 970,000 rows on two threads takes 9 ms of processor time
@@ -50,6 +49,9 @@ constexpr int64_t kFirst = 4, kLeastFirst = 32;
 constexpr int64_t kHeadBlock = 512;
 // A search of fewer of all chunks reads those alone.
 constexpr int64_t kMostOfAll = 8;
+// Scores beside are asked for so many chunks before their turn, two blocks: each query has its own, a megabyte apart,
+// which is too many streams for the processor to look ahead in. Without it they took 14 % of a scan for 64 queries.
+constexpr int64_t kChunksAhead = 40, kScoresALine = 16;
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 bool ranks_before(const ScanHit& a, const ScanHit& b) {
@@ -142,7 +144,7 @@ struct WholeQueries {
     units.resize(filled), margins.resize(filled);
     panels.resize(static_cast<size_t>(whole * dim));
     for (size_t length = 0; length <= kHeadLengths; ++length) {
-      heads[length] = length == kHeadLengths ? dim : dim / (32 * kHeadShares[length]) * 32;
+      heads[length] = length == kHeadLengths ? dim : dim * kHeadShares[length] / (8 * 32) * 32;
       for (int64_t q = 0; q < whole; ++q)
         tails[length].push_back(q < count ? length_from(queries + q * dim, heads[length], dim) : 0.0f);
     }
@@ -198,6 +200,7 @@ class RunHits {
     const float limit = shared_limit(q);
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q)) + first;
+    for (int64_t k = 0; k < 2; ++k) __builtin_prefetch(scores + kChunksAhead + k * kScoresALine);
     return without_beside(kernels().highest_of(scores, static_cast<size_t>(last - first + 1)), limit);
   }
   // The same of some rows, each of which is a chunk.
@@ -271,6 +274,7 @@ class ScanPass {
     if (queries.whole) {
       if (queries.count > 1) shorts_.resize(static_cast<size_t>(room_ * stride));
       above_.resize(static_cast<size_t>(room_));
+      still_.resize(static_cast<size_t>(room_ * kScanPanel));
       rests_.assign(static_cast<size_t>(room_), 0.0f);
       limits_.assign(queries.bounds.units.size(), std::numeric_limits<float>::infinity());
     }
@@ -346,12 +350,12 @@ class ScanPass {
     const size_t panels = bounds.tails[0].size();
     if (tried_++ % kBlocksATrial == 0) choose_heads(panels);
     for (size_t q = 0; q < panels; q += kScanPanel) {
-      const size_t some = above_of_panel(q);
+      const std::span<const uint32_t> above = above_of_panel(q);
       const uint32_t asked = q + kScanPanel <= count ? 0xFFFF : (1u << (count - q)) - 1;
       size_t piece = 0;
-      for (size_t k = 0; k < some && above_[k] >> 16 < filled_; ++k)
-        for (uint32_t own = above_[k] & asked; own != 0; own &= own - 1)
-          score(above_[k] >> 16, piece, q + static_cast<size_t>(std::countr_zero(own)));
+      for (size_t k = 0; k < above.size() && above[k] >> 16 < filled_; ++k)
+        for (uint32_t own = above[k] & asked; own != 0; own &= own - 1)
+          score(above[k] >> 16, piece, q + static_cast<size_t>(std::countr_zero(own)));
     }
     for (size_t q = panels; q < count; q += 4) {
       const size_t some = run_.shorts_above(shorts_.data(), scales_.data(), static_cast<size_t>(filled_), stride,
@@ -364,8 +368,10 @@ class ScanPass {
     }
   }
 
-  // The shortest heads that leave few rows of the block.
+  // The heads by which the rows of the block cost least.
   void choose_heads(size_t panels) {
+    size_t best = kHeadLengths;
+    int64_t least = queries_.bounds.heads[best] * filled_ * static_cast<int64_t>(panels);
     for (length_ = 0; length_ < kHeadLengths; ++length_) {
       if (queries_.bounds.heads[length_] == 0) continue;
       int64_t left = 0;
@@ -373,8 +379,10 @@ class ScanPass {
         const size_t some = above_by_heads(q);
         for (size_t k = 0; k < some; ++k) left += std::popcount(above_[k] & 0xFFFF);
       }
-      if (left * kMostLeft[length_] <= filled_ * static_cast<int64_t>(panels)) return;
+      const int64_t all = queries_.bounds.heads[length_] * filled_ * static_cast<int64_t>(panels) + left * kRowAgain;
+      if (all < least) least = all, best = length_;
     }
+    length_ = best;
   }
 
   // Rows of the block that could be above the limit of one of sixteen queries from q on; those behind the last are of
@@ -388,14 +396,15 @@ class ScanPass {
                             bounds.panels.data() + q * stride, bounds.units.data() + q, bounds.margins.data() + q,
                             bounds.tails[length_].data() + q, limits_.data() + q, above_.data());
   }
-  size_t above_of_panel(size_t q) {
+  std::span<const uint32_t> above_of_panel(size_t q) {
     const WholeQueries& bounds = queries_.bounds;
     const auto stride = static_cast<size_t>(scan_.stride_);
     const size_t some = above_by_heads(q);
-    if (length_ == kHeadLengths) return some;
-    return run_.still_above(shorts_.data(), scales_.data(), stride, bounds.numbers.data() + q * stride,
-                            bounds.units.data() + q, bounds.margins.data() + q, limits_.data() + q, above_.data(),
-                            some);
+    if (length_ == kHeadLengths) return std::span(above_).first(some);
+    const size_t left = run_.still_above(shorts_.data(), scales_.data(), stride, bounds.numbers.data() + q * stride,
+                                         bounds.units.data() + q, bounds.margins.data() + q, limits_.data() + q,
+                                         above_.data(), some, still_.data());
+    return std::span(still_).first(left);
   }
 
   // Scores a row of the block for a query; `piece` is not after the row's, and is moved to it.
@@ -487,12 +496,12 @@ class ScanPass {
   RunHits hits_;
   int64_t room_, filled_ = 0, blocks_ = 0;
   int64_t tried_ = 0;
-  size_t length_ = kHeadLengths;  // of heads that bounds are by; see kMostLeft
+  size_t length_ = kHeadLengths;  // of heads that bounds are by; see kHeadShares
   std::vector<float> block_, scales_, rests_, scores_, best_;
   std::vector<int32_t> where_;
   std::vector<int16_t> shorts_;
   std::vector<float> limits_;
-  std::vector<uint32_t> above_;
+  std::vector<uint32_t> above_, still_;
   std::vector<Piece> pieces_;
   std::vector<Extent> extents_;
 };

@@ -17,11 +17,32 @@ typedef float F32x2 __attribute__((vector_size(8), may_alias));
 typedef float F32x4 __attribute__((vector_size(16), may_alias));
 typedef float F32x8 __attribute__((vector_size(32), may_alias));
 
+// The two halves of a register. By instructions: g++ 12 keeps sums in memory whose bytes are copied, and stores them in
+// each turn of the loop that adds to them.
+template <typename Half, typename V>
+inline void halves_of(V lanes, Half& low, Half& high) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(V) == 64) {
+    low = reinterpret_cast<Half>(_mm512_castsi512_si256(reinterpret_cast<__m512i>(lanes)));
+    high = reinterpret_cast<Half>(_mm512_maskz_extracti64x4_epi64(0xF, reinterpret_cast<__m512i>(lanes), 1));
+    return;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    low = reinterpret_cast<Half>(_mm256_castsi256_si128(reinterpret_cast<__m256i>(lanes)));
+    high = reinterpret_cast<Half>(_mm256_extracti128_si256(reinterpret_cast<__m256i>(lanes), 1));
+    return;
+  }
+#endif
+  memcpy(&low, &lanes, sizeof(low));
+  memcpy(&high, reinterpret_cast<const char*>(&lanes) + sizeof(low), sizeof(high));
+}
+
 template <typename Half, typename V>
 inline Half halved(V lanes) {
   Half low, high;
-  memcpy(&low, &lanes, sizeof(low));
-  memcpy(&high, reinterpret_cast<const char*>(&lanes) + sizeof(low), sizeof(high));
+  halves_of(lanes, low, high);
   return low + high;
 }
 
