@@ -133,7 +133,9 @@ def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkey
         assert_equal_to(reference, index, ["Sentence 7 of text 3", "text"], 5)
         searches = []
         plain = scan_module.Scan.top
-        monkeypatch.setattr(scan_module.Scan, "top", lambda *each: searches.append(each) or plain(*each))
+        monkeypatch.setattr(
+            scan_module.Scan, "top", lambda *each, **more: searches.append(each) or plain(*each, **more)
+        )
         index.search(["Sentence 7 of text 3", "text"] * 20, k=10, mode="dense")
         assert len(searches) == 1
 
