@@ -25,7 +25,7 @@ from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]
 ABOUT = (
-    "Nodes of five levels of Wikipedia articles in one exact index, and in an approximate one (ivf); single queries, "
+    "Nodes of five levels of Wikipedia articles in one exact index, and in an approximate one (pq); single queries, "
     "the kinds of search in turn; the time of the processor stands beside, as other work ran on the machine. Recall: "
     "share of the exact index's ten best."
 )
@@ -65,7 +65,7 @@ def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """Builds, asks, and prints."""
     with tempfile.TemporaryDirectory() as folder:
         made = {}
-        for kind in ("flat", "ivf"):
+        for kind in ("flat", "pq"):
             path = Path(folder) / kind
             with Index.create(path, vectors="chunk", kind=kind) as index:
                 curve, queries = build(index, file, options.nodes)
@@ -75,8 +75,8 @@ def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
                 print(f"{kind}, saved: {peak():.0f} MB, {time.perf_counter() - begun:.1f} s, {size:.0f} MB on disk")
             made[kind] = curve, size
         paths = {kind: Path(folder) / kind for kind in made}
-        with Index.open(paths["flat"], verify=False) as flat, Index.open(paths["ivf"], verify=False) as cells:
-            indexes = {"flat": flat, "ivf": cells}
+        with Index.open(paths["flat"], verify=False) as flat, Index.open(paths["pq"], verify=False) as codes:
+            indexes = {"flat": flat, "pq": codes}
             rows = asked(indexes, queries[: options.timed + 1], options.threads)
             recalls = recall(indexes, queries[: options.queries], options.threads)
             slower = compared(rows)

@@ -242,25 +242,25 @@ def test_one_query_or_many_and_threads_say_the_same(index: pychunk.Index) -> Non
 
 
 def test_an_approximate_index_scans_levels_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pychunk.retrieval.cells.LEAST", 50)
+    monkeypatch.setattr("pychunk.retrieval.codes.LEAST", 50)
     texts = texts_of(5, 40)
-    flat, cells = index_of(tmp_path / "flat", texts), index_of(tmp_path / "cells", texts, kind="ivf")
-    for index in (flat, cells):  # rows that are removed are of no level
+    flat, codes = index_of(tmp_path / "flat", texts), index_of(tmp_path / "codes", texts, kind="pq")
+    for index in (flat, codes):  # rows that are removed are of no level
         index.remove(ids=["d3", "d7"])
         index.save()
-    pooled = cells._contents.searcher().pooled
+    pooled = codes._contents.searcher().pooled
     assert pooled is not None
     assert not pooled.exact
     query = ["Kings rule towns.", "Bread"]
     for low, high in (("paragraph", "paragraph"), ("section", "document"), ("document", "document")):
         for options in ({"fusion": "levels"}, {"mode": "dense"}, {"fusion": "rrf"}):
-            found = [index.rank(query, 9, levels=(low, high), **options) for index in (flat, cells)]
+            found = [index.rank(query, 9, levels=(low, high), **options) for index in (flat, codes)]
             assert found[0][0].tolist() == found[1][0].tolist()
             assert np.array_equal(found[0][1], found[1][1], equal_nan=True)
-    hits = cells.search("Kings rule towns.", 9, levels=("sentence", "document"), fusion="levels")[0]
+    hits = codes.search("Kings rule towns.", 9, levels=("sentence", "document"), fusion="levels")[0]
     assert len(hits) == 9
     flat.close()
-    cells.close()
+    codes.close()
 
 
 def test_a_document_added_again_replaces_all_its_levels(tmp_path: Path) -> None:

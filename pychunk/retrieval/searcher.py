@@ -28,9 +28,8 @@ from .probes import Members, Probe, Together
 from .sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
 from .vectors import SCANNED, VectorIndex
 
-#: An approximate index is one for all levels, and looks at as many more cells as there are fewer rows to be found. At
-#: most one of so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact: of
-#: 1,001,883 nodes, searched from sections to documents by all scores, 24 ms of the processor in the place of 132.
+#: An approximate index is one for all levels, and reads the codes of all rows, however few may be found. At most one of
+#: so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact.
 RARE = 2
 #: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
 #: 64 queries a scan computes, and what it reads no longer matters.
