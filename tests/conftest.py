@@ -93,13 +93,15 @@ def questions(articles: list[str]) -> list[str]:
 
 
 @pytest.fixture
-def saved_index(tmp_path: Path) -> Path:
-    """The folder of a small index, from which a document has been removed."""
+def saved_index(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a small index, from which a document has been removed; its kind is a parameter, or hnsw."""
     from index_reference import PETS, chunks_of
 
+    from pychunk.retrieval import codes
     from pychunk.retrieval.index import Index
 
-    with Index.create(tmp_path / "saved", kind="hnsw") as index:
+    monkeypatch.setattr(codes, "LEAST", 4)
+    with Index.create(tmp_path / "saved", kind=getattr(request, "param", "hnsw")) as index:
         index.add(chunks_of(PETS, ids=["a", "b", "c"]))
         index.remove(["c"])
         index.save()

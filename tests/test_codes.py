@@ -106,7 +106,7 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     whole = file.read_bytes()
     for damaged in (b"", whole[:100], whole[:-1], whole.replace(b"<f4", b"<f8"), whole.replace(b"'|u1'", b"'|i1'")):
         file.write_bytes(damaged)
-        with pytest.raises(ValueError, match="codes of an index are damaged"):
+        with pytest.raises(ValueError, match="codes are damaged"):
             codes.read(pa.memory_map(str(file)))
 
 

@@ -35,7 +35,7 @@ SCRIPT = [
     ["remove", list("cdefghijklmnopqrstu")],
     ["save"],
 ]
-KINDS = [(kind, vectors) for kind in ("flat", "hnsw") for vectors in ("sentence", "chunk")]
+KINDS = [(kind, vectors) for kind in ("flat", "pq", "hnsw") for vectors in ("sentence", "chunk")]
 KILLS = 200
 
 
@@ -66,9 +66,10 @@ def test_killed_at_any_write_documents_have_all_their_levels_or_none(disk: Faili
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk) -> None:
+@pytest.mark.parametrize("kind", ["pq", "hnsw"])
+def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk, kind: str) -> None:
     script = [*SCRIPT[2:5], ["save"], ["add", list("bc")], ["remove", list("amnopqrstuvwxy")], ["save"]]
-    options = {"kind": "hnsw", "vectors": "sentence", "script": script}
+    options = {"kind": kind, "vectors": "sentence", "script": script}
     call, calls = 0, 1
     while call < calls:
         calls = disk.check(Case("index", options, "full", (call + 0.5) / calls, half=call % 2 == 0))
@@ -77,9 +78,10 @@ def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pq", "hnsw"])
 @pytest.mark.parametrize("fault", ["broken", "short", "interrupt"])
-def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str) -> None:
-    options = {"kind": "hnsw", "vectors": "sentence", "script": SCRIPT}
+def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str, kind: str) -> None:
+    options = {"kind": kind, "vectors": "sentence", "script": SCRIPT}
     for i in range(20):
         disk.check(Case("index", options, fault, (i + 0.5) / 20))
 

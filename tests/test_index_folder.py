@@ -9,18 +9,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("faiss")
 
 import pyarrow as pa
-from index_reference import chunks_of
+from index_reference import PETS, answers, chunks_of
 
+import pychunk
 from pychunk.retrieval import store as store_module
 from pychunk.retrieval.index import Index
-from pychunk.retrieval.store import Store, _digest, headers
+from pychunk.retrieval.store import Store, _digest, checksum, headers
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
+both_kinds = pytest.mark.parametrize("saved_index", ["hnsw", "pq"], indirect=True)
+APPROXIMATE = {".faiss", ".codes"}
 
 
 def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_index: Path, tmp_path: Path) -> None:
@@ -98,11 +102,13 @@ def test_a_folder_of_other_files_is_refused_and_what_a_killed_process_left_is_no
         assert len(list(other.iterdir())) == count
 
 
+@both_kinds
 def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -> None:
     files = [
         path for path in sorted(saved_index.rglob("*")) if path.is_file() and path.name not in ("lock", "manifest.json")
     ]
-    assert {path.suffix for path in files} == {".arrow", ".bin", ".npy", ".faiss"}
+    assert {path.suffix for path in files} - APPROXIMATE == {".arrow", ".bin", ".npy"}
+    assert len({path.suffix for path in files} & APPROXIMATE) == 1
     assert len(files) == len(Store.files(json.loads((saved_index / "manifest.json").read_text()))) > 9
     for path in files:
         whole = path.read_bytes()
@@ -143,11 +149,12 @@ def test_headers_are_all_that_says_how_a_file_is_read(tmp_path: Path) -> None:
     assert headers(file) == said
 
 
+@both_kinds
 def test_a_damaged_header_is_found_without_reading_all(saved_index: Path) -> None:
     assert len(Index.open(saved_index, verify="headers")) == 4
     with pytest.raises(ValueError, match="verify must be True, False or 'headers'; got 'all'"):
         Index.open(saved_index, verify="all")  # type: ignore[arg-type]  # the point of it
-    files = [path for path in saved_index.rglob("*") if path.suffix in (".arrow", ".bin", ".npy", ".faiss")]
+    files = [path for path in saved_index.rglob("*") if path.suffix in {".arrow", ".bin", ".npy"} | APPROXIMATE]
     for path in files:
         whole = path.read_bytes()
         for damaged in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1] + bytes([whole[-1] ^ 1]), whole[:-1]):
@@ -205,17 +212,73 @@ def test_damage_that_nobody_looked_for_gets_no_right_checksum(name: str, tmp_pat
         index.close(discard=True)
 
 
+@both_kinds
 def test_an_approximate_index_does_not_grow_from_a_damaged_file(saved_index: Path) -> None:
-    file = saved_index / "sentences-000001.faiss"
+    [file] = saved_index.glob("sentences-000001.*")
     whole = file.read_bytes()
     with Index.open(saved_index, verify=False) as index:
         index.add(chunks_of(["Owls hunt."], ids=["d"]))
         file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        with pytest.raises(ValueError, match="faiss is damaged"):
+        with pytest.raises(ValueError, match=f"{file} is damaged"):
             index.save()
         file.write_bytes(whole)
         index.save()
     assert len(Index.open(saved_index)) == 5
+
+
+@pytest.mark.parametrize("saved_index", ["pq"], indirect=True)
+def test_a_search_names_codes_that_are_damaged_or_finds_all_without_them(saved_index: Path) -> None:
+    # Nobody looked at checksums. Codes say which rows are scored, here all: a wrong one changes no hit.
+    [file] = saved_index.glob("*.codes")
+    expected = answers(Index.open(saved_index), ["Do cats purr?", "dogs"])
+    whole = file.read_bytes()
+    said: list[str] = []
+    for place in [*range(0, 512, 3), *range(512, len(whole), 499)]:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        try:
+            assert answers(Index.open(saved_index, verify=False), ["Do cats purr?", "dogs"]) == expected
+        except ValueError as error:
+            said.append(str(error))
+    assert len(said) > 40
+    remedy = f"{file} is damaged: restore it from a copy, or build the index again"
+    assert [each for each in said if not each.startswith(remedy)] == []
+
+
+@both_kinds
+def test_an_approximate_index_of_other_rows_is_named(saved_index: Path, tmp_path: Path) -> None:
+    # With checksums that are right: what a writer took for this index's own.
+    [file] = saved_index.glob("sentences-000001.*")
+    kind = "pq" if file.suffix == ".codes" else "hnsw"
+    for number, (dim, rows) in enumerate([(256, 4), (256, 6), (16, 5)]):
+        with Index.create(tmp_path / f"{kind}{number}", kind=kind, encoder=None, dim=dim, terms=None) as other:
+            vectors = list(np.eye(rows, dim, dtype=np.float32)[:, None])
+            texts = [f"Text {row}." for row in range(rows)]
+            other.add(pychunk.segment(texts, "sentence", vectors="sentence", sentence_vectors=vectors))
+            other.save()
+            file.write_bytes((other.path / file.name).read_bytes())
+        manifest = json.loads((saved_index / "manifest.json").read_text())
+        manifest["files"][file.name] = checksum(file)
+        manifest["headers"].pop(file.name, None)
+        manifest["checksum"] = _digest(manifest)
+        (saved_index / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(ValueError, match=f"{file} is damaged: restore it from a copy, or build the index again"):
+            Index.open(saved_index).search("cats", mode="dense")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize("kind", ["flat", "pq"])
+def test_vectors_that_are_not_finite_are_refused(kind: str, dtype: str, tmp_path: Path) -> None:
+    table = chunks_of(PETS, "both", ids=["a", "b", "c"]).combine_chunks()
+    with Index.create(tmp_path / "x", kind=kind, dtype=dtype, vectors="both") as index:
+        index.add(table)
+        for value, row in ((np.nan, 2), (np.inf, 0), (-np.inf, 1)):
+            vectors = np.array(table["vector"].chunk(0).flatten()).reshape(-1, 256)
+            vectors[row, 7] = value
+            column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), 256)
+            wrong = table.set_column(table.column_names.index("vector"), "vector", column)
+            with pytest.raises(ValueError, match=f"the chunk vectors of chunks must be finite; row {row} has NaN"):
+                index.add(wrong)
+        assert len(index.search("cats", k=9)[0]) == len(index) == 5
 
 
 def test_any_changed_byte_of_the_manifest_is_noticed(saved_index: Path) -> None:

@@ -204,3 +204,104 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
         index.save()
         assert list((tmp_path / "x").glob("*.codes"))
         assert len(index.search("x", mode="dense", k=9)[0]) == 9
+
+
+def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
+    article_chunks: pa.Table, questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors_module.codes, "LEAST", 100)
+    table = article_chunks.slice(0, 600)
+    every = {"k": table.num_rows + 5}
+    few = {"where": {"number": 3}, "ids": ["a3", "a13"]}
+    options: list[dict[str, Any]] = [{}, few, every, {**every, **few}, {"min_score": 0.4, **every}]
+    options += [{"where": "number > 90"}, {"document_weight": 0.5}, {"document_weight": 0.5, **few}, {"fusion": "rrf"}]
+    for vectors in ("sentence", "chunk", "both"):
+        indexes = []
+        for kind in ("flat", "pq"):
+            index = Index.create(tmp_path / vectors / kind, kind=kind, vectors=vectors, accuracy=1 << 40)
+            index.add(table.slice(0, 400))
+            index.save()
+            index.add(table.slice(400))  # coded by what the first ones taught
+            index.remove(["a1", "a2"])
+            index.save()
+            indexes.append(index)
+        assert list((tmp_path / vectors / "pq").glob("*.codes"))
+        for own in options:
+            for mode in ("dense", "sparse", "hybrid"):
+                flat, coded = (index.search(questions[:3], mode=mode, **own) for index in indexes)
+                assert [seen(hits) for hits in coded] == [seen(hits) for hits in flat], (vectors, mode, own)
+        for index in indexes:
+            index.close()
+
+
+def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
+    articles: list[str], questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors_module.codes, "LEAST", 100)
+    texts = [text[:3000] for text in articles[:40]]
+    names = ["sentence", "section", "document"]
+    nodes = pychunk.segment(texts, levels=names, vectors="chunk", ids=[f"a{i}" for i in range(40)]).chunks()
+    indexes = []
+    for kind in ("flat", "pq"):
+        index = Index.create(tmp_path / kind, kind=kind, vectors="chunk", accuracy=1 << 40)
+        index.add(nodes)
+        index.remove(["a7"])
+        index.save()
+        indexes.append(index)
+    assert list((tmp_path / "pq").glob("*.codes"))
+    for own in ({}, {"levels": "document"}, {"levels": ["section", "document"]}, {"fusion": "levels"}, {"k": 10_000}):
+        for mode in ("dense", "hybrid"):
+            options: dict[str, Any] = {"mode": mode, **own}
+            flat, coded = (index.search(questions[:3], **options) for index in indexes)
+            assert [seen(hits) for hits in coded] == [seen(hits) for hits in flat], options
+    for index in indexes:
+        index.close()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_codes_find_nearly_all_through_any_order_of_changes(
+    dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors_module.codes, "LEAST", 200)
+    monkeypatch.setattr(vectors_module.codes, "_FEWEST", 20)
+    rng = np.random.default_rng(11)
+    middles = rng.standard_normal((20, 32))
+    held: dict[str, np.ndarray] = {}
+    index = Index.create(tmp_path / "x", kind="pq", dtype=dtype, encoder=None, dim=32, terms=None)
+    shares: list[float] = []
+    for step in range(60):
+        what = rng.choice(["add", "add", "replace", "remove", "prune", "save", "open"])
+        if what in ("add", "replace"):
+            known = list(held)
+            names = [f"{step}.{i}" for i in range(80)] if what == "add" else known[:: max(1, len(known) // 40)]
+            made = middles[rng.integers(20, size=len(names))] + rng.standard_normal((len(names), 32))
+            made = np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+            if names:
+                given: Any = {"ids": names, "vectors": "sentence", "sentence_vectors": list(made[:, None])}
+                index.add(pychunk.segment([f"Text {name}." for name in names], "sentence", **given))
+            held |= dict(zip(names, made))
+        elif what in ("remove", "prune") and held:
+            gone = list(held)[:: 7 if what == "remove" else 2][: None if step > 30 else 90]
+            assert index.remove(gone) == len(gone)
+            held = {name: vector for name, vector in held.items() if name not in gone}
+        elif what == "save":
+            index.save()
+        elif what == "open":
+            index.save()
+            index.close()
+            index = Index.open(tmp_path / "x")
+        assert len(index) == len(held)
+        if not held:
+            continue
+        names, matrix = list(held), np.stack(list(held.values()))
+        queries = matrix[rng.integers(len(held), size=8)] + rng.standard_normal((8, 32)).astype(np.float32) / 12
+        nearest = np.argsort(-(queries @ matrix.T), axis=1)[:, :10]
+        texts = [""] * len(queries)
+        hits = index.search(texts, query_vectors=queries, k=10, mode="dense")
+        for own, best in zip(hits, nearest):
+            assert len({hit.id for hit in own}) == min(10, len(held))
+            shares.append(len({hit.id for hit in own} & {names[row] for row in best}) / len(best))
+    index.save()
+    assert max(len(vectors) for vectors in index._contents.searcher().sentences.arrays) > 200
+    assert 0.95 < np.mean(shares) < 1, "candidates are fewer than there are"
+    index.close()

@@ -15,6 +15,7 @@ pytest.importorskip("faiss")
 
 from index_reference import Reference, assert_equal_to, chunks_of
 
+from pychunk.retrieval import codes
 from pychunk.retrieval.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
@@ -44,14 +45,18 @@ class Machine(RuleBasedStateMachine):
         self.now = Reference()
         self.saved = Reference()
         self.changed = True
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(codes, "LEAST", 4)  # of so few vectors all are candidates: codes lose none
 
     @initialize(
-        vectors=st.sampled_from(["sentence", "chunk", "both"]), dtype=st.sampled_from(["float16", "float32", "int8"])
+        vectors=st.sampled_from(["sentence", "chunk", "both"]),
+        dtype=st.sampled_from(["float16", "float32", "int8"]),
+        kind=st.sampled_from(["flat", "pq"]),
     )
-    def create(self, vectors: str, dtype: str) -> None:
+    def create(self, vectors: str, dtype: str, kind: str) -> None:
         self.vectors = vectors
         self.now, self.saved = Reference(dtype), Reference(dtype)
-        self.index = Index.create(Path(self.folder.name) / "x", vectors=vectors, dtype=dtype)
+        self.index = Index.create(Path(self.folder.name) / "x", vectors=vectors, dtype=dtype, kind=kind)
 
     @rule(
         documents=st.dictionaries(IDS, TEXTS, min_size=1, max_size=4), method=st.sampled_from(["sentence", "paragraph"])
@@ -113,6 +118,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.index.close(discard=True)
         self.folder.cleanup()
+        self.patch.undo()
 
 
 TestIndex = Machine.TestCase

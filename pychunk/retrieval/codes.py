@@ -87,6 +87,11 @@ class Codes:
         self.blocks = [self._codes(block) for block in self.blocks]
         return _native.best_by_codes(self.blocks, self.rows, self.centroids, queries, count, allowed, threads=threads)
 
+    def fits(self, dim: int) -> bool:
+        """Whether they can be of vectors of so many numbers, as :func:`trained` cuts them."""
+        pieces, _, width = self.centroids.shape
+        return pieces == _pieces_of(dim) and width in _widths(dim)
+
     def outgrown(self, count: int) -> bool:
         """Whether there are so many more vectors than it was made for that it should be made again."""
         return count > _OUTGROWN * max(1, self.made_for)
@@ -122,10 +127,8 @@ def read(stored: Any) -> Codes:
             raise ValueError("its centroids")
         if any(b.shape != (-(-n // 32), held, 16) or b.dtype != np.uint8 for b, n in zip(blocks, rows, strict=True)):
             raise ValueError("its codes")
-    except (ValueError, IndexError, TypeError, OverflowError, OSError) as error:
-        raise ValueError(
-            f"the codes of an index are damaged ({error}): restore it from a copy, or build it again"
-        ) from error
+    except Exception as error:  # NumPy's of a header that is none are of many kinds, tokenize.TokenError among them
+        raise ValueError(f"the codes are damaged: {error}") from error
     return Codes(centroids, blocks, rows, candidates, made_for)
 
 
@@ -136,11 +139,9 @@ def trained(dim: int, count: int, sample: Callable[[I64], F32]) -> Codes:
     tried = len(vectors) - min(_TRIED, len(vectors) // 4)
     order = np.random.default_rng(0).permutation(len(vectors))
     learned, held_out = vectors[order[:tried]], vectors[order[tried:]]
-    pieces = max(1, min(_MOST_PIECES, -(-dim * 3 // 16)))
-    widest = -(-dim // pieces)
     best: tuple[float, F32] | None = None
-    for width in range(max(1, widest - _NARROWER), widest + 1):
-        centroids = _learned(learned, pieces, width)
+    for width in _widths(dim):
+        centroids = _learned(learned, _pieces_of(dim), width)
         error = _error(held_out, centroids)
         if best is None or error < best[0]:
             best = error, centroids
@@ -209,6 +210,16 @@ def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I6
     whole = -(-candidates * len(codes) // max(1, total))
     codes.candidates, codes.made_for = max(candidates, min(whole, _MOST)), len(codes)
     return float(np.mean(np.less(places, candidates))) if places else 1.0
+
+
+def _pieces_of(dim: int) -> int:
+    return max(1, min(_MOST_PIECES, -(-dim * 3 // 16)))
+
+
+def _widths(dim: int) -> range:
+    """How many numbers a piece may have."""
+    widest = -(-dim // _pieces_of(dim))
+    return range(max(1, widest - _NARROWER), widest + 1)
 
 
 def _learned(vectors: F32, pieces: int, width: int) -> F32:

@@ -29,7 +29,7 @@ from .register import Register
 from .searcher import Searcher
 from .store import MANIFEST, Store, checksum
 from .terms import Analyzer
-from .vectors import VectorIndex, choose
+from .vectors import Saved, VectorIndex, choose
 
 #: Chunks that go to a part at once.
 _PIECE = 8192
@@ -287,7 +287,11 @@ class Contents:
         if self._searcher is None:
             facts = self.store.manifest
             kinds = self._kinds()
-            stored = {name: file for name, (own, file) in self._stored.items() if own["kind"] == kinds[name]}
+            stored = {
+                name: Saved(self.store.folder / own["file"], own["rows"], file)
+                for name, (own, file) in self._stored.items()
+                if own["kind"] == kinds[name]
+            }
             self._searcher = Searcher(
                 self._parts,
                 self.removed,

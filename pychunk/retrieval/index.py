@@ -386,9 +386,9 @@ class Index:
             The number of chunks added, which also says how many documents are new, and how many were replaced.
 
         Raises:
-            ValueError: vectors that are missing or another encoder's, nodes of levels whose vectors are made by another
-                ``pooling`` than those that are there, two documents of one id, chunks of other documents than those of
-                ``documents``, another process that writes.
+            ValueError: vectors that are missing, not finite or another encoder's, nodes of levels whose vectors are
+                made by another ``pooling`` than those that are there, two documents of one id, chunks of other
+                documents than those of ``documents``, another process that writes.
         """
         self._contents.begin_writing()
         table = ingest.as_table(chunks)

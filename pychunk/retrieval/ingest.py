@@ -12,7 +12,7 @@ import pyarrow as pa
 from .._arrow import compute as pc
 from ..data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
-from . import beside, digests
+from . import beside, checks, digests
 from .levels import has_levels
 from .part import Layout, Rows
 
@@ -101,7 +101,7 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     """A table's chunks and vectors.
 
     Raises:
-        ValueError: vectors that the index needs are not there, or are another encoder's.
+        ValueError: vectors that the index needs are not there, are another encoder's, or not finite.
     """
     wanted = ["sentences"] * layout.sentences + ["vector"] * layout.pooled
     for name in wanted:
@@ -118,14 +118,14 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             "encoder (vector_encoder=), or create another index"
         )
     plain = beside.marked(_plain(table))
-    pooled = _matrix(table["vector"].combine_chunks(), layout.dim) if layout.pooled else None
+    pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
     if not layout.sentences:
         return Rows(plain, pooled=pooled)
     lists = _one(table["sentences"])
     offsets = np.asarray(lists.offsets, np.int64)
     start, end, vector = lists.flatten().flatten()
     spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
-    return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim), pooled)
+    return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim, "sentence"), pooled)
 
 
 def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
@@ -166,12 +166,17 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _matrix(vectors: Any, dim: int) -> npt.NDArray[np.float32]:
+def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
     array = _one(vectors) if isinstance(vectors, pa.ChunkedArray) else vectors
     width = array.type.list_size if pa.types.is_fixed_size_list(array.type) else dim
     if width != dim:
         raise ValueError(f"the chunks' vectors are {width} wide, the index's {dim}")
-    return np.asarray(array.flatten(), np.float32).reshape(-1, dim)
+    found = np.asarray(array.flatten(), np.float32).reshape(-1, dim)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(found.sum())  # half the time of asking each number
+    if not finite:
+        checks.finite(f"the {of} vectors of chunks", found)
+    return found
 
 
 def keys(table: pa.Table) -> pa.Array:

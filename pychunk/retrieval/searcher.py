@@ -26,7 +26,7 @@ from .nodes import Nodes
 from .part import Layout, Part
 from .probes import Members, Probe, Together
 from .sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
-from .vectors import SCANNED, VectorIndex
+from .vectors import SCANNED, Saved, VectorIndex
 
 #: An approximate index is one for all levels, and reads the codes of all rows, however few may be found. At most one of
 #: so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact.
@@ -103,7 +103,7 @@ class Searcher:
         layout: Layout,
         *,
         kinds: Mapping[str, str],
-        stored: Mapping[str, pa.MemoryMappedFile],
+        stored: Mapping[str, Saved],
         accuracy: int | None,
         placement: Placement,
         k1: float,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,15 @@ def choose(kind: str, count: int, size: int) -> str:
     return kind
 
 
+@dataclass(frozen=True)
+class Saved:
+    """A file of :meth:`VectorIndex.save`, opened, and of how many rows the manifest says that it is."""
+
+    path: Path
+    rows: int
+    file: Any
+
+
 class VectorIndex:
     """Nearest rows by inner product, of the rows of several arrays numbered on from one to the next.
 
@@ -58,13 +68,16 @@ class VectorIndex:
         dim: their width.
         kind: one of :data:`KINDS`; a flat one has nothing but :attr:`scan`.
         offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
-        stored: a file of :meth:`save`, opened, of the first rows; those it lacks are added here.
+        stored: a file of :meth:`save`, of the first rows; those it lacks are added here.
         accuracy: candidates that a search looks at: more is slower and finds more. None: as many as :func:`.codes.tune`
             chose, and ``ACCURACY`` of HNSW.
         placement: with a device, flat rows are searched there, but for searches that leave rows out.
 
     Attributes:
         recall: of codes that were made anew, the share of the ten nearest that :func:`.codes.tune` found.
+
+    Raises:
+        ValueError: ``stored`` is of other rows, or damaged; names the file.
     """
 
     def __init__(
@@ -74,7 +87,7 @@ class VectorIndex:
         kind: str,
         *,
         offsets: I64 | None = None,
-        stored: Any = None,
+        stored: Saved | None = None,
         accuracy: int | None = None,
         placement: Placement = CPU,
     ) -> None:
@@ -175,13 +188,21 @@ class VectorIndex:
             options["sel"] = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
         return faiss.SearchParametersHNSW(efSearch=max(self.accuracy or ACCURACY, count), **options)
 
-    def _read(self, stored: Any) -> Any:
+    def _read(self, stored: Saved) -> Any:
         """The index of a file; None where codes were made for much fewer vectors than there are now."""
-        if self.kind == "pq":
-            found = codes.read(stored)
-            return None if found.outgrown(len(self)) else found
-        stored.seek(0)
-        return self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.read, _BLOCK * 16))
+        try:
+            if self.kind == "pq":
+                found: Any = codes.read(stored.file)
+                rows, fits = len(found), found.fits(self.dim)
+            else:
+                stored.file.seek(0)
+                found = self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.file.read, _BLOCK * 16))
+                rows, fits = int(found.ntotal), found.d == self.dim
+        except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own is a RuntimeError
+            raise ValueError(_damaged(stored.path, str(error))) from error
+        if rows != stored.rows or not fits:
+            raise ValueError(_damaged(stored.path, f"it is of {rows:,} other vectors than {stored.rows:,}"))
+        return None if self.kind == "pq" and found.outgrown(len(self)) else found
 
     def _build(self) -> None:
         if self.kind == "pq":
@@ -230,3 +251,7 @@ class VectorIndex:
             return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), placement.device.number, index)
         floats = (array if array.dtype != np.int8 else eight_bit.unpacked(array) for array in self.arrays)
         return TorchFlat(floats, placement.torch_device)
+
+
+def _damaged(path: Path, why: str) -> str:
+    return f"{path} is damaged: restore it from a copy, or build the index again ({why})"

@@ -107,11 +107,13 @@ def _warm(scratch: Path) -> None:
     import pychunk
     from pychunk.ingest import run, shards
     from pychunk.io import open_source
+    from pychunk.retrieval import codes
     from pychunk.retrieval import contents as contents_
 
     for late in ("pychunk.encoders.files.model_dir", "pychunk.io.writers"):
         importlib.import_module(late)  # a case would import it under its fault, and each fork anew
-    for kind in ("flat", "hnsw"):  # what is loaded once is loaded before the forks
+    codes.LEAST = 8  # vectors for which there are codes
+    for kind in ("flat", "pq", "hnsw"):  # what is loaded once is loaded before the forks
         work = Indexing(scratch / kind, {"kind": kind, "vectors": "sentence", "script": [["save"]]})
         work.folder.mkdir()
         work.prepare()

@@ -146,7 +146,7 @@ class Writes:
                 script.append([what, names] if what != "search" else [what])
             script.append(["save"])
         return {
-            "kind": rng.choice(["flat", "hnsw"]),
+            "kind": rng.choice(["flat", "pq", "hnsw"]),
             "vectors": rng.choice(["sentence", "chunk"]),
             "script": script,
             "contexts": rng.random() < 0.5,
