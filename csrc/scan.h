@@ -1,6 +1,7 @@
 // Exact search over the stored vectors of an index: every vector is scored, and a chunk counts as the best of its own.
 // Nothing is built; rows are read as they lie in memory-mapped files, once for all queries of a call.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -72,17 +73,23 @@ class Scan {
   friend class ScanPass;
   friend class HeadPass;
   int64_t begin_of(int64_t chunk) const { return offsets_.empty() ? chunk : offsets_[static_cast<size_t>(chunk)]; }
-  size_t part_of(int64_t row) const;
+  size_t part_of(int64_t row) const {
+    return static_cast<size_t>(std::upper_bound(first_.begin(), first_.end(), row) - first_.begin()) - 1;
+  }
   // Where a row of a part lies.
-  const uint8_t* at(size_t part, int64_t row) const;
+  const uint8_t* at(size_t part, int64_t row) const {
+    const auto dim = static_cast<size_t>(dim_);
+    const size_t bytes = kind_ == StoredAs::kHalves   ? dim * sizeof(uint16_t)
+                         : kind_ == StoredAs::kFloats ? dim * sizeof(float)
+                                                      : dim + sizeof(float);
+    return static_cast<const uint8_t*>(parts_[part].data) + static_cast<size_t>(row - first_[part]) * bytes;
+  }
   // Numbers of rows [row, row + n) of one part as float32, stride_ apart, and what products with them are multiplied
   // by: nothing is written there unless rows are bytes.
   void read(size_t part, int64_t row, int64_t n, float* out, float* scales) const;
   // Inner products of those rows with a padded query; `room` is for one row as float32.
   void products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const;
   std::vector<float> padded(const float* query) const;
-  // What `count` chunks score at least with what they score beside: the limit that a search for query q begins with.
-  float least(const float* query, int64_t q, int64_t count, const bool* allowed, const ScoredBeside& beside) const;
 
   std::vector<StoredRows> parts_;
   std::vector<int64_t> first_;  // row that each part begins with, and at the end how many there are
