@@ -30,6 +30,19 @@ constexpr int64_t kMostWhole = 8192;
 constexpr int64_t kRunsAThread = 16, kLeastRun = 8192;
 // A search of fewer of all chunks reads those alone.
 constexpr int64_t kMostOfAll = 8;
+constexpr int64_t kMaskBlock = 128;  // values of a mask that are counted in a byte
+
+// How many of a mask are true, sixteen at a time: one by one a million take .3 to .6 ms, as the loop happens to lie.
+int64_t count_true(const bool* mask, int64_t n) {
+  int64_t total = 0, at = 0;
+  for (; at + kMaskBlock <= n; at += kMaskBlock) {
+    uint8_t some = 0;
+    for (int64_t i = 0; i < kMaskBlock; ++i) some = static_cast<uint8_t>(some + mask[at + i]);
+    total += some;
+  }
+  for (; at < n; ++at) total += mask[at];
+  return total;
+}
 
 }  // namespace
 
@@ -142,7 +155,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   int64_t grouped = 0, runs = 0;
   for (const int64_t group : groups) grouped += static_cast<int64_t>(groups_[static_cast<size_t>(group)].rows.size());
   const int64_t among = groups.empty() ? chunks() : grouped;
-  const int64_t there = allowed == nullptr ? among : std::count(allowed, allowed + chunks(), true);
+  const int64_t there = allowed == nullptr ? among : count_true(allowed, chunks());
   const bool few = there * kMostOfAll < among;
   const bool by_heads = whole && !few && queries.rows < kWorthBounds;
   const auto runs_of = [&](int64_t count_of_rows) {
