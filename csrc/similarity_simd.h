@@ -18,12 +18,13 @@ typedef float F32x4 __attribute__((vector_size(16), may_alias));
 typedef float F32x8 __attribute__((vector_size(32), may_alias));
 
 // The two halves of a register. By instructions: g++ 12 keeps sums in memory whose bytes are copied, and stores them in
-// each turn of the loop that adds to them.
+// each turn of the loop that adds to them. Masked, as its own header leaves what goes by no mask uninitialised, and
+// warns.
 template <typename Half, typename V>
 inline void halves_of(V lanes, Half& low, Half& high) {
 #if defined(__AVX512BW__)
   if constexpr (sizeof(V) == 64) {
-    low = reinterpret_cast<Half>(_mm512_castsi512_si256(reinterpret_cast<__m512i>(lanes)));
+    low = reinterpret_cast<Half>(_mm512_maskz_extracti64x4_epi64(0xF, reinterpret_cast<__m512i>(lanes), 0));
     high = reinterpret_cast<Half>(_mm512_maskz_extracti64x4_epi64(0xF, reinterpret_cast<__m512i>(lanes), 1));
     return;
   }
