@@ -72,12 +72,14 @@ def few_strings(values: Sequence[str], kind: pa.DataType) -> pa.Array | None:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(own), pa.py_buffer(text)])
 
 
-def flat_text(array: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """(bytes uint8[m], offsets int64[k + 1]) of a large_string array; a slice keeps its own offsets."""
+def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """(bytes uint8[m], offsets int64[k + 1]) of strings; a slice keeps its own offsets, which are no copy where they
+    are of 64 bits."""
     _, offset_buffer, data = array.buffers()
     if len(array) == 0 or offset_buffer is None:
         return _NO_BYTES, np.zeros(len(array) + 1, dtype=np.int64)
-    offsets = items(offset_buffer, np.int64, array.offset + len(array) + 1)[array.offset :]
+    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    offsets = items(offset_buffer, width, array.offset + len(array) + 1)[array.offset :].astype(np.int64, copy=False)
     text = _NO_BYTES if data is None or data.size == 0 else np.frombuffer(data, dtype=np.uint8)
     return text, offsets
 
@@ -107,10 +109,11 @@ def masked(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> pa.Array
 _type_of = functools.cache(pa.from_numpy_dtype)
 
 
-def strings(text: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> pa.LargeStringArray:
-    """A large_string array over flat bytes and offsets; shares their memory."""
+def strings(text: npt.NDArray[Any], offsets: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> Any:
+    """An array of string or large_string, by their type, over flat bytes and offsets; shares their memory."""
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    kind = pa.large_string() if offsets.dtype == np.int64 else pa.string()
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
 
 
 def vectors(values: npt.NDArray[np.float32]) -> pa.FixedSizeListArray:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import pychunk
+from pychunk import _arrow
 from pychunk._reference.scan import products
 from pychunk.encoders import registry
-from pychunk.retrieval import eight_bit
+from pychunk.retrieval import eight_bit, narrow, postings
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.terms import Analyzer
 
@@ -28,6 +30,19 @@ def chunks_of(
     table = pychunk.segment(texts, method, vectors="sentence", ids=ids, **more).table
     pooled = pychunk.segment(texts, method, vectors="chunk", ids=ids, **more).table
     return table.append_column("vector", pooled["vector"])
+
+
+def written_wide(patch: pytest.MonkeyPatch) -> None:
+    """Indexes are written from here on as before version 6: whole numbers, places of terms and postings as int64."""
+
+    def strings(text: Any, offsets: Any) -> Any:
+        buffers = [None, pa.py_buffer(np.asarray(offsets, np.int64)), pa.py_buffer(text)]
+        return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+
+    patch.setattr(narrow, "fitting", lambda *_: ())
+    patch.setattr(_arrow, "strings", strings)
+    as_it_is = postings.narrow
+    patch.setattr(postings, "narrow", lambda values: values if values.dtype == np.int64 else as_it_is(values))
 
 
 def encoded(texts: list[str]) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("faiss")
 
-from index_reference import answers, chunks_of
+from index_reference import answers, chunks_of, written_wide
 
 from pychunk.retrieval import beside, contents
 from pychunk.retrieval.index import Index
@@ -34,7 +34,10 @@ def schema(folder: Path) -> int:
     return int(json.loads((folder / "manifest.json").read_text())["schema"])
 
 
-def test_words_of_the_context_find_a_chunk_which_shows_its_document_alone(tmp_path: Path) -> None:
+def test_words_of_the_context_find_a_chunk_which_shows_its_document_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_wide(monkeypatch)
     with Index.create(tmp_path / "x") as index:
         index.add(with_context(chunks_of(TEXTS)))
         for _ in range(2):
@@ -94,6 +97,7 @@ def test_parts_with_and_without_context_are_kept_apart_and_written_anew_as_they_
 
 
 def test_an_index_of_before_opens_and_answers_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written_wide(monkeypatch)
     with monkeypatch.context() as before, Index.create(tmp_path / "x") as index:
         before.setattr(beside, "marked", lambda table: table)  # a column of that name was metadata
         index.add(with_context(chunks_of(TEXTS, ids=["a", "b"])))

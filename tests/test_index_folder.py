@@ -18,6 +18,7 @@ import pyarrow as pa
 from index_reference import PETS, answers, chunks_of
 
 import pychunk
+from pychunk.retrieval import narrow
 from pychunk.retrieval import store as store_module
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.store import Store, _digest, checksum, headers
@@ -41,9 +42,11 @@ def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_i
 def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path) -> None:
     texts, sizes = [f"Cats purr {i} times." for i in range(50)], []
     for dtype, version in (("float16", 2), ("int8", 3)):
+        manifest = tmp_path / dtype / "manifest.json"
         with Index.create(tmp_path / dtype, dtype=dtype, vectors="both", terms=None) as index:
+            assert json.loads(manifest.read_text())["schema"] == version
             index.add(chunks_of(texts, "both"))
-        assert json.loads((tmp_path / dtype / "manifest.json").read_text())["schema"] == version
+        assert json.loads(manifest.read_text())["schema"] == narrow.SCHEMA
         sizes.append([path.stat().st_size for path in sorted((tmp_path / dtype).glob("*/*_vectors.bin"))])
         again = Index.open(tmp_path / dtype)
         assert again.info["dtype"] == dtype

@@ -17,7 +17,7 @@ pytest.importorskip("faiss")
 
 from index_reference import chunks_of
 
-from pychunk.retrieval import characters
+from pychunk.retrieval import characters, narrow
 from pychunk.retrieval import terms as terms_module
 from pychunk.retrieval.bm25 import BM25
 from pychunk.retrieval.index import Index
@@ -236,7 +236,7 @@ def test_an_index_of_the_second_analysis_keeps_it(tmp_path: Path) -> None:
         assert index.search(["大学", "zolc"], mode="sparse") == [[], []]
         assert [hit.text for hit in index.search("我在北京大学学习", mode="sparse")[0]] == texts[:1]
         assert [hit.text for hit in index.search("हिन्दी", mode="sparse")[0]] == texts[1:]
-        assert (index._store.manifest["schema"], index.info["terms"]["version"]) == (2, 2)
+        assert (index._store.manifest["schema"], index.info["terms"]["version"]) == (narrow.SCHEMA, 2)
     with pytest.raises(ValueError, match="fold_diacritics is False, not True"):
         Index.create(tmp_path / "x", dtype="float16", fold_diacritics=True, exist_ok=True)
 
@@ -259,7 +259,7 @@ def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
     with Index.open(tmp_path / "x") as index:
         assert index.search("istanbul", mode="sparse") == [[]]
         assert [hit.text for hit in index.search("GRÖSSE", mode="sparse")[0]] == texts[1:]
-        assert index._store.manifest["schema"] == 1
+        assert index._store.manifest["schema"] == narrow.SCHEMA
         assert "version" not in index.info["terms"]
     with pytest.raises(ValueError, match="version must be from 1 to 3; got 4"):
         Analyzer(version=4)

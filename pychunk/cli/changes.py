@@ -58,8 +58,8 @@ class Changes:
     def columns(self) -> list[str]:
         """The columns of the index that are none of pychunk's own: what was kept of documents."""
         own = {column.name for column in COLUMNS}
-        own |= {beside.CONTEXT} if beside.is_in(self._index.table.schema) else set()
-        return [name for name in self._index.table.column_names if name not in own]
+        own |= {beside.CONTEXT} if beside.is_in(self._index.schema) else set()
+        return [name for name in self._index.schema.names if name not in own]
 
     def cut_by(self, made: Segmenter) -> None:
         """What cuts the documents: with another option, model or version all of them are new."""
@@ -135,7 +135,7 @@ class Changes:
             for name, path in zip(ids.to_pylist(), paths.to_pylist(), strict=True)
             if path in other and (name == path or name.startswith(f"{path}#"))
         }
-        if not names or "id" not in self._index.table.column_names:
+        if not names or "id" not in self._index.schema.names:
             return
         alive = set(self._index.ids())
         found = [(name, spelled) for spelled, name in names.items() if spelled in alive and name not in alive]
@@ -199,14 +199,14 @@ class Changes:
     def prune(self) -> Added:
         """Removes the documents that the run, which was made for this, did not see; says where some have no ids."""
         assert self._ids is not None
-        table = self._index.table
-        if nameless := self._index.count("id is null") if "id" in table.column_names else len(self._index):
+        columns = self._index.schema.names
+        if nameless := self._index.count("id is null") if "id" in columns else len(self._index):
             said = (
                 f"{counted(nameless, 'chunk')} of documents without ids stay: --prune tells documents by their ids. In "
                 "Python index.remove(chunk_ids=...) removes them; or build the index again from documents with ids"
             )
             say(said, "yellow")
-        if "id" not in table.column_names:
+        if "id" not in columns:
             return Added()
         known = pa.array(map(str, self._index.ids()), pa.large_string())
         gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([known[:0], *self._ids]))))

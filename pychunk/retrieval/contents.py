@@ -76,7 +76,7 @@ class Contents:
         ]
         self._schema: pa.Schema | None = None
         for part in self._parts:
-            self._schema = ingest.joined(self._schema, part.table.schema)
+            self._schema = ingest.joined(self._schema, part.schema)
         self.removed = self._load_removed(manifest)
         files = [name for name in manifest["files"] if name.startswith("documents-")]
         self.register = Register.load(self.store.folder / files[0]) if files else Register()
@@ -217,8 +217,7 @@ class Contents:
         generation = manifest["generation"] + 1
         known = {part["name"]: part for part in manifest["parts"]}
         manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
-        if any(beside.is_in(part.table.schema) for part in self._parts):
-            manifest["schema"] = max(manifest["schema"], beside.SCHEMA)
+        manifest["schema"] = max([manifest["schema"], *(part.version for part in self._parts)])
         before = manifest["files"]
         manifest["files"], manifest["stored"] = self._save_vectors(generation, before)
         if self.register.changed:
@@ -512,7 +511,7 @@ class Contents:
 
     def _append(self, rows: Rows, names: list[str] | None = None) -> None:
         """Write rows to the open part, which is finished when it is full, or where the columns change."""
-        if self._writer is not None and not self._writer.takes(rows.table):
+        if self._writer is not None and not self._writer.takes(rows):
             self._finish_part()
         if self._writer is None:
             folder = self.store.folder / (names.pop(0) if names else self._next_name())

@@ -292,8 +292,8 @@ class Index:
         Raises:
             ValueError: the chunks have no ids.
         """
-        table = self.table
-        if table.num_columns == 0:
+        table = self._contents.searcher().stored
+        if table is None:
             return []
         if "id" not in table.column_names:
             raise ValueError("documents of this index have no ids: segment with ids=")
@@ -326,9 +326,9 @@ class Index:
             raise TypeError(f"get takes the id of one document; got {id!r:.80}")
         searcher = self._contents.searcher()
         allowed = searcher.allowed(None, [id])
-        if searcher.table is None or allowed is None:
+        if searcher.stored is None or allowed is None:
             return self.table
-        return searcher.table.filter(pa.array(allowed))
+        return searcher.as_added(searcher.stored.filter(pa.array(allowed)))
 
     # Writing
 
@@ -421,7 +421,7 @@ class Index:
             raise ValueError("remove() takes ids or chunk_ids")
         wanted = checks.ids("ids", ids) if ids is not None else checks.ids("chunk_ids", chunk_ids)
         self._contents.begin_writing()
-        if ids is not None and len(wanted) and self.table.num_columns and "id" not in self.table.column_names:
+        if ids is not None and len(wanted) and self.schema.names and "id" not in self.schema.names:
             raise ValueError(
                 "ids names documents, and those of this index have none: remove their chunks by chunk_ids=, or build "
                 "the index again from chunks that were segmented with ids="
@@ -605,9 +605,9 @@ class Index:
         if rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
         searcher = self._contents.searcher()
-        names = [] if levels is None or searcher.table is None else by_level.between(levels, searcher.levels)
+        names = [] if levels is None or searcher.stored is None else by_level.between(levels, searcher.levels)
         allowed = searcher.allowed(where, ids, names)
-        if searcher.table is None or not texts:
+        if searcher.stored is None or not texts:
             return Hits([Hits[Hit]() for _ in texts])
         probes = reader.probes(texts, vectors, ranking)
         reasons: dict[int, str] = {}
@@ -716,7 +716,7 @@ class Index:
         texts, vectors = reader.read(queries, query_vectors, ranking)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
         searcher = self._contents.searcher()
-        if searcher.table is not None and texts:
+        if searcher.stored is not None and texts:
             names = [] if levels is None else by_level.between(levels, searcher.levels)
             allowed = searcher.allowed(None, None, names)
             probes = reader.probes(texts, vectors, ranking)
@@ -731,9 +731,17 @@ class Index:
 
     @property
     def table(self) -> pa.Table:
-        """All chunks by row, removed ones too, memory-mapped; without vectors."""
-        found = self._contents.searcher().table
-        return pa.table({}) if found is None else found
+        """All chunks by row, removed ones too; without vectors.
+
+        Memory-mapped, but for whole numbers, which are of 32 bits on the disk: 80 bytes a chunk from the first use on.
+        """
+        searcher = self._contents.searcher()
+        return pa.table({}) if searcher.stored is None else searcher.table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of :attr:`table`; of an empty index none."""
+        return self._contents.searcher().schema
 
     def _queries(self, threads: int | None) -> Queries:
         return Queries(self._contents.layout, self._encoder, threads)

@@ -13,11 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
-from . import beside, eight_bit, postings
+from . import beside, eight_bit, narrow, postings
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
 
 I64 = npt.NDArray[np.int64]
+Spans = npt.NDArray[np.signedinteger[Any]]
 Vectors = npt.NDArray[Any]
 
 CHUNKS, OFFSETS, SPANS, SENTENCES, POOLED = (
@@ -70,14 +71,15 @@ class Rows:
 
     Attributes:
         table: one row a chunk, without vectors.
-        offsets: int64[n + 1], which sentences are whose. spans: int64[m, 2], theirs in characters of the document.
+        offsets: int64[n + 1], which sentences are whose. spans: int64[m, 2], theirs in characters of the document; of a
+            part as it stores them.
         sentences: [m, dim], pooled: [n, dim], unit vectors, or rows as a part stores them; None where the index does
             not hold them.
     """
 
     table: pa.Table
     offsets: I64 | None = None
-    spans: I64 | None = None
+    spans: Spans | None = None
     sentences: Vectors | None = None
     pooled: Vectors | None = None
 
@@ -123,6 +125,7 @@ class PartWriter:
         self._postings = PostingsBuilder(layout.analyzer) if layout.analyzer else None
         self._inverted: Postings | None = None
         self._table: pa.RecordBatchWriter | None = None
+        self._narrow: tuple[str, ...] = ()  # what is int32, by the first rows
         self._sealed = False
         self._files: dict[str, PatientFile] = {}
         try:
@@ -132,23 +135,24 @@ class PartWriter:
             self.abandon()
             raise
 
-    def takes(self, table: pa.Table) -> bool:
-        """Whether a table has the columns of those before it; another goes to a part of its own."""
+    def takes(self, rows: Rows) -> bool:
+        """Whether rows have the columns of those before them, and fit their types; others go to a part of their own."""
         if self._table is None:
             return True
-        same = table.schema.equals(self._schema) and beside.is_in(table.schema) == beside.is_in(self._schema)
-        return not self._sealed and bool(same)
+        schema = rows.table.schema
+        same = schema.equals(self._schema) and beside.is_in(schema) == beside.is_in(self._schema)
+        return not self._sealed and bool(same) and narrow.fits(rows.table, rows.spans, self._narrow)
 
     def append(self, rows: Rows) -> None:
         """The next chunks; they are in where ``chunks`` has grown, even if the disk then raises an error."""
         self._drain()  # where the disk is full already, memory takes no more
         with ThreadPoolExecutor(1) as aside:  # vectors take two thirds of the time that terms take
             counting = aside.submit(self._postings.count, beside.counted(rows.table)) if self._postings else None
-            rows = self._as_stored(rows)
+            stored = self._as_stored(rows)
             counted = counting.result() if counting else None
         with uninterrupted():
             self.damaged = True  # unless every file takes the rows
-            self._take(rows)
+            self._take(rows.table.schema, stored)
             if self._postings and counted is not None:
                 self._postings.add(counted)
             self.chunks += rows.table.num_rows
@@ -185,22 +189,27 @@ class PartWriter:
         remove(self.folder)
 
     def _as_stored(self, rows: Rows) -> Rows:
-        """With vectors as the files hold them."""
+        """With vectors and whole numbers as the files hold them."""
         kept = {name: getattr(rows, name) for name in ("sentences", "pooled") if getattr(self.layout, name)}
         made = {name: eight_bit.stored(vectors, self.layout.dtype) for name, vectors in kept.items()}
-        return replace(rows, **made)
-
-    def _take(self, rows: Rows) -> None:
+        spans = rows.spans if self.layout.sentences else None
         if self._table is None:
-            self._schema = rows.table.schema
-            self._table = pa.ipc.new_file(pa.PythonFile(self._files[CHUNKS], mode="w"), self._schema)
+            self._narrow = narrow.fitting(rows.table, spans)
+        if spans is not None:
+            made["spans"] = np.ascontiguousarray(spans, narrow.span_type(self._narrow))
+        return replace(rows, table=narrow.narrowed(rows.table, self._narrow), **made)
+
+    def _take(self, schema: pa.Schema, rows: Rows) -> None:
+        if self._table is None:
+            self._schema = schema
+            self._table = pa.ipc.new_file(pa.PythonFile(self._files[CHUNKS], mode="w"), rows.table.schema)
         self._table.write_table(rows.table)
         if self.layout.sentences:
             assert rows.offsets is not None
             assert rows.spans is not None
             assert rows.sentences is not None
             self._offsets.append(rows.offsets[1:] + self._offsets[-1][-1])
-            self._files[SPANS].write(np.ascontiguousarray(rows.spans, np.int64))
+            self._files[SPANS].write(rows.spans)
             self._files[SENTENCES].write(self._own(rows.sentences))
         if self.layout.pooled:
             assert rows.pooled is not None
@@ -225,11 +234,11 @@ class PartWriter:
 
 @dataclass(frozen=True)
 class Part:
-    """A part, opened for reading."""
+    """A part, opened for reading, with whole numbers as :mod:`.narrow` says."""
 
     table: pa.Table
     offsets: I64
-    spans: I64
+    spans: Spans
     sentences: Vectors
     pooled: Vectors
     postings: Postings | None
@@ -259,7 +268,7 @@ class Part:
         found = cls(
             table,
             offsets,
-            mapped(SPANS, "int64", 2, layout.sentences, sentences),
+            mapped(SPANS, narrow.span_type(narrow.names(table.schema)), 2, layout.sentences, sentences),
             mapped(SENTENCES, layout.dtype, layout.width, layout.sentences, sentences),
             mapped(POOLED, layout.dtype, layout.width, layout.pooled, chunks),
             Postings.load(folder) if layout.analyzer else None,
@@ -272,6 +281,19 @@ class Part:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as they were added."""
+        return narrow.widened_schema(self.table.schema)
+
+    @property
+    def version(self) -> int:
+        """The first version of an index in which there may be such a part."""
+        terms = None if self.postings is None else self.postings.terms.type
+        if narrow.names(self.table.schema) or terms == pa.string():
+            return narrow.SCHEMA
+        return beside.SCHEMA if beside.is_in(self.table.schema) else 1
 
     def rows(self) -> Rows:
         """All that was written, to be written again."""
@@ -286,9 +308,10 @@ class Part:
 
 
 def slices(rows: Rows, size: int) -> Iterable[Rows]:
-    """Rows in runs of at most ``size`` chunks."""
+    """Rows in runs of at most ``size`` chunks, those of a part as they were added."""
     for begin in range(0, rows.table.num_rows, size):
-        yield rows.take(begin, min(begin + size, rows.table.num_rows))
+        piece = rows.take(begin, min(begin + size, rows.table.num_rows))
+        yield replace(piece, table=narrow.widened(piece.table))
 
 
 def _expect(path: Path, found: float, expected: int) -> None:

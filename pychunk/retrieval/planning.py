@@ -260,7 +260,7 @@ def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: 
     texts = rewriting.choices(queries)[0] if options.get("rewrite") == "options" else queries
     plans = plan
     if not isinstance(plan, (list, tuple)):
-        empty = index.table.num_columns == 0
+        empty = not index.schema.names
         plans = [] if empty else index.plan(texts, plan, words=options.get("words"), threads=options.get("threads"))
         if empty:
             return index.search(queries, query_vectors=query_vectors, **options)

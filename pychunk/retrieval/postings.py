@@ -33,11 +33,12 @@ class Postings:
 
     Attributes:
         terms: large_string[t]. offsets: int64[t + 1]. rows: int32[p], increasing within a term. counts: int32[p].
-        lengths: terms of each row, int32[n]. On the disk rows and counts are of the narrowest type that holds them all.
+        lengths: terms of each row, int32[n]. On the disk offsets, rows and counts are of the narrowest type that holds
+            them all, and terms are string where their bytes are fewer than 2^31.
     """
 
     terms: pa.Array
-    offsets: I64
+    offsets: Whole
     rows: Whole
     counts: Whole
     lengths: I32
@@ -77,10 +78,12 @@ class Postings:
 
     def save(self, folder: Path) -> None:
         """Into a part's folder, and on the disk."""
-        table = pa.table({"term": self.terms})
+        text, offsets = _arrow.flat_text(self.terms)
+        few = offsets[-1] <= np.iinfo(np.int32).max
+        table = pa.table({"term": _arrow.strings(text, offsets.astype(np.int32)) if few else self.terms})
         with new_file(folder / FILES[0]) as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        arrays: tuple[npt.NDArray[Any], ...] = (self.offsets, narrow(self.rows), narrow(self.counts), self.lengths)
+        arrays: tuple[npt.NDArray[Any], ...] = (*map(narrow, (self.offsets, self.rows, self.counts)), self.lengths)
         for name, array in zip(FILES[1:], arrays, strict=True):
             save_array(folder / name, array)
 

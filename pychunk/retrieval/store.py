@@ -22,8 +22,8 @@ from ..plumbing.folder_lock import FolderLock
 
 #: The newest version of an index that is read. 2: BM25's analysis has a version of its own, which a pychunk that reads
 #: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis. 5: text that is indexed beside chunks
-#: (:mod:`.beside`).
-SCHEMA = 5
+#: (:mod:`.beside`). 6: whole numbers of 32 bits (:mod:`.narrow`).
+SCHEMA = 6
 MANIFEST, LOCK = "manifest.json", "lock"
 #: What ``pychunk index`` knows of files, kept in the folder: no part of the index.
 SEEN = "seen.bin"
