@@ -36,7 +36,7 @@ SCRIPT = [
     ["save"],
 ]
 KINDS = [(kind, vectors) for kind in ("flat", "pq", "hnsw") for vectors in ("sentence", "chunk")]
-KILLS = 200
+KILLS = 300
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import os
 from typing import Any
 
@@ -224,6 +223,9 @@ def _how(source: Source, kind: str) -> list[Any]:
     """What the text of a file of this kind hangs on beside its bytes."""
     package = {"html": "selectolax", "pdf": "pypdfium2"}.get(kind, "")
     version = ""
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        version = importlib.metadata.version(package) if package else ""
+    if package:
+        from importlib import metadata  # here, as it takes .02 s of the start of a command that reads no such file
+
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            version = metadata.version(package)
     return [source.encoding, source.noise, source.noise_threshold, version]

@@ -1,7 +1,14 @@
 """Whole corpora into chunk tables: restartable, in bounded memory, the same bytes each time."""
 
-from .output import IngestError
-from .report import Report
-from .run import ingest
+from typing import TYPE_CHECKING
+
+from ..plumbing.lazy import on_demand as _on_demand
+
+if TYPE_CHECKING:
+    from .output import IngestError
+    from .report import Report
+    from .run import ingest
 
 __all__ = ["IngestError", "Report", "ingest"]
+# Other commands use a module or two of it: .01 s of their start.
+__getattr__ = _on_demand(__name__, objects={"IngestError": ".output", "Report": ".report", "ingest": ".run"})

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
-from ..parsing.html import HtmlPage, parse_html
 from ..parsing.noise import How, check_noise, find_noise
-from ..parsing.noise_model import NoiseModel
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
+
+if TYPE_CHECKING:
+    from ..parsing.html import HtmlPage
+    from ..parsing.noise_model import NoiseModel
 
 __all__ = ["COLUMNS", "How", "begins", "check_noise", "document", "removed_spans"]
 
@@ -59,6 +61,8 @@ def document(
     if (reason := not_text(held)) and "UTF-" not in reason:
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
+    from ..parsing.html import parse_html  # here, as many inputs are no pages: .01 s of every command's start
+
     page = parse_html(bytes(held))
     removed = removed_to_arrow([removed_spans(page, noise, threshold)])
     more = (blocks_to_arrow(page.blocks), page.title or None, removed)

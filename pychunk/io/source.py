@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -24,7 +24,9 @@ from .html_files import How, check_noise
 from .kinds import KINDS, Asked, Opened, kind_of, kind_of_bytes
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
-from .workers import Task, Workers
+
+if TYPE_CHECKING:
+    from .workers import Task, Workers
 
 #: Raw text that one process cleans at a time.
 _TASK_BYTES = 1 << 20
@@ -182,6 +184,8 @@ class Source:
 
     def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
         """Batches whose pages are cleaned by other processes, a bounded number of tasks ahead, in order."""
+        from .workers import Workers  # here, as few inputs are dumps: .01 s of every command's start
+
         waiting: deque[tuple[_Group, list[Task]]] = deque()
         pool = Workers(self.workers, self.wanted)
         rest: list[DeadLetter] = []
