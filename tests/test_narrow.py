@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("faiss")
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from index_reference import answers, chunks_of, written_wide
 
 from pychunk.retrieval import contents, narrow
@@ -105,6 +106,9 @@ def test_a_table_has_the_types_that_were_added_and_half_of_the_bytes(
         hit = index.search("They sleep.", where="end < 3000000000 and start >= -3000000000")[0][0]
         assert (hit.start, hit.end, hit.sentence) == (24, 35, (24, 35))
         assert index.count({"end": [47, 2**40]}) == 1
+        assert index.count(pc.field("end") * 2**30 > 2**35) == 2
+        with pytest.raises(ValueError, match="the column 'end' is int64, and got 'far'"):
+            index.count("end = far")
         stored = index._contents.searcher().stored
     assert version(tmp_path / "x") == narrow.SCHEMA == store_module.SCHEMA
     sizes = (tmp_path / "x" / "part-000001" / "sentence_spans.bin").stat().st_size
@@ -136,7 +140,8 @@ def test_documents_of_two_thousand_million_characters(
         assert shown(opened) == shown(wide)
         assert opened.table.equals(wide.table)
         assert opened.table.schema.equals(wide.table.schema, check_metadata=True)
-        for condition in ("start >= 2147483648", {"end": {"lt": EDGE}}, "start = 1099511627776"):
+        by_expression = pc.field("start") * 1024 > 2**45
+        for condition in ("start >= 2147483648", {"end": {"lt": EDGE}}, "start = 1099511627776", by_expression):
             assert opened.count(condition) == wide.count(condition) > 0
         hits = opened.search("They sleep.", k=3, mode="dense")[0]
         assert sorted(hit.sentence[0] for hit in hits if hit.text == "They sleep.") == [by + 24 for by in shifts]

@@ -93,8 +93,8 @@ def widened(table: pa.Table, schema: pa.Schema | None = None) -> pa.Table:
     Example:
         >>> table = pa.table({"start": [0, 7], "end": [5, 2**31]})
         >>> stored = narrowed(table, fitting(table, None))
-        >>> str(stored["start"].type), stored.nbytes, widened(stored).equals(table, check_metadata=True)
-        ('int32', 24, True)
+        >>> [str(column.type) for column in stored.columns], widened(stored).equals(table, check_metadata=True)
+        (['int32', 'int64'], True)
     """
     return _cast(table, widened_schema(table.schema) if schema is None else schema)
 
@@ -106,3 +106,20 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
         for column, field in zip(table.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+class Columns:
+    """Columns of parts' tables as they were added, each made when it is asked for: a condition reads one or two."""
+
+    def __init__(self, stored: pa.Table, schema: pa.Schema) -> None:
+        self._stored, self._schema = stored, schema
+        self.column_names, self.num_rows = stored.column_names, stored.num_rows
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        column, field = self._stored[name], self._schema.field(name)
+        return column if column.type == field.type else column.cast(field.type)
+
+    @property
+    def table(self) -> pa.Table:
+        """All of them."""
+        return widened(self._stored, self._schema)

@@ -166,7 +166,7 @@ class Searcher:
             return None
         mask = self._at(tuple(names)) if names else self.alive
         if where is not None:
-            mask = mask & conditions.rows(where, self.table)
+            mask = mask & conditions.rows(where, narrow.Columns(self.stored, self.schema))
         if ids is not None:
             if "id" not in self.stored.column_names:
                 raise ValueError("ids names documents, and those of this index have none: segment with ids=")

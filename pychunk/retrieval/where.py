@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .._arrow import compute as pc
+from .narrow import Columns
 
 FORMS = (
     "where must be a dict ({'lang': 'de', 'year': {'gte': 2015}}), a text (\"year >= 2015 and lang = 'de'\") or an "
@@ -37,7 +38,7 @@ _WORD = re.compile(r"[^\s()=<>!,'\"]+")
 _BARE = re.compile(r"[^\s(),'\"]+")
 
 
-def rows(where: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
+def rows(where: Any, table: pa.Table | Columns) -> npt.NDArray[np.bool_]:
     """bool[rows] of a table: where the condition is true. A comparison with null is neither true nor false.
 
     Raises:
@@ -59,7 +60,7 @@ def rows(where: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
                 found = pc.and_kleene(found, _compared(table, name, comparison, each))
         return _true(found)
     if isinstance(where, pc.Expression):
-        return _of_expression(where, table)
+        return _of_expression(where, table.table if isinstance(table, Columns) else table)
     raise TypeError(f"{FORMS}; got {type(where).__name__} {str(where)[:80]}")
 
 
@@ -78,7 +79,7 @@ def _conditions(name: Any, value: Any) -> Iterator[tuple[str, Any]]:
         yield str(comparison), list(each) if comparison == "in" else each
 
 
-def _column(table: pa.Table, name: Any) -> pa.ChunkedArray:
+def _column(table: pa.Table | Columns, name: Any) -> pa.ChunkedArray:
     if name not in table.column_names:
         remedy = (
             "; pages come with method 'page', from PDF, or with page_starts=" if name in ("page", "page_end") else ""
@@ -88,7 +89,9 @@ def _column(table: pa.Table, name: Any) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def _compared(table: pa.Table, name: Any, comparison: str, value: Any, *, said: bool = False) -> pa.ChunkedArray:
+def _compared(
+    table: pa.Table | Columns, name: Any, comparison: str, value: Any, *, said: bool = False
+) -> pa.ChunkedArray:
     """Of each row whether it is so; null where the column is, unless null is what is asked for.
 
     A list is what one of its values is. ``said``: values are texts that stand for what the column holds.
@@ -179,7 +182,7 @@ class _Text:
     """
 
     text: str
-    table: pa.Table
+    table: pa.Table | Columns
     at: int = 0
     depth: int = 0
 
