@@ -11,6 +11,7 @@ import hashlib
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,7 @@ def lessons(
         key = [vector_encoder(encoder).fingerprint, target, *own.texts, *own.leads, *(name for *_, name in own.names)]
         if given is not None:
             key += [given.get(name, "") for name in own.ids]
-        parts.append(kept(keep, key, lambda own=own: _arrays(own, target, given, encoder, threads)))  # type: ignore[misc]
+        parts.append(kept(keep, key, partial(_arrays, own, target, given, encoder, threads)))
     return _joined(parts)
 
 
