@@ -23,9 +23,16 @@ void find_marks(std::string_view text, const BlockSpans& blocks, const RemovedSp
     const int64_t start = blocks.start[static_cast<size_t>(b)], end = blocks.end[static_cast<size_t>(b)];
     const int64_t next = b + 1 < blocks.size() ? blocks.start[static_cast<size_t>(b) + 1] : size;
     add(start, next);
-    if (own && has_rows(blocks.kind_of(b)))
-      for (auto at = static_cast<size_t>(start); (at = text.find('\n', at)) < static_cast<size_t>(end);)
+    if (own && has_rows(blocks.kind_of(b))) {
+      const std::string_view rows = text.substr(0, static_cast<size_t>(end));
+      auto at = static_cast<size_t>(start);
+      size_t feed = rows.find('\n', at), turn = rows.find('\r', at);
+      while ((at = std::min(feed, turn)) != rows.npos) {
         at = static_cast<size_t>(add(static_cast<int64_t>(at) + 1, end));
+        if (feed < at) feed = rows.find('\n', at);
+        if (turn < at) turn = rows.find('\r', at);
+      }
+    }
     add(end, next);  // text that belongs to no block
   }
   const auto of_blocks = static_cast<std::ptrdiff_t>(marks.size());

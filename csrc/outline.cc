@@ -112,6 +112,23 @@ class OutlineWriter {
   std::vector<int32_t> firsts_;  // sentences of sections
 };
 
+// A line of Markdown without the marks of quotes and list items that it begins with.
+std::string_view past_marks(std::string_view line) {
+  for (;;) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (line.starts_with('>')) {
+      line.remove_prefix(1);
+      continue;
+    }
+    const size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+    const std::string_view marks = digits == 0 ? "-+*" : ".)";
+    if (digits > 9 || digits + 1 >= line.size() || marks.find(line[digits]) == std::string_view::npos ||
+        (line[digits + 1] != ' ' && line[digits + 1] != '\t'))
+      return line;
+    line.remove_prefix(digits + 1);
+  }
+}
+
 template <typename T>
 void append_shifted(const std::vector<T>& next, size_t from, T by, std::vector<T>& out) {
   for (size_t i = from; i < next.size(); ++i) out.push_back(by + next[i]);
@@ -135,12 +152,33 @@ void append_heading(std::string_view line, std::vector<char>& out) {
     line = slice(line, inside.begin, std::max(inside.begin, inside.end));
   };
   keep(0, size());
-  if (const size_t under = line.find_last_of('\n'); under != std::string_view::npos) {
-    const Trimmed row = trim(line, static_cast<int64_t>(under), size());
-    const std::string_view mark = slice(line, row.begin, row.end);
-    if (mark.find_first_not_of('=') == std::string_view::npos || mark.find_first_not_of('-') == std::string_view::npos)
-      keep(0, static_cast<int64_t>(under));
+  std::string own;  // lines of a heading in a quote or a list, without their marks
+  if (const size_t under = line.find_last_of("\r\n"); under != std::string_view::npos) {
+    std::string_view last = line.substr(under + 1), above = line.substr(0, under);
+    const bool within = last.find_first_of("> \t") == 0;
+    last.remove_prefix(std::min(last.find_first_not_of("> \t"), last.size()));
+    const Trimmed row = trim(last, 0, static_cast<int64_t>(last.size()));
+    const std::string_view mark = slice(last, row.begin, row.end);
+    if ((mark.starts_with('=') || mark.starts_with('-')) && mark.find_first_not_of(mark.front()) == mark.npos) {
+      line = above;
+      if (within) {
+        for (bool first = true; !above.empty(); first = false) {
+          const size_t stop = std::min(above.find_first_of("\r\n"), above.size());
+          std::string_view next = above.substr(0, stop);
+          if (first) {
+            next = past_marks(next);
+          } else {
+            next.remove_prefix(std::min(next.find_first_not_of("> \t"), stop));
+          }
+          own.append(next).push_back('\n');
+          above.remove_prefix(std::min(stop + 1, above.size()));
+        }
+        line = own;
+      }
+      keep(0, size());
+    }
   }
+  if (const std::string_view bare = past_marks(line); bare.starts_with('#')) line = bare;
   if (line.starts_with('#')) {
     keep(std::min<int64_t>(static_cast<int64_t>(std::min(line.find_first_not_of('#'), line.size())), 6), size());
     const size_t last = line.find_last_not_of('#');

@@ -47,6 +47,12 @@ def tree_of(chunks: Iterable[ChunkFields]) -> list[Node]:
     return top
 
 
+def _is_underlined(text: str, heading: str) -> bool:
+    lines = text[len(heading) :].lstrip(" \t").splitlines()
+    mark = lines[1].strip(" \t") if len(lines) > 1 and not lines[0] else ""
+    return mark != "" and mark.strip(mark[0]) == "" and mark[0] in "=-"
+
+
 def joined(chunks: Sequence[ChunkFields]) -> str:
     """Texts of chunks of one document in order, each character once: parts of a unit by line, others by a blank line.
 
@@ -57,7 +63,7 @@ def joined(chunks: Sequence[ChunkFields]) -> str:
     for chunk in chunks:
         own = chunk.text[chunk.overlap :].lstrip() if text else chunk.text
         path = chunk.path or []
-        if path and path != known[: len(path)] and own.startswith(path[-1]):
+        if path and path != known[: len(path)] and own.startswith(path[-1]) and not _is_underlined(own, path[-1]):
             own = f"{'#' * min(len(path), 6)} {own}"
         known = path
         follows = (chunk.part or 1) > 1

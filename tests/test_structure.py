@@ -52,7 +52,7 @@ STOPS = st.sampled_from([".", "?", "!", ":", "", "？"])
 PROSE = st.lists(st.builds("{}{}".format, SENTENCES, STOPS), min_size=1, max_size=4).map(" ".join)
 ROW = st.lists(WORDS, min_size=1, max_size=3).map(lambda cells: "| " + " | ".join(cells) + " |")
 TABLE = st.tuples(ROW, st.sampled_from(["|---|:-:|\n", ""]), st.lists(ROW, max_size=8)).map(
-    lambda parts: parts[0] + "\n" + parts[1] + "\n".join(parts[2])
+    lambda parts: parts[0] + "\n" + parts[1] + ("\r" if len(parts[2]) == 3 else "\n").join(parts[2])
 )
 LEVELS = st.integers(1, 4)
 
@@ -61,7 +61,9 @@ def made(kind: str) -> st.SearchStrategy[tuple[str, int, str]]:
     """(kind, level, text) of a block."""
     if kind == "heading":
         title = st.lists(WORDS, max_size=3).map(" ".join)
-        marks = st.sampled_from(["{0} {1}", "{0} {1} {0}", "{1} x\n===", "== {1} =="])
+        marks = st.sampled_from(
+            ["{0} {1}", "{0} {1} {0}", "{1} x\n===", "== {1} ==", "> {1}\r\n>x\n>==", "1. - {0} {1}"]
+        )
         return st.builds(lambda level, mark, text: (kind, level, mark.format("#" * level, text)), LEVELS, marks, title)
     if kind == "table":
         return TABLE.map(lambda text: (kind, 0, text))
@@ -539,6 +541,13 @@ def test_given_vectors_and_python_methods_see_the_sentences_of_blocks() -> None:
     [
         *(("## Cats  and\tdogs ##", "Cats and dogs"), ("#", ""), ("C#", "C#"), ("# C#", "C#"), ("== Life ==", "Life")),
         *(("Cats\nand dogs\n---", "Cats and dogs"), ("======", "======"), ("####### x", "# x"), ("Cats", "Cats")),
+        *(
+            ("> ## Cats", "Cats"),
+            ("- 1. # Cats", "Cats"),
+            ("> Cats\n> and\n> ===", "Cats and"),
+            ("- Cats\n  ---", "Cats"),
+        ),
+        *(("Cats\rdogs\r---", "Cats dogs"), ("1. Cats", "1. Cats"), ("- Cats", "- Cats"), ("Cats\n>", "Cats >")),
     ],
 )
 def test_headings_lose_their_marks(line: str, text: str) -> None:
@@ -630,3 +639,20 @@ def test_boxes_of_a_chunk_are_those_of_its_blocks(tmp_path: Path) -> None:
     assert '[{""page"": 1, ""left"": 0.0,' in (tmp_path / "out.csv").read_text()
     empty = pychunk.segment([], "structure", blocks=Blocks.of([]), page_starts=[]).table
     assert empty.schema.field("boxes").type == chunks.table.schema.field("boxes").type
+
+
+def test_tables_are_cut_at_rows_whatever_ends_their_lines() -> None:
+    rows = ["| name | year |", "|---|---|", *(f"| river {i} | {i} |" for i in range(20))]
+    for end in ("\n", "\r\n", "\r"):
+        text = end.join(rows)
+        chunks = pychunk.segment([text], "structure", size=30, unit="words", blocks=[[("table", 0, 0, len(text))]])
+        assert [line for chunk in chunks for line in chunk.text.split(end)] == rows
+        assert len(chunks) > 2
+        assert {chunk.header for chunk in chunks} == {None, rows[0]}
+
+
+def test_underlined_headings_have_marks_of_their_own() -> None:
+    text = "Cats\n---\n\nThey purr.\n\nDogs\n\nThey bark."
+    found = [("heading", 1, 0, 8), ("paragraph", 0, 10, 20), ("heading", 1, 22, 26), ("paragraph", 0, 28, 38)]
+    chunks = pychunk.segment([text], "structure", size=4, unit="words", blocks=[found])
+    assert chunks.to_markdown() == text.replace("Dogs", "# Dogs")

@@ -47,7 +47,7 @@ def cut(
     for block, after in zip(blocks, nexts, strict=False):
         marks |= {_first(text, block.start, after), _first(text, block.end, after)}
         if own and block.kind in ROWS:
-            marks |= {_first(text, i + 1, block.end) for i in range(block.start, block.end) if text[i] == "\n"}
+            marks |= {_first(text, i + 1, block.end) for i in range(block.start, block.end) if text[i] in "\r\n"}
         if own and block.kind in (HEADING, *ROWS):
             inside |= set(range(block.start + 1, block.end))
     for span in removed:

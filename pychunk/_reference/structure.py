@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -182,12 +183,22 @@ def _ties(tied: Sequence[bool]) -> list[Tie]:
     return [Tie.LEAD if each else Tie.OPEN for each in tied]
 
 
+def _past_marks(line: str) -> str:
+    """A line of Markdown without the marks of quotes and list items that it begins with."""
+    return re.sub(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*", "", line)
+
+
 def heading_text(line: str) -> str:
-    """A heading without the marks that make it one."""
+    """A heading without the marks that make it one, and those of quotes and lists that it stands in."""
+    *above, under = re.split(r"\r\n|\r|\n", line.strip())
+    mark = under.lstrip("> \t").strip()
+    if above and mark and (not mark.strip("=") or not mark.strip("-")):
+        if under[:1] in tuple("> \t"):
+            above = [_past_marks(above[0]), *(each.lstrip("> \t") for each in above[1:])]
+        line = "\n".join(above)
     line = line.strip()
-    above, _, under = line.rpartition("\n")
-    if "\n" in line and (not under.strip().strip("=") or not under.strip().strip("-")):
-        line = above.strip()
+    if (bare := _past_marks(line)).startswith("#"):
+        line = bare
     if line.startswith("#"):
         marks = len(line) - len(line.lstrip("#"))
         line = line[min(marks, 6) :].strip()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _UNDERLINE = re.compile(r"(?:^|\r\n|\r|\n)[ \t>]*(?:=+|-+)[ \t]*$")
+_PREFIX = re.compile(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*")
 _MARKS = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 _TITLE = re.compile(r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\r\n]*?)(?P=quote)[ \t]*\r?$""", re.MULTILINE)
@@ -73,7 +74,10 @@ def heading_text(source: str) -> str:
         ('Two', 'Two', '`#`')
     """
     if (underline := _UNDERLINE.search(source)) and underline.start() > 0:
-        return " ".join(source[: underline.start()].split())
+        lines = re.split(r"[\r\n]+", source[: underline.start()])
+        if underline[0].strip("\r\n")[0] in "> \t":  # in a quote or a list
+            lines = [_PREFIX.sub("", lines[0]), *(line.lstrip("> \t") for line in lines[1:])]
+        return " ".join(" ".join(lines).split())
     marks = _MARKS.search(source)
     return _CLOSING.sub("", source[marks.end() :]).strip() if marks else source.strip()
 
