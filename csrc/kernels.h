@@ -86,7 +86,7 @@ struct Kernels {
   size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
                         const float* units, const float* margins, const float* limits, const uint32_t* found,
                         size_t count, uint32_t* left);
-  // The same of one query and rows in groups of sixteen, of which the first `head` numbers are there, a pair of each
+  // The same of one query and rows in groups of 64, of which the first `head` numbers are there, a pair of each
   // row after the other (row_heads.h), as bytes or widened; n is a multiple of 64.
   // bounds: what each of those found could score.
   size_t (*heads_above)(const int8_t* heads, const float* scales, const float* rests, size_t n, size_t head,
