@@ -45,6 +45,12 @@ LEAST, DEEPER = 64, 4
 SENTENCES = 4
 
 
+def sentences_for(count: int) -> int:
+    """How many of the best sentences by vector a search for so many hits first looks at; one more says whether it is
+    all of them."""
+    return SENTENCES * max(LEAST, DEEPER * count) + 1
+
+
 def doublings(numbers: npt.ArrayLike) -> F64:
     """log2 of whole numbers from 1 on, evenly between powers of two: within .09, the same on every machine.
 
@@ -200,8 +206,8 @@ class _Asked:
         if len(vectors):
             for place, mask in zip(groups.places, groups.masks, strict=True):
                 ranges = searcher.ranges.at(groups.names, nodes.names[place])
-                ahead = (depth if place else SENTENCES * depth) + 1  # one: whether there are more
-                self.near.append(searcher.near_chunks(vectors, mask, ahead, threads, ranges))
+                deep = (depth if place else SENTENCES * depth) + 1  # one: whether there are more
+                self.near.append(searcher.near_chunks(vectors, mask, deep, threads, ranges))
         terms = [probe.terms for own in self.by_terms for probe in own if probe.terms is not None]
         self.words: F32 | None = None
         if terms:

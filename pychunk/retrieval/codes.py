@@ -166,7 +166,7 @@ def search(
         allowed: bool[n], the others are left out.
         candidates: to score; None: as many as were chosen when it was built.
     """
-    wide = codes.wide(count) if candidates is None else min(len(codes), max(count, candidates))
+    wide = candidates_of(codes, count, candidates)
     scores = np.full((len(queries), count), -np.inf, np.float32)
     rows = np.full((len(queries), count), -1, np.int64)
     for number, own in enumerate(codes.best(queries, wide, allowed, threads)):
@@ -175,6 +175,11 @@ def search(
         best = np.lexsort((own, -exact))[:count]
         scores[number, : len(best)], rows[number, : len(best)] = exact[best], own[best]
     return scores, rows
+
+
+def candidates_of(codes: Codes, count: int, candidates: int | None) -> int:
+    """How many rows :func:`search` scores for ``count`` hits."""
+    return codes.wide(count) if candidates is None else min(len(codes), max(count, candidates))
 
 
 def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I64]) -> float:

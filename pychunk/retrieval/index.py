@@ -672,15 +672,23 @@ class Index:
             ...     print(index.plan("Who purrs?")[0])
             sentence: asks for a fact
         """
-        planner = planning.load(plan)
-        texts = checks.texts(queries)
-        told = self.plan_metadata(texts, words=words, look=planning.looks(planner), threads=threads)
-        return [planning.decide(planner, text, each) for text, each in zip(texts, told, strict=True)]
+        return planning.plans(self, plan, queries, words=words, threads=threads)
 
     def plan_metadata(
-        self, queries: Sequence[str], *, words: int | None = None, look: bool = True, threads: int | None = None
+        self,
+        queries: Sequence[str],
+        *,
+        words: int | None = None,
+        look: bool = True,
+        hits: int = 5,
+        threads: int | None = None,
     ) -> list[planning.Metadata]:
-        """What planners are told of each query; ``look``: with a first pass over the finest and the coarsest level."""
+        """What planners are told of each query.
+
+        Args:
+            look: with a first pass over the finest and the coarsest level. hits: how many the search by
+                ``fusion="levels"`` that follows asks for: the pass looks for its best sentences by vector.
+        """
         terms = self._contents.layout.analyzer is not None
         ranking = Ranking("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
         reader = self._queries(threads)
@@ -689,7 +697,9 @@ class Index:
         encoder = str(self._store.manifest["encoder"]["fingerprint"])
         searcher = self._contents.searcher()
         told = ranking if look else None
-        return planning.metadata_of(searcher, probes, words=words, encoder=encoder, ranking=told, threads=threads)
+        return planning.metadata_of(
+            searcher, probes, words=words, encoder=encoder, ranking=told, hits=hits, threads=threads
+        )
 
     def rank(
         self,

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..plumbing.lazy import by_name
+from . import across, checks
 from . import rewrite as rewriting
 from .hits import DocumentHits, Hits
 from .plan_terms import Terms, terms_of
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Hits of the first pass.
-FIRST = 32
+#: Hits of the first pass, and hits of the search after it for which it looks ahead at most.
+FIRST, MOST_HITS = 32, 256
 #: Planners by name, and where their classes are.
 PLANNERS = {
     "fixed": ("pychunk.retrieval.planning", "Fixed"),
@@ -196,13 +197,15 @@ def metadata_of(
     words: int | None = None,
     encoder: str = "",
     ranking: Ranking | None = None,
+    hits: int = 5,
     threads: int | None = None,
 ) -> list[Metadata]:
     """What planners are told of each query.
 
     Args:
         probes: what each is searched by, with the terms and vectors that ``ranking`` asks for.
-        ranking: of the first pass; None: without one.
+        ranking: of the first pass; None: without one. hits: how many the search after it asks for across levels, which
+            finds its best sentences looked for.
 
     Raises:
         ValueError: an index without levels.
@@ -217,6 +220,7 @@ def metadata_of(
     nodes = tuple(int(np.count_nonzero(mask)) for mask in known.values())
     if ranking is None:
         return [Metadata(names, nodes, words, encoder=encoder) for _ in probes]
+    searcher.look_ahead(probes, names[0], across.sentences_for(hits), threads)
     (fine, fine_rows), (coarse, coarse_rows) = (
         _passes(searcher, probes, ranking, name, threads) for name in (names[0], names[-1])
     )
@@ -243,6 +247,14 @@ def _passes(
     return found, rows
 
 
+def plans(index: Index, plan: Any, queries: Any, **told: Any) -> list[Plan]:
+    """What a planner, or the one of that name, says of each query; ``told``: of :meth:`Index.plan_metadata`."""
+    planner = load(plan)
+    texts = checks.texts(queries)
+    metadata = index.plan_metadata(texts, look=looks(planner), **told)
+    return [decide(planner, text, each) for text, each in zip(texts, metadata, strict=True)]
+
+
 def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: Any, **options: Any) -> Hits[Any]:
     """What :meth:`Index.search` finds at the levels planned for each query; queries of the same levels together.
 
@@ -258,24 +270,34 @@ def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: 
         raise ValueError("a planner reads the queries' texts; query_vectors came without")
     queries = [queries] if isinstance(queries, str) else list(queries)
     texts = rewriting.choices(queries)[0] if options.get("rewrite") == "options" else queries
-    plans = plan
+    chosen = plan
     if not isinstance(plan, (list, tuple)):
-        empty = not index.schema.names
-        plans = [] if empty else index.plan(texts, plan, words=options.get("words"), threads=options.get("threads"))
-        if empty:
+        if not index.schema.names:
             return index.search(queries, query_vectors=query_vectors, **options)
-    if len(plans) != len(queries):
-        raise ValueError(f"plan must have one plan for each of {len(queries)} queries; got {len(plans)}")
+        told = {name: options.get(name) for name in ("words", "threads")}
+        chosen = plans(index, plan, texts, hits=_hits(options), **told)
+    if len(chosen) != len(queries):
+        raise ValueError(f"plan must have one plan for each of {len(queries)} queries; got {len(chosen)}")
     groups: dict[tuple[str, str], list[int]] = {}
-    for row, each in enumerate(plans):
+    for row, each in enumerate(chosen):
         groups.setdefault((each.low, each.high), []).append(row)
     found: list[Any] = [None] * len(queries)
     for pair, rows in groups.items():
         vectors = None if query_vectors is None else np.atleast_2d(np.asarray(query_vectors))[rows]
         lists: Any = index.search([queries[row] for row in rows], query_vectors=vectors, levels=pair, **options)
         for row, hits in zip(rows, lists, strict=True):
-            found[row] = Hits(_told(hit, str(plans[row])) for hit in hits)
+            found[row] = Hits(_told(hit, str(chosen[row])) for hit in hits)
     return Hits(found)
+
+
+def _hits(options: Mapping[str, Any]) -> int:
+    """How many hits a search with these options looks for, as far as it is worth looking ahead for them."""
+    hits = options.get("k", 5)
+    checks.whole("k", hits, 1)
+    if options.get("rerank"):
+        checks.whole("depth", options["depth"], 1)
+        hits = max(hits, options["depth"])
+    return min(int(hits), MOST_HITS)
 
 
 def _told(hit: Any, plan: str) -> Any:

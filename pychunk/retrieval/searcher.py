@@ -14,6 +14,7 @@ from .._arrow import compute as pc
 from ..encoders.running.placement import Placement
 from . import across, beside, checks, fusion, levels, narrow
 from . import where as conditions
+from .ahead import KEPT, Ahead
 from .bm25 import BM25
 from .calibration import Calibration, calibrated
 from .chunk_rows import ChunkRows
@@ -114,6 +115,7 @@ class Searcher:
         self.alive = ~removed
         self.all_alive = not removed.any()
         self._at_levels: dict[tuple[str, ...], Mask] = {}
+        self._ahead: Ahead | None = None
         #: Chunks as the parts hold them, memory-mapped; None: there are none.
         self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
         #: Their columns as they were added.
@@ -447,12 +449,44 @@ class Searcher:
         ranges: Sequence[int] = (),
     ) -> Batch:
         """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
-        if index.scanned(allowed) or (ranges and allowed is not None and self._worth_a_scan(index, ranges)):
-            return Scanned(index.scan, vectors, allowed, threads, ranges)
+        known = None if sentences or self._ahead is None else self._ahead.of(vectors, allowed)
+        if self._scanned(index, allowed, ranges):
+            return Scanned(index.scan, vectors, allowed, threads, ranges, known)
         if not sentences:
-            return Nearest(index, vectors, allowed, None, depth, threads)
+            rows = None
+            if known is not None and all(index.begins(depth, asked) for asked, *_ in known):
+                rows = np.array([found[: min(depth, len(index))] for *_, found in known])
+            return Nearest(index, vectors, allowed, None, depth, threads, rows)
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
         return Nearest(index, vectors, mask, self.chunk_of, depth, threads)
+
+    def look_ahead(self, queries: Sequence[Sequence[Probe]], level: str, depth: int, threads: int | None) -> None:
+        """Looks for the ``depth`` best rows of a level by cosine, for all searches of it by the vectors of queries.
+
+        Not where an index is approximate and finds others than it does for fewer. It is kept until the next call.
+        """
+        every = [probe.vector for own in queries for probe in own if probe.vector is not None]
+        if self.pooled is None or self.sentences is not None or not every:
+            return
+        vectors = np.array(every[: max(1, KEPT // depth)], np.float32)
+        allowed, ranges = self.allowed(None, None, [level]), self.ranges.at([level])
+        if allowed is None:
+            return
+        ahead = Ahead(allowed)
+        for begin in range(0, len(vectors), _TOGETHER):
+            own = vectors[begin : begin + _TOGETHER]
+            if self._scanned(self.pooled, allowed, ranges):
+                batch = Scanned(self.pooled.scan, own, allowed, threads, ranges)
+                batch.fetch(range(len(own)), depth)
+                ahead.keep(own, [batch.found[number] for number in range(len(own))])
+            elif self.pooled.begins(1, depth):
+                found = zip(*self.pooled.search(own, depth, allowed, threads), strict=True)
+                ahead.keep(own, [(depth, scores, rows) for scores, rows in found])
+        self._ahead = ahead
+
+    def _scanned(self, index: VectorIndex, allowed: Mask | None, ranges: Sequence[int]) -> bool:
+        """Whether vectors are scanned, which is exact."""
+        return index.scanned(allowed) or bool(ranges and allowed is not None and self._worth_a_scan(index, ranges))
 
     def _worth_a_scan(self, index: VectorIndex, ranges: Sequence[int]) -> bool:
         """Whether an index that is approximate leaves levels to the scan: see :data:`RARE`."""

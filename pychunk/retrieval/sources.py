@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
+from .ahead import Best, by_sums
 from .fusion import F32, I64, Ranked, Source
 from .scan import Scan
 from .vectors import VectorIndex
@@ -47,14 +48,22 @@ class Scanned:
     Args:
         scan: where to look. queries: unit vectors float32[q, dim].
         allowed: bool[chunks] that may be found; None: all. groups: of the scan, in which these lie; none: unknown.
+        ahead: what is known of all queries already; None: nothing.
     """
 
     def __init__(
-        self, scan: Scan, queries: F32, allowed: Mask | None, threads: int | None, groups: Sequence[int] = ()
+        self,
+        scan: Scan,
+        queries: F32,
+        allowed: Mask | None,
+        threads: int | None,
+        groups: Sequence[int] = (),
+        ahead: Sequence[Best] | None = None,
     ) -> None:
         self.scan, self.queries, self.allowed, self.threads, self.groups = scan, queries, allowed, threads, groups
         self.count = scan.found(allowed)
-        self.found: dict[int, tuple[int, F32, I64]] = {}
+        self.ahead = ahead
+        self.found: dict[int, Best] = dict(enumerate(ahead or ()))
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
         own = self.queries[list(numbers)]
@@ -107,6 +116,7 @@ class Nearest:
         chunk_of: the chunk of each row; None: each row is a chunk.
         depth: rows that are looked for ahead for all queries.
         threads: None: the default number.
+        ahead: int64[q, depth], these, where they are known.
     """
 
     def __init__(
@@ -117,10 +127,11 @@ class Nearest:
         chunk_of: I64 | None,
         depth: int,
         threads: int | None = None,
+        ahead: I64 | None = None,
     ) -> None:
         self.index, self.queries, self.allowed, self.chunk_of = index, queries, allowed, chunk_of
         self.threads = threads
-        self.ahead = index.search(queries, depth, allowed, threads)[1]
+        self.ahead = index.search(queries, depth, allowed, threads)[1] if ahead is None else ahead
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
         """Nothing: what was found ahead is nearly always enough."""
@@ -288,8 +299,17 @@ def scanned_with(dense: Scanned, sparse: Sparse, weight: float, count: int) -> l
     """For each query the ``count`` best chunks by cosine plus ``weight`` times BM25, of one scan for both.
 
     What :func:`pychunk.retrieval.fusion.weighted` gives for the two: a chunk can only be among the best where its
-    cosine makes up for its BM25, which is there already: the scan knows what rows must score.
+    cosine makes up for its BM25, which is there already: the scan knows what rows must score. Where the best by cosine
+    are there, it need not be: see :mod:`.ahead`.
     """
+    if dense.ahead is not None:
+        known = [
+            by_sums(dense.scan, query, best, words, weight, count, dense.allowed)
+            for query, best, words in zip(dense.queries, dense.ahead, sparse.scores, strict=True)
+        ]
+        sums = [each for each in known if each is not None]
+        if len(sums) == len(known):
+            return sums
     own: dict[str, Any] = {"beside": sparse.scores, "weight": weight, "groups": dense.groups}
     found = dense.scan.top(dense.queries, count, dense.allowed, dense.threads, **own)
     ranked = []

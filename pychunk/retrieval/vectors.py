@@ -181,6 +181,11 @@ class VectorIndex:
             scores, found = self._index.search(queries, count, params=self._candidates(count, allowed))
         return np.asarray(scores, np.float32), np.asarray(found, np.int64)
 
+    def begins(self, fewer: int, more: int) -> bool:
+        """Whether :meth:`search` for ``fewer`` rows finds the first of those that it finds for ``more``: codes do,
+        where they score as many candidates for both."""
+        return fewer <= more and self.kind == "pq" and more <= codes.candidates_of(self._index, 1, self.accuracy)
+
     def _candidates(self, count: int, allowed: npt.NDArray[np.bool_] | None) -> Any:
         faiss = self._faiss
         options: dict[str, Any] = {}

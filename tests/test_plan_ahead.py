@@ -1,0 +1,135 @@
+"""What a planner's first pass looked for is what the search after it would have found by itself."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("faiss")
+
+from test_levels_across import WORDS, index_of, texts_of
+
+import pychunk
+from pychunk.retrieval import sources, vectors
+from pychunk.retrieval.ahead import Ahead, by_sums
+from pychunk.retrieval.scan import Scan
+from pychunk.retrieval.searcher import Searcher
+
+QUERIES = ["Which cats purr?", "mice hide in bread", "Kings rule towns. Stars burn.", "zebra", "rivers"]
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.5])
+def test_sums_of_the_best_cosines_are_those_of_a_scan(weight: float) -> None:
+    drawn = np.random.default_rng(3)
+    for coarse in (False, True):  # then many scores are equal
+        rows = drawn.normal(size=(3000, 32)).astype(np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        sparse = np.maximum(drawn.normal(size=(8, 3000)) / 4, 0).astype(np.float32)
+        if coarse:
+            rows, sparse = np.round(2 * rows[:200].repeat(15, axis=0)), np.round(4 * sparse) / 4
+        scan, allowed, found = Scan([rows], 32), drawn.random(3000) < 0.7, 0
+        for query, words in zip(rows[drawn.integers(0, 3000, 8)], sparse, strict=True):
+            for mask in (None, allowed, np.arange(3000) < 20):
+                scores, best, _ = scan.top(query[None], 100, mask)
+                there = best[0] >= 0
+                known = 100, scores[0][there], best[0][there]
+                sums, wanted, _ = scan.top(query[None], 32, mask, beside=words[None], weight=weight)
+                ranked = by_sums(scan, query, known, words, weight, 32, mask)
+                if ranked is None:
+                    continue
+                found += 1
+                assert np.array_equal(ranked.chunks, wanted[0][wanted[0] >= 0])
+                assert np.array_equal(ranked.scores, sums[0][wanted[0] >= 0])
+                assert np.array_equal(ranked.parts[0], scan.score_rows(query, ranked.chunks))
+                assert np.array_equal(ranked.parts[1], words[ranked.chunks])
+        assert found >= (8 if weight == 0 or coarse else 16)  # those of few rows, at least
+
+
+def test_known_are_the_same_vectors_among_the_same_rows() -> None:
+    one, other = np.eye(2, dtype=np.float32)
+    best = 3, np.ones(1, np.float32), np.zeros(1, np.int64)
+    ahead = Ahead(np.array([True, False]))
+    ahead.keep(one[None], [best])
+    assert ahead.of(one[None], np.array([True, False])) == [best]
+    assert ahead.of(one[None], np.array([True, True])) is None
+    assert ahead.of(one[None], None) is None
+    assert ahead.of(np.stack([one, other]), ahead.allowed) is None
+    assert ahead.of(np.empty((0, 2), np.float32), ahead.allowed) is None
+
+
+@pytest.fixture(scope="module", params=["flat", "pq"])
+def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pychunk.Index:
+    found = index_of(tmp_path_factory.mktemp("ahead") / "l.idx", texts_of(5, 160), kind=request.param)
+    pooled = found._contents.searcher().pooled
+    assert pooled is not None
+    assert pooled.kind == request.param
+    return found
+
+
+def found_by(index: pychunk.Index, queries: list[str], **options: Any) -> list[list[tuple[Any, ...]]]:
+    return [
+        [(hit.row, hit.score, {**hit.scores, "plan": ""}) for hit in hits] for hits in index.search(queries, **options)
+    ]
+
+
+def planned(query: str, metadata: Any) -> tuple[str, str]:
+    """All levels, those without sentences, or sentences alone, by the first pass."""
+    assert metadata.fine is not None
+    pairs = [("sentence", "document"), ("paragraph", "document"), ("sentence", "sentence")]
+    return pairs[int(1000 * metadata.fine.score.sum()) % 3]
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 40}, {"fusion": "score"}, {"where": {"document": [1, 2, 3, 4, 5]}}])
+def test_plan_and_search_find_what_both_find_apart(
+    index: pychunk.Index, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_FEW", 0)  # or so few rows are scored one by one
+    options = {"k": 5, "fusion": "levels", **options}
+    together = found_by(index, QUERIES, plan=planned, **options)
+    alone = [found_by(index, [query], plan=planned, **options)[0] for query in QUERIES]
+    shown = [vars(each) | {"fine": vars(each.fine), "coarse": vars(each.coarse)} for each in told(index)]
+    monkeypatch.setattr(Searcher, "look_ahead", lambda *_: None)
+    index._contents.searcher()._ahead = None
+    for own, other in zip(shown, told(index), strict=True):
+        for which in ("fine", "coarse"):
+            for name, values in vars(getattr(other, which)).items():
+                np.testing.assert_array_equal(own[which][name], values)
+    plans = index.plan(QUERIES, planned)
+    assert {plan[:2] for plan in plans} != {("paragraph", "document")}
+    apart = [
+        found_by(index, [query], levels=plan[:2], **options)[0] for query, plan in zip(QUERIES, plans, strict=True)
+    ]
+    apart = [[(row, score, {**scores, "plan": ""}) for row, score, scores in hits] for hits in apart]
+    assert together == alone == apart
+    assert any(apart)
+
+
+def told(index: pychunk.Index) -> list[Any]:
+    return index.plan_metadata(QUERIES)
+
+
+def test_sentences_are_looked_through_once(index: pychunk.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = index._contents.searcher()
+    sentences = int(searcher.levels["sentence"].sum())
+    looked: list[int] = []
+    top, search = Scan.top, vectors.VectorIndex.search
+
+    def scanned(scan: Scan, queries: Any, count: int, allowed: Any = None, *others: Any, **named: Any) -> Any:
+        looked.append(0 if allowed is None else int(allowed.sum()))
+        return top(scan, queries, count, allowed, *others, **named)
+
+    def searched(index: Any, queries: Any, count: int, allowed: Any = None, *others: Any) -> Any:
+        looked.append(0 if allowed is None else int(allowed.sum()))
+        return search(index, queries, count, allowed, *others)
+
+    monkeypatch.setattr(sources, "_FEW", 0)
+    monkeypatch.setattr(Scan, "top", scanned)
+    monkeypatch.setattr(vectors.VectorIndex, "search", searched)
+    query = " ".join(WORDS[:4])
+    index.search(query, 5, plan=lambda query, metadata: ("sentence", "document"), fusion="levels")
+    assert looked.count(sentences) == 1
+    looked.clear()
+    index.search(query, 5, levels=("sentence", "document"), fusion="levels")
+    assert looked.count(sentences) == 0
+    index.search(query + " grow", 5, levels=("sentence", "document"), fusion="levels")
+    assert looked.count(sentences) == 1
