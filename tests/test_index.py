@@ -114,14 +114,42 @@ def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:
             index.add(chunks_of(PETS, ids=["a", "b", "c"]), metadata=metadata)
             assert index.search("rust", k=1)[0][0].metadata == {"year": 3, "lang": "rs"}
             for wrong, message in (
-                (["title"], "metadata must be a mapping of names to columns, or a table; got list"),
+                (5, "metadata must be names of columns of the chunks, a mapping of names to columns, or a table"),
                 ({"title": "abc"}, "metadata 'title' must be a list of one value a document; got 'abc'"),
                 ({"title": None}, "metadata 'title' must be a list of one value a document; got None"),
             ):
                 with pytest.raises(TypeError, match=message):
                     index.add(chunks_of(PETS, ids=["a", "b", "c"]), metadata=wrong)
-            index.add(chunks_of(PETS[2:], ids=["c"]))  # what is not given again is null
-            assert index.search("rust", k=1)[0][0].metadata == {"year": None, "lang": None}
+            index.add(chunks_of(PETS[2:], ids=["c"]), metadata={"lang": [None]})  # what is not given again is kept
+            assert index.search("rust", k=1)[0][0].metadata == {"year": 3, "lang": None}
+            index.add(chunks_of(PETS[:2], ids=["a", "d"]))
+            assert {hit.id: hit.metadata["year"] for hit in index.search("x", k=9, mode="dense")[0]} == {
+                **{"a": 1, "b": 2, "c": 3, "d": None}
+            }
+
+
+def test_columns_of_chunks_are_metadata_by_name(tmp_path: Path) -> None:
+    chunks = chunks_of(
+        pa.table({"text": PETS, "id": ["a", "b", "c"], "year": [1, 2, 3]}), column="text", ids="id", keep=["year"]
+    )
+    with Index.create(tmp_path / "i") as index:
+        index.add(chunks, metadata=["year"])
+        assert {hit.id for hit in index.search("x", k=9, mode="dense", where={"year": {"gte": 2}})[0]} == {"b", "c"}
+        with pytest.raises(ValueError, match="metadata names the column 'lang'; the chunks have document, "):
+            index.add(chunks, metadata=["year", "lang"])
+
+
+def test_metadata_is_kept_of_what_is_saved_waiting_and_removed(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "i") as index:
+        index.add(chunks_of(PETS[:1], ids=[1]), metadata={"year": [7], "tags": [["x", "y"]]})
+        index.save()
+        index.add(chunks_of(PETS[1:2], ids=[1]))
+        index.add(chunks_of(PETS[2:], ids=[1]))  # of which the chunks before are in no part yet
+        assert index.search("rust", where={"tags": "y"})[0][0].metadata == {"year": 7, "tags": ["x", "y"]}
+        assert index.count({"year": 7}) == index.count() == 1
+        index.remove([1])
+        index.add(chunks_of(PETS[2:], ids=[1]))
+        assert index.search("rust")[0][0].metadata == {"year": None, "tags": None}
 
 
 def test_a_with_block_saves_unless_an_exception_leaves_it(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def texts(queries: Any) -> list[str]:
     for row, query in enumerate(found):
         if not isinstance(query, str):
             raise TypeError(f"queries must be texts; row {row} is {query!r:.80}")
+        if not query.isascii() and any("\ud800" <= letter <= "\udfff" for letter in query):
+            raise ValueError(f"queries must be text that goes into UTF-8; row {row} has a lone surrogate")
     return found
 
 
@@ -64,11 +66,26 @@ def ids(name: str, values: Any) -> pa.Array:
         return pa.array([str(value) for value in found], pa.large_string())
 
 
-def columns(metadata: Any) -> dict[str, Any]:
-    """Columns by name of a mapping, or of any table that speaks Arrow or is a data frame."""
+def columns(metadata: Any, table: pa.Table) -> dict[str, Any]:
+    """Columns by name of a mapping, or of any table that speaks Arrow or is a data frame.
+
+    Names alone are of columns that the chunk table has, of which nothing is left to do.
+    """
+    if isinstance(metadata, (str, list, tuple, set, frozenset)):
+        names = [metadata] if isinstance(metadata, str) else list(metadata)
+        for name in names:
+            if name not in table.column_names:
+                raise ValueError(
+                    f"metadata names the column {name!r:.80}; the chunks have {', '.join(table.column_names)}: segment "
+                    f"with keep={names!r:.80}, or pass values: {{{name!r:.80}: [...]}}"
+                )
+        return {}
     if hasattr(metadata, "items"):
         return dict(metadata.items())
     if hasattr(metadata, "__arrow_c_stream__"):
         table = pa.table(metadata)
         return dict(zip(table.column_names, table.columns, strict=True))
-    raise TypeError(f"metadata must be a mapping of names to columns, or a table; got {type(metadata).__name__}")
+    raise TypeError(
+        "metadata must be names of columns of the chunks, a mapping of names to columns, or a table; got "
+        f"{type(metadata).__name__}"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -440,6 +440,27 @@ class Contents:
                 removed[first : first + len(part)] |= found
             first += len(part)
         return removed
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Every column that was added, without vectors."""
+        return pa.schema([]) if self._schema is None else self._schema
+
+    def chunks_of(self, ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+        """``id``, as text, and other columns of the chunks of documents."""
+        self._check_usable()
+        self._settle()
+        if not self._new_keys.isdisjoint(ids.to_pylist()):
+            self._finish_part()
+        rows, first, found = self._marked(ids, "id") & ~self.removed, 0, list[pa.Table]()
+        for part in self._parts:
+            own = np.flatnonzero(rows[first : first + len(part)])
+            if len(own):
+                held = [name for name in columns if name in part.table.column_names]
+                table = part.table.select(["id", *held]).take(primitive(own))
+                found.append(table.set_column(0, "id", table["id"].cast(pa.large_string())))
+            first += len(part)
+        return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"id": []})
 
     def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
         """The keys of rows, each once."""

@@ -27,7 +27,7 @@ from .added import Added
 from .contents import Contents, steady
 from .digests import Digests
 from .hits import DocumentHits, Hit, Hits
-from .metadata import with_metadata
+from .metadata import columns_not_given, with_columns_of_before, with_metadata
 from .probes import Probe
 from .queries import Queries
 from .searcher import Ranking
@@ -364,20 +364,22 @@ class Index:
         self,
         chunks: Any,
         *,
-        metadata: Mapping[str, Sequence[Any]] | None = None,
+        metadata: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
         documents: Digests | None = None,
         on_duplicate: str = "raise",
     ) -> Added:
         """Add chunks; those of a document id that is there already (without ids: the same chunks) are replaced.
 
-        What is replaced goes with its metadata: a column that is not given again is null for the new chunks.
+        Columns of metadata that are not given again are kept: the new chunks of a document have what its old ones had.
+        What is given as null is null.
 
         Args:
             chunks: what ``segment(..., vectors=...)`` returned, or a chunk table read back from a file.
             metadata: columns of one value for each document of the batch, to filter by, in a mapping or a table; or
-                columns of the chunk table itself that are not pychunk's.
-            documents: what the chunks were made of, for :meth:`changed`; a document of which there are no chunks, as
-                its text is blank, replaces what is there of its id all the same.
+                names of columns that the chunk table has (``segment(keep=...)``), which it keeps named or not.
+            documents: what the chunks were made of, columns and all, for :meth:`changed`; a document of which there are
+                no chunks, as its text is blank, replaces what is there of its id all the same, and a column that is not
+                given is null.
             on_duplicate: documents of one id in this call are an error (``"raise"``), or, as rows of a table of
                 paragraphs, the parts of one document (``"merge"``), whose text is theirs with a blank line between:
                 see :func:`pychunk.retrieval.merge.merged`. A document that is there already is replaced either way.
@@ -393,7 +395,9 @@ class Index:
         self._contents.begin_writing()
         table = ingest.as_table(chunks)
         if metadata is not None:
-            table = with_metadata(table, chunks, checks.columns(metadata))
+            table = with_metadata(table, chunks, checks.columns(metadata, table))
+        if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
+            table = with_columns_of_before(table, self._contents.chunks_of(ingest.keys(table).unique(), lacks))
         if on_duplicate not in ("raise", "merge"):
             raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r}")
         if on_duplicate == "merge":
