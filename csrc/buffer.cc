@@ -31,6 +31,7 @@ struct Block {
 struct KeptBlocks {
   std::mutex mutex;
   std::vector<Block> blocks;  // the oldest first
+  std::vector<Block> larger;  // those in use that were taken for fewer bytes than they have
   size_t bytes = 0;
 };
 
@@ -52,17 +53,32 @@ size_t rounded(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-// A kept block of exactly this size, the last one given back, or null.
+// The smallest kept block that holds so many bytes, the last one given back of its size, unless it is more than twice
+// as large: batches of one corpus differ by a third, and a class for each of their sizes would seldom have one. Null
+// where there is none.
 void* take(size_t bytes) {
   KeptBlocks& all = kept_blocks();
   const std::lock_guard lock(all.mutex);
+  auto best = all.blocks.rend();
+  for (auto block = all.blocks.rbegin(); block != all.blocks.rend(); ++block)
+    if (block->bytes >= bytes && block->bytes <= 2 * bytes && (best == all.blocks.rend() || block->bytes < best->bytes))
+      best = block;
+  if (best == all.blocks.rend()) return nullptr;
+  const Block found = *best;
+  if (found.bytes > bytes) all.larger.push_back(found);
+  all.blocks.erase(std::next(best).base());
+  all.bytes -= found.bytes;
+  return found.memory;
+}
+
+// Of how many bytes a block is that was allocated for so many.
+size_t bytes_of(KeptBlocks& all, const void* memory, size_t bytes) {
   const auto found =
-      std::find_if(all.blocks.rbegin(), all.blocks.rend(), [&](const Block& b) { return b.bytes == bytes; });
-  if (found == all.blocks.rend()) return nullptr;
-  void* const memory = found->memory;
-  all.blocks.erase(std::next(found).base());
-  all.bytes -= bytes;
-  return memory;
+      std::find_if(all.larger.begin(), all.larger.end(), [&](const Block& b) { return b.memory == memory; });
+  if (found == all.larger.end()) return bytes;
+  const size_t whole = found->bytes;
+  all.larger.erase(found);
+  return whole;
 }
 
 }  // namespace
@@ -89,6 +105,11 @@ void* allocate(size_t bytes) {
 void release(void* memory, size_t bytes) {
   if (memory == nullptr || bytes < kLarge) return std::free(memory);
   bytes = rounded(bytes);
+  {
+    KeptBlocks& all = kept_blocks();
+    const std::lock_guard lock(all.mutex);
+    bytes = bytes_of(all, memory, bytes);
+  }
   if (bytes > kKept) return std::free(memory);
 #ifdef MADV_FREE
   madvise(memory, bytes, MADV_FREE);  // the system may take the pages, and does where memory is short

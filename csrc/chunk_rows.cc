@@ -14,8 +14,8 @@ namespace {
 
 class RowWriter {
  public:
-  RowWriter(const Inputs& inputs, Document& document, const Chunking& chunking, ChunkBlock& out)
-      : inputs_(inputs), plan_(*inputs.plan), document_(document), chunking_(chunking), out_(out) {}
+  RowWriter(const Inputs& inputs, Document& document, const Chunking& chunking, Slabs& slabs, ChunkBlock& out)
+      : inputs_(inputs), plan_(*inputs.plan), document_(document), chunking_(chunking), slabs_(slabs), out_(out) {}
 
   void run() {
     // Growing by doubling, 9 million chunks would take three times their 0.8 GB.
@@ -146,7 +146,7 @@ class RowWriter {
       }
       if (plan_.sentence_vectors) {
         out_.sentences.push_back({document_.characters_before(part.begin), document_.characters_before(part.end)});
-        out_.sentence_vectors.insert(out_.sentence_vectors.end(), vector, vector + dim);
+        out_.sentence_vectors.append({vector, dim}, slabs_);
         ++sentences;
       }
       if (plan_.chunk_vectors) {
@@ -160,7 +160,7 @@ class RowWriter {
     if (plan_.chunk_vectors) {
       std::vector<float>& chosen = weight > 0 ? sum : plain;  // no token: every sentence counts alike
       normalize(chosen.data(), vectors.cols);
-      out_.chunk_vectors.insert(out_.chunk_vectors.end(), chosen.begin(), chosen.end());
+      out_.chunk_vectors.append(chosen, slabs_);
     }
   }
 
@@ -173,6 +173,7 @@ class RowWriter {
   const Plan& plan_;
   Document& document_;
   const Chunking& chunking_;
+  Slabs& slabs_;
   ChunkBlock& out_;
   const Span* span_ = nullptr;
   int64_t previous_end_ = 0;
@@ -181,8 +182,8 @@ class RowWriter {
 
 }  // namespace
 
-void write_rows(const Inputs& inputs, Document& document, const Chunking& chunking, ChunkBlock& out) {
-  RowWriter(inputs, document, chunking, out).run();
+void write_rows(const Inputs& inputs, Document& document, const Chunking& chunking, Slabs& slabs, ChunkBlock& out) {
+  RowWriter(inputs, document, chunking, slabs, out).run();
 }
 
 }  // namespace pychunk

@@ -8,6 +8,6 @@
 namespace pychunk {
 
 // Appends them to `out`.
-void write_rows(const Inputs& inputs, Document& document, const Chunking& chunking, ChunkBlock& out);
+void write_rows(const Inputs& inputs, Document& document, const Chunking& chunking, Slabs& slabs, ChunkBlock& out);
 
 }  // namespace pychunk

@@ -16,7 +16,8 @@
 namespace pychunk {
 namespace {
 
-void chunk_rows_of(const Inputs& inputs, int64_t i, Document& document, Chunking& chunking, ChunkBlock& out) {
+void chunk_rows_of(const Inputs& inputs, int64_t i, Document& document, Chunking& chunking, Slabs& slabs,
+                   ChunkBlock& out) {
   const Closing closing(document);
   document.open(inputs, i);
   const std::string_view id = inputs.ids.size() > 0 ? inputs.ids[i] : document.text();
@@ -24,7 +25,7 @@ void chunk_rows_of(const Inputs& inputs, int64_t i, Document& document, Chunking
   const size_t before = out.chunks.size();
   if (document.sentences() > 0) {
     chunk_document(inputs, document, chunking);
-    write_rows(inputs, document, chunking, out);
+    write_rows(inputs, document, chunking, slabs, out);
   }
   if (inputs.plan->summaries_out) out.summaries.add(inputs, document, chunking.grouping);
   out.chunks_in_document.push_back(static_cast<int64_t>(out.chunks.size() - before));
@@ -37,13 +38,16 @@ void chunk_rows_of(const Inputs& inputs, int64_t i, Document& document, Chunking
 Table segment(const Inputs& inputs) {
   const std::vector<int64_t> borders = plan_blocks(inputs.texts);
   std::vector<ChunkBlock> blocks(borders.size() - 1);
+  Slabs slabs;
   parallel_for(static_cast<int64_t>(blocks.size()), inputs.threads, [&](int64_t b) {
     thread_local Document document;
     ChunkBlock& block = blocks[static_cast<size_t>(b)];
     block.first_document = borders[static_cast<size_t>(b)];
     Chunking chunking;
     for (int64_t i = block.first_document; i < borders[static_cast<size_t>(b) + 1]; ++i)
-      chunk_rows_of(inputs, i, document, chunking, block);
+      chunk_rows_of(inputs, i, document, chunking, slabs, block);
+    block.chunk_vectors.close(slabs);
+    block.sentence_vectors.close(slabs);
   });
   return build_table(inputs.texts, inputs.first_row, blocks, inputs.threads);
 }

@@ -17,11 +17,6 @@ namespace {
 // Vectors of this many bytes are worth giving their memory back at once.
 constexpr int64_t kMuch = int64_t{256} << 20;
 
-template <typename T>
-void copy_into(Buffer<T>& out, int64_t at, const std::vector<T>& values) {
-  if (!values.empty()) std::memcpy(&out[at], values.data(), values.size() * sizeof(T));
-}
-
 // Where a block's part of each kind of column begins.
 struct Place {
   int64_t chunk = 0, text = 0, sentence = 0, chunk_values = 0, sentence_values = 0;
@@ -32,14 +27,14 @@ Place after(const Place& place, const ChunkBlock& block) {
   next.chunk += static_cast<int64_t>(block.chunks.size());
   for (const Chunk& chunk : block.chunks) next.text += chunk.end_byte - chunk.start_byte;
   next.sentence += static_cast<int64_t>(block.sentences.size());
-  next.chunk_values += static_cast<int64_t>(block.chunk_vectors.size());
-  next.sentence_values += static_cast<int64_t>(block.sentence_vectors.size());
+  next.chunk_values += block.chunk_vectors.size();
+  next.sentence_values += block.sentence_vectors.size();
   return next;
 }
 
 void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Table& out) {
-  copy_into(out.chunk_vectors, at.chunk_values, block.chunk_vectors);
-  copy_into(out.sentence_vectors, at.sentence_values, block.sentence_vectors);
+  block.chunk_vectors.copy_to(out.chunk_vectors.data + at.chunk_values);
+  block.sentence_vectors.copy_to(out.sentence_vectors.data + at.sentence_values);
   for (size_t s = 0; s < block.sentences.size(); ++s) {
     out.sentence_start[at.sentence + static_cast<int64_t>(s)] = block.sentences[s].start;
     out.sentence_end[at.sentence + static_cast<int64_t>(s)] = block.sentences[s].end;

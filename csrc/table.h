@@ -8,6 +8,7 @@
 #include "columns.h"
 #include "hash.h"
 #include "outline.h"
+#include "slabs.h"
 #include "summaries.h"
 #include "view.h"
 
@@ -35,10 +36,10 @@ struct ChunkBlock {
   std::vector<int64_t> chunks_in_document;
   std::vector<Hash128> document_hashes;
   std::vector<Chunk> chunks;
-  std::vector<float> chunk_vectors;         // dim values a chunk
+  SlabRows chunk_vectors;                   // dim values a chunk
   std::vector<int64_t> sentences_in_chunk;  // for `sentences`
   std::vector<ChunkSentence> sentences;
-  std::vector<float> sentence_vectors;
+  SlabRows sentence_vectors;
   Summaries summaries;
   OutlineTexts outline;
   int64_t tokens = 0, fallback_tokens = 0;  // met by the tokenizer

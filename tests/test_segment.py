@@ -498,6 +498,21 @@ def test_memory_used_again_does_not_touch_earlier_results() -> None:
     assert second.table.to_pydict() == expected
 
 
+@pytest.mark.parametrize(("column", "size"), [("sentences", 40), ("vector", 4)])
+def test_vectors_of_many_blocks_are_those_of_each_document_alone(column: str, size: int) -> None:
+    """15 MB of them: threads write in turn to what is joined later, and a document goes on where another ended."""
+    texts = [f"{' '.join(f'Line {i} of {d}.' for i in range(d % 7 * 40))} End." for d in range(120)]
+    made = pychunk.Segmenter(
+        "fixed", size=size, unit="words", vectors="chunk" if column == "vector" else "sentence", threads=3
+    )
+    for _ in range(2):  # the second time in memory that the first gave back
+        found = made(texts).table
+        for d in (0, 1, 6, 41, 118, 119):
+            own = found.filter(np.asarray(found["document"]) == d)
+            alone = made([texts[d]]).table
+            assert own[column].to_pylist() == alone[column].to_pylist()
+
+
 @settings(max_examples=40, deadline=None)
 @given(texts=DOCUMENTS, summary=st.sampled_from(["extractive", "lead", "sentence"]))
 def test_summaries_hang_on_their_document_alone(texts: list[str], summary: str) -> None:
