@@ -34,7 +34,7 @@ int32_t StringTable::insert(std::string_view string, Key key) {
   offsets_.push_back(static_cast<int64_t>(bytes_.size()));
   size_t at = key.hash >> 1 & mask_;
   while (slots_[at].number >= 0) at = (at + 1) & mask_;
-  slots_[at] = {key.head, key.hash, size() - 1};
+  slots_[at] = {key.head, key.next, key.hash, size() - 1};
   return size() - 1;
 }
 

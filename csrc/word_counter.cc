@@ -10,14 +10,24 @@
 
 namespace pychunk {
 
-void WordCounter::count(std::string_view word, StringTable& words) {
-  const auto number = static_cast<size_t>(words.number(word));
-  if (number >= times_.size()) times_.resize(std::max(number + 1, 2 * times_.size()));
-  if (times_[number]++ == 0) met_.push_back(static_cast<int32_t>(number));
-  ++length_;
+void WordCounter::count_waiting(StringTable& words) {
+  const size_t count = std::exchange(waits_, 0);
+  std::array<StringTable::Key, kAhead> keys;
+  std::array<int32_t, kAhead> numbers;
+  for (size_t i = 0; i < count; ++i) words.prefetch(keys[i] = words.key_of(waiting_[i]));
+  for (size_t i = 0; i < count; ++i) {
+    numbers[i] = words.number(waiting_[i], keys[i]);
+    if (const auto at = static_cast<size_t>(numbers[i]); at < times_.size()) __builtin_prefetch(&times_[at], 1);
+  }
+  if (const auto known = static_cast<size_t>(words.size()); known > times_.size())
+    times_.resize(std::max(known, 2 * times_.size()));
+  for (size_t i = 0; i < count; ++i)
+    if (times_[static_cast<size_t>(numbers[i])]++ == 0) met_.push_back(numbers[i]);
+  length_ += static_cast<int64_t>(count);
 }
 
-void WordCounter::end_row(TermRows& out) {
+void WordCounter::end_row(StringTable& words, TermRows& out) {
+  count_waiting(words);
   PYCHUNK_CHECK(length_ <= std::numeric_limits<int32_t>::max(), "a text must have fewer than 2^31 terms, got ",
                 length_);
   for (const int32_t number : met_) {
@@ -89,6 +99,7 @@ TermRows WordCounter::read(const Texts& texts, const WordCharacters& characters,
   times_.assign(static_cast<size_t>(words.size()), 0);  // an exception may have left some
   met_.clear();
   length_ = 0;
+  waits_ = 0;
   for (int64_t row = 0; row < texts.size(); ++row) {
     checkpoint_each(row, 64);
     const std::string_view text = texts[row];
@@ -101,7 +112,7 @@ TermRows WordCounter::read(const Texts& texts, const WordCharacters& characters,
       folding->fold(text, folded_);
       read_folded({folded_.data(), folded_.size()}, characters, words);
     }
-    end_row(found);
+    end_row(words, found);
   }
   forget_if_huge(lower_, folded_);
   return found;

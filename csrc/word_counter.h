@@ -1,5 +1,6 @@
 // The words of texts, numbered by a table and counted row by row: one thread's share of a batch.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,12 +29,20 @@ class WordCounter {
  private:
   void read_ascii(std::string_view text, const WordCharacters& characters, StringTable& words);
   void read_folded(std::string_view text, const WordCharacters& characters, StringTable& words);
-  void count(std::string_view word, StringTable& words);
-  void end_row(TermRows& out);
+  void count(std::string_view word, StringTable& words) {
+    waiting_[waits_] = word;
+    if (++waits_ == kAhead) count_waiting(words);
+  }
+  void count_waiting(StringTable& words);
+  void end_row(StringTable& words, TermRows& out);
 
   // Of the row being read: how often each word came, and which came, in the order of first appearance.
   std::vector<int32_t> times_, met_;
   int64_t length_ = 0;
+  // Words of the row that are looked up together, so that their places in a table of megabytes are fetched ahead.
+  static constexpr size_t kAhead = 32;
+  std::array<std::string_view, kAhead> waiting_;
+  size_t waits_ = 0;
   std::string lower_;
   Values<char> folded_;
 };
