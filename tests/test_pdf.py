@@ -303,6 +303,9 @@ def test_hyphenation_is_undone_only_where_the_joined_word_occurs_elsewhere() -> 
     assert "a self-made man" in text
     assert "are unknow-able." in text
     assert filled not in text
+    page = Page()
+    page.lines(50, 100, ["The quick infor-", "mation, which is information about something", "that fills a line."])
+    assert read_pdf(made([page])).text.startswith("The quick information, which")
 
 
 # --- headings, lists, tables ---
@@ -773,3 +776,44 @@ def test_words_of_leaflets_agree_with_their_text_files(data: Path) -> None:
             pages += 1
     assert pages >= 30
     assert found / pages >= 0.98
+
+
+PROSE = [
+    "Rivers carry water to the sea and",
+    "sand along with it, from mountains",
+    "that wear away by frost and by rain",
+    "as they have done since they rose.",
+]
+
+
+@pytest.mark.parametrize("heads", [False, True])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        PROSE * 3,
+        [f"Line {number} of page {{page}} is about rivers." for number in range(9)],
+        ["Text of page {page}."],
+        ["Text of page {page}.", "It has a second line."],
+        ["Nothing else is here."],
+    ],
+)
+def test_text_that_pages_share_stays(heads: bool, lines: list[str]) -> None:
+    pages = []
+    for number in range(1, 5):
+        page = Page()
+        page.lines(50, 100, [line.format(page=number) for line in lines])
+        if heads:
+            page.put(50, 30, "The Annual Report").put(290, 820, f"{number}")
+        pages.append(page)
+    pdf = read_pdf(made(pages))
+    gone = [(pdf.text[span.start : span.end], span.reason) for span in pdf.removed]
+    for number in range(1, 5):
+        assert " ".join(line.format(page=number) for line in lines) in " ".join(pdf.text.split())
+        if heads and len(lines) > 1:
+            assert gone[2 * number - 2 : 2 * number] == [
+                ("The Annual Report", "running_head"),
+                (str(number), "page_number"),
+            ]
+    text = [word for span, _ in gone for word in ("page", "water", "else") if word in span]
+    assert not text
+    assert bool(gone) == heads

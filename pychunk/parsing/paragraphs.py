@@ -146,6 +146,8 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
             return False
         if line.left < last.left - _INDENT * em and len(draft.lines) > 1:
             return False
+    if line.text[:1].islower() and last.text.endswith(("-", "\u00ad")) and last.text[-2:-1].isalpha():
+        return True  # within a word
     # The first word of this line had room on the line before: that line ends a paragraph.
     room = right - last.right
     broken = line.text[:1].islower() or last.text.endswith(("-", "\u00ad"))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple, cast
 
 from .layout import Piece, bands_of, line_of
 from .paged import PAGE_NUMBER, RUNNING_FOOT, RUNNING_HEAD
 
-#: Lines looked at from each edge of a page.
-_EDGE = 4
+#: Lines that may be left out at each edge of a page, and lines looked at.
+_EDGE, _SEEN = 4, 6
+#: Lines that are so many times their usual distance apart, or so many sizes of their letters, are not of one paragraph.
+_GAP, _LEADING = 1.5, 1.6
 #: A line repeats if it is on so many pages at one height, within so many points.
 _TIMES, _NEAR = 3, 4.0
 #: Pages that may lie between two that repeat a line: left and right pages have heads of their own.
@@ -45,11 +48,16 @@ class Edge(NamedTuple):
     pieces: list[Piece]
 
 
+#: Page, whether at its top, and rank from the edge.
+Key = tuple[int, bool, int]
+Found = dict[Key, Removed]
+
+
 def edges_of(page: int, pieces: Sequence[Piece]) -> list[Edge]:
     """The lines at both edges of a page, as far as nothing but one line stands there."""
     bands = bands_of(pieces)
     found = []
-    for top, rows in ((True, bands[:_EDGE]), (False, bands[::-1][:_EDGE])):
+    for top, rows in ((True, bands[:_SEEN]), (False, bands[::-1][:_SEEN])):
         for rank, band in enumerate(rows):
             low, high = min(piece.top for piece in band), max(piece.bottom for piece in band)
             if high - low > 1.8 * max(piece.bottom - piece.top for piece in band):
@@ -59,12 +67,15 @@ def edges_of(page: int, pieces: Sequence[Piece]) -> list[Edge]:
     return found
 
 
-def running(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, bool, int], Removed]:
+def running(edges: Sequence[Edge], pages: int, size: float) -> Found:
     """The edges that repeat, by (page, top, rank); ``size`` is that of the document's text, in points.
 
     A line is left out where lines that are equal but for numbers stand at one height on 3 pages (or on both of two)
     that are at most 2 apart, and only lines that are left out stand between it and the page's edge. It is a page number
     if it is little more than a number, and that grows as the pages do.
+
+    Pages may share more than heads: where more lines repeat than are ever left out, those are text, back to the first
+    gap between lines; and where most pages would have no text left, the lines stay that differ from page to page.
 
     Example:
         >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, 0, False) for page in (7, 8, 9)]
@@ -72,22 +83,77 @@ def running(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, b
         >>> found[1, True, 0].reason
         'page_number'
     """
-    repeated = _repeated(edges, pages, size) | _numbered(edges, pages, size)
-    out: dict[tuple[int, bool, int], Removed] = {}
+    near = [edge for edge in edges if edge.rank < _EDGE]
+    repeated = _from_the_edge(_repeated(near, pages, size) | _numbered(near, pages, size))
+    by_side: dict[tuple[int, bool], list[Edge]] = defaultdict(list)
     for edge in sorted(edges, key=lambda each: each.rank):
-        key = (edge.page, edge.top, edge.rank)
-        outer = edge.rank == 0 or (edge.page, edge.top, edge.rank - 1) in out
-        if key in repeated and outer:
-            out[key] = repeated[key]
+        by_side[edge.page, edge.top].append(edge)
+    for key in _shared_text(by_side, repeated, _repeated(edges, pages, size)):
+        del repeated[key]
+    for key in _only_text(by_side, repeated, pages, size):
+        repeated.pop(key, None)
+    return _from_the_edge(repeated)
+
+
+def _from_the_edge(found: Found) -> Found:
+    """Those between which and their page's edge nothing stands that stays."""
+    out: Found = {}
+    for page, top, rank in sorted(found, key=lambda key: key[2]):
+        if rank == 0 or (page, top, rank - 1) in out:
+            out[page, top, rank] = found[page, top, rank]
     return out
 
 
-def _repeated(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, bool, int], Removed]:
+def _shared_text(by_side: Mapping[tuple[int, bool], Sequence[Edge]], out: Found, repeated: Found) -> Iterator[Key]:
+    """Lines that belong to a paragraph which goes on repeating where nothing is left out any more."""
+    for (page, top), own in by_side.items():
+        if len(own) <= _EDGE or (page, top, _EDGE) not in repeated or (page, top, _EDGE - 1) not in out:
+            continue
+        gaps = [abs(edge.y - before.y) for before, edge in pairwise(own)]
+        for rank in reversed(range(_EDGE)):
+            if gaps[rank] > _GAP * min(gaps[_EDGE - 1 :]) or out[page, top, rank].reason == PAGE_NUMBER:
+                break
+            yield page, top, rank
+
+
+def _only_text(by_side: Mapping[tuple[int, bool], Sequence[Edge]], out: Found, pages: int, size: float) -> set[Key]:
+    """Lines without which most pages would have no text, or none but headings."""
+    bare: list[list[Edge]] = []
+    for page in {page for page, _ in by_side}:
+        above, below = by_side.get((page, True), ()), by_side.get((page, False), ())
+        if {edge.y for edge in above} != {edge.y for edge in below}:
+            continue  # there is more between them
+        both = [*above, *below]
+        gone = {edge.y for edge in both if (page, edge.top, edge.rank) in out}
+        if gone and all(edge.y in gone or edge.size > _LARGER * size for edge in both):
+            bare.append([edge for edge in both if edge.y in gone])
+    if 2 * len(bare) <= pages:
+        return set()
+    times = Counter(text for own in bare for text in {edge.text for edge in own})
+    numbers = {(e.page, e.y) for own in bare for e in own if _reason(out, e) == PAGE_NUMBER}
+    lines = [[edge for edge in own if (edge.page, edge.y) not in numbers] for own in bare]
+    varied = any(times[edge.text] == 1 for own in lines for edge in own)
+    keep: set[Key] = set()
+    for own in lines:
+        stays = {edge.y for edge in own if not varied or times[edge.text] == 1}
+        for edge in sorted(own, key=lambda each: each.y) + sorted(own, key=lambda each: -each.y):
+            if any(abs(edge.y - y) <= _LEADING * edge.size for y in stays):
+                stays.add(edge.y)
+        keep |= {(edge.page, edge.top, edge.rank) for edge in own if edge.y in stays}
+    return keep
+
+
+def _reason(out: Found, edge: Edge) -> str:
+    found = out.get((edge.page, edge.top, edge.rank))
+    return "" if found is None else found.reason
+
+
+def _repeated(edges: Sequence[Edge], pages: int, size: float) -> Found:
     """Lines that are equal but for numbers."""
     alike: dict[tuple[bool, str], list[Edge]] = defaultdict(list)
     for edge in edges:
         alike[edge.top, _normal(edge.text)].append(edge)
-    found: dict[tuple[int, bool, int], Removed] = {}
+    found: Found = {}
     for (top, text), same in alike.items():
         if _NUMBER.fullmatch(text):
             continue
@@ -104,13 +170,13 @@ def _repeated(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int,
     return found
 
 
-def _numbered(edges: Sequence[Edge], pages: int, size: float) -> dict[tuple[int, bool, int], Removed]:
+def _numbered(edges: Sequence[Edge], pages: int, size: float) -> Found:
     """Lines that begin or end with the number of their page, in a document where such stand alone or repeat."""
     shifts: dict[tuple[bool, int], list[Edge]] = defaultdict(list)
     for edge in edges:
         for value in {_first(edge.text), _last(edge.text)} - {None}:
             shifts[edge.top, cast(int, value) - edge.page].append(edge)
-    found: dict[tuple[int, bool, int], Removed] = {}
+    found: Found = {}
     for (top, _), same in shifts.items():
         for group in _at_one_height(same):
             count = len({edge.page for edge in group})
