@@ -1,6 +1,10 @@
 #include "best_rows.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "check.h"
@@ -46,27 +50,42 @@ std::vector<ScoredRow> best_of(const float* scores, int64_t rows, size_t count, 
   return found;
 }
 
-// Of the rows [begin, end) the best of each group, in any order.
+// Of the rows [begin, end) the best of each group, in any order. known: of each group what the worst of so many rows of
+// other runs scores, which makes this one look at fewer.
 void best_of_groups(const float* scores, int64_t begin, int64_t end, size_t count, std::span<const int8_t> groups,
-                    std::span<std::vector<ScoredRow>> found) {
-  // One more, which nothing is above, for rows of no group.
-  std::vector<float> limits(found.size() + 1, 0.0f);
-  limits[0] = std::numeric_limits<float>::infinity();
-  float least = 0.0f;
+                    std::span<std::atomic<float>> known, std::span<std::vector<ScoredRow>> found) {
+  // By the byte that a row's group is; nothing is above that of rows of no group.
+  std::array<float, 256> limits;
+  limits.fill(std::numeric_limits<float>::infinity());
+  for (size_t group = 0; group < found.size(); ++group)  // of equals the first counts, which may be here
+    limits[group] = std::nextafterf(known[group].load(std::memory_order_relaxed), 0.0f);
+  float least = *std::min_element(limits.begin(), limits.end());
   for (int64_t first = begin; first < end; first += kScoresTogether) {
     const int64_t last = std::min(first + kScoresTogether, end);
     int above = 0;
     for (int64_t row = first; row < last; ++row) above |= scores[row] > least;
     if (above == 0) continue;
+    const auto group_of = [&](int64_t row) { return static_cast<uint8_t>(groups[static_cast<size_t>(row)]); };
+    above = 0;
+    for (int64_t row = first; row < last; ++row) above |= scores[row] > limits[group_of(row)];
+    if (above == 0) continue;
     for (int64_t row = first; row < last; ++row) {
-      const auto group = static_cast<size_t>(std::max<int>(groups[static_cast<size_t>(row)], -1) + 1);
+      const uint8_t group = group_of(row);
       if (!(scores[row] > limits[group])) continue;
-      std::vector<ScoredRow>& own = found[group - 1];
+      std::vector<ScoredRow>& own = found[group];
       own.push_back({scores[row], row});
       if (own.size() < 2 * count || own.size() < 64) continue;
       cut_rows(own, count);
       limits[group] = own.back().score;
       least = *std::min_element(limits.begin(), limits.end());
+    }
+  }
+  for (size_t group = 0; group < found.size(); ++group) {
+    if (found[group].size() <= count) continue;
+    cut_rows(found[group], count);
+    float before = known[group].load(std::memory_order_relaxed);
+    const float limit = found[group].back().score;
+    while (before < limit && !known[group].compare_exchange_weak(before, limit, std::memory_order_relaxed)) {
     }
   }
 }
@@ -92,12 +111,16 @@ std::vector<std::vector<ScoredRow>> best_rows_of_groups(const Matrix<const float
   const int64_t runs = (scores.cols + kRowsARun - 1) / kRowsARun;
   std::vector<std::vector<ScoredRow>> out(static_cast<size_t>(scores.rows) * every);
   if (wanted == 0 || every == 0) return out;
-  for (const int8_t group : groups)
-    PYCHUNK_CHECK(group < count_of_groups, "groups must be below ", count_of_groups, ", got ", int{group});
+  int8_t most = -1;
+  for (const int8_t group : groups) most = std::max(most, group);
+  PYCHUNK_CHECK(most < count_of_groups, "groups must be below ", count_of_groups, ", got ", int{most});
   std::vector<std::vector<ScoredRow>> found(out.size() * static_cast<size_t>(runs));  // [queries, runs, groups]
+  std::vector<std::atomic<float>> known(out.size());
+  for (auto& limit : known) limit.store(0.0f, std::memory_order_relaxed);
   parallel_for(scores.rows * runs, threads, [&](int64_t item) {
     const int64_t begin = item % runs * kRowsARun, end = std::min(begin + kRowsARun, scores.cols);
     best_of_groups(scores.row(item / runs), begin, end, wanted, groups,
+                   std::span(known).subspan(static_cast<size_t>(item / runs) * every, every),
                    std::span(found).subspan(static_cast<size_t>(item) * every, every));
   });
   for (size_t i = 0; i < out.size(); ++i) {
