@@ -133,3 +133,21 @@ def test_sentences_are_looked_through_once(index: pychunk.Index, monkeypatch: py
     assert looked.count(sentences) == 0
     index.search(query + " grow", 5, levels=("sentence", "document"), fusion="levels")
     assert looked.count(sentences) == 1
+
+
+def test_best_sentences_of_nodes_are_those_of_all(index: pychunk.Index) -> None:
+    searcher = index._contents.searcher()
+    nodes, scan = searcher.nodes, searcher.pooled.scan
+    rows = np.random.default_rng(2).permutation(len(nodes.finest))[:400]
+    for query in pychunk.embed(QUERIES):
+        cosines = scan.score_rows(query, nodes.sentences)
+        own = scan.score_rows(query, rows)
+        wanted = [
+            cosines[first:last].max(initial=-2) if last > first else score
+            for first, last, score in zip(nodes.first[rows], nodes.last[rows], own, strict=True)
+        ]
+        for count in (0, 1, 60, len(cosines)):
+            best = np.argsort(-cosines, kind="stable")[:count]
+            for known in (None, (nodes.sentences[best], cosines[best])):
+                found = nodes.best_sentences(searcher, query, rows, own, known)
+                np.testing.assert_array_equal(found, np.array(wanted, np.float32))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .calibration import STAGES, Calibration
-from .fusion import Ranked
+from .fusion import Ranked, distinct
 from .probes import Members, Probe
 from .sources import Batch, SparseByGroup
 
@@ -202,6 +202,8 @@ class _Asked:
         vectors = np.zeros((sum(map(len, self.by_vector)), searcher.layout.dim), np.float32)
         for place, probe in enumerate(probe for own in self.by_vector for probe in own):
             vectors[place] = probe.vector
+        #: Of each probe with a vector the best sentences of all, exact, as far as they are known.
+        self.best = [searcher.best_sentences(vector) for vector in vectors]
         self.near: list[Batch] = []
         if len(vectors):
             for place, mask in zip(groups.places, groups.masks, strict=True):
@@ -227,7 +229,10 @@ class _Asked:
         for probe in self.members[0].of[number]:
             for place, near in zip(self.groups.places, self.near, strict=True):
                 deep = depth if place else SENTENCES * depth
-                _, found, done = near.source(probe).top(deep)
+                source = near.source(probe)
+                scores, found, done = source.top(deep)
+                if place == 0 and self.groups.sentences and source.exact:
+                    self.best[probe] = found, scores
                 rows.append(found[:depth])
                 ended &= done and len(found) <= depth
                 if place == 0:
@@ -240,7 +245,7 @@ class _Asked:
             for found, done in self.sparse.top(probe, depth):
                 rows.append(found)
                 ended &= done
-        return np.unique(np.concatenate(rows)), ended
+        return distinct(np.concatenate(rows)), ended
 
     def scored(self, number: int, rows: I64, calibration: Calibration) -> tuple[dict[str, F32], F64]:
         """(of each stage the scores of rows; the rows' scores)."""
@@ -252,11 +257,9 @@ class _Asked:
                 share = self.members[which].shares[number][place]
                 sparse = None if which == 0 or self.words is None else self.words[self.members[1].of[number][place]]
                 only = Probe(vector=probe.vector if which == 0 else None)
-                for stage, found in self.nodes.scores(self.searcher, only, rows, sparse).items():
-                    own = np.zeros(len(rows))
-                    for each in self.groups.places:
-                        here = level == each
-                        own[here] = calibration.bits(self.nodes.names[each], stage, found[here])
+                best = self.best[self.members[0].of[number][place]] if which == 0 else None
+                for stage, found in self.nodes.scores(self.searcher, only, rows, sparse, best).items():
+                    own = calibration.bits(self.nodes.names, level, stage, found)
                     parts[stage] = parts.get(stage, np.zeros(len(rows), np.float32)) + np.float32(share) * found
                     worth[stage] = worth.get(stage, np.zeros(len(rows))) + share * own
         length = self.nodes.end[rows] - self.nodes.start[rows]

@@ -25,6 +25,9 @@ MOST = 16_384
 #: Rows that are kept for the queries of a call at most: 48 MB.
 KEPT = 1 << 22
 
+#: Among so many rows other levels differ, so that the others need not be looked at.
+_DIFFERENT = 1024
+
 #: Of a query the best rows: how many were asked for, their scores, best first, and they themselves.
 Best = tuple[int, F32, I64]
 
@@ -50,7 +53,10 @@ class Ahead:
         known = [each for each in found if each is not None]
         if allowed is None or not known or len(known) < len(found):
             return None
-        return known if allowed is self.allowed or np.array_equal(allowed, self.allowed) else None
+        same = allowed is self.allowed or all(
+            np.array_equal(allowed[:end], self.allowed[:end]) for end in (_DIFFERENT, None)
+        )
+        return known if same else None
 
 
 def by_sums(
@@ -90,7 +96,8 @@ def by_sums(
         if could is None:
             return None
         more = could if allowed is None else could[allowed[could]]
-        more = more[~np.isin(more, rows)]
+        ordered = np.sort(rows)
+        more = more[ordered[np.minimum(np.searchsorted(ordered, more), len(ordered) - 1)] != more]
         if len(more) > most:
             return None
     if len(more):

@@ -10,7 +10,7 @@ from the median on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,17 +70,35 @@ def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
         [0.0, 0.0, 0.5, 2.0, 5.0]
     """
     found = np.asarray(scores, np.float64)
-    if len(scale) < 4:
-        return np.asarray(UNKNOWN * np.maximum(found, 0.0))
-    known = np.asarray(scale, np.float64)
-    last = len(known) - 1
-    step = max((known[last] - known[last - 3]) / 3, 1e-3)
-    at = np.searchsorted(known, found)  # known[at - 1] < found <= known[at]
-    low, high = known[np.clip(at - 1, 0, last)], known[np.minimum(at, last)]
-    width = np.where(high > low, high - low, step)
-    share = (found - low) / width
-    beyond = np.sqrt(1 + 2 * np.maximum(share, 0.0)) - 1
-    return np.asarray(np.where(at == 0, 0.0, (at - 1) + np.where(at > last, beyond, share)))
+    return _Table([scale]).bits(np.zeros(found.shape, np.int64), found)
+
+
+class _Table:
+    """Several scales, by which scores are worth something at once: of five levels one call takes a fifth of five."""
+
+    def __init__(self, scales: Sequence[Sequence[float]]) -> None:
+        longest = max(4, *(len(scale) for scale in scales))
+        self.known = np.zeros((len(scales), longest))
+        self.last = np.full(len(scales), longest - 1)
+        self.step = np.ones(len(scales))
+        self.there = np.array([len(scale) >= 4 for scale in scales])
+        for place, scale in enumerate(scales):
+            if self.there[place]:
+                own = np.asarray(scale, np.float64)
+                self.known[place] = np.append(own, np.full(longest - len(own), np.inf))
+                self.last[place] = len(scale) - 1
+                self.step[place] = max((own[-1] - own[-4]) / 3, 1e-3)
+
+    def bits(self, which: npt.NDArray[Any], found: F64) -> F64:
+        """:func:`bits` of scores, each by its own scale."""
+        there, last = self.there[which], self.last[which]
+        at = (self.known[which] < found[..., None]).sum(axis=-1)  # known[at - 1] < found <= known[at]
+        low, high = self.known[which, np.clip(at - 1, 0, last)], self.known[which, np.minimum(at, last)]
+        width = np.where(high > low, high - low, self.step[which])
+        share = (found - low) / width
+        beyond = np.sqrt(1 + 2 * np.maximum(share, 0.0)) - 1
+        worth = np.where(at == 0, 0.0, (at - 1) + np.where(at > last, beyond, share))
+        return np.asarray(np.where(there, worth, UNKNOWN * np.maximum(found, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -95,10 +113,14 @@ class Calibration:
     scales: dict[str, dict[str, list[float]]]
     sizes: dict[str, int]
     rows: int
+    _tables: dict[tuple[str, tuple[str, ...]], _Table] = field(default_factory=dict, repr=False, compare=False)
 
-    def bits(self, level: str, stage: str, scores: npt.ArrayLike) -> F64:
-        """What scores of nodes whose finest level this is are worth."""
-        return bits(self.scales.get(level, {}).get(stage, []), scores)
+    def bits(self, names: Sequence[str], level: npt.NDArray[Any], stage: str, scores: npt.ArrayLike) -> F64:
+        """What scores of nodes are worth, the finest level of each being one of ``names``, by its place."""
+        key = stage, tuple(names)
+        if key not in self._tables:
+            self._tables[key] = _Table([self.scales.get(name, {}).get(stage, []) for name in names])
+        return self._tables[key].bits(level, np.asarray(scores, np.float64))
 
     def facts(self) -> dict[str, Any]:
         """What a manifest holds of it."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .fusion import distinct
+
 if TYPE_CHECKING:
     from .probes import Probe
     from .searcher import Searcher
@@ -26,12 +28,14 @@ class Grouped:
         names: levels that are searched; none: all.
         places: of the levels that rows are of, rising. masks: bool[rows] of each. of: int8[rows], which of these each
             row is of, -1 where it is not searched.
+        sentences: whether all rows of the finest level of all are searched.
     """
 
     names: tuple[str, ...]
     places: list[int]
     masks: list[Mask]
     of: npt.NDArray[np.int8]
+    sentences: bool
 
 
 class Nodes:
@@ -90,7 +94,8 @@ class Nodes:
                 group[mask] = len(places)
                 places.append(place)
                 masks.append(mask)
-        made = Grouped(key, places, masks, group)
+        every = places[:1] == [0] and np.count_nonzero(masks[0]) == len(self.sentences)
+        made = Grouped(key, places, masks, group, every)
         if kept:
             self._masks[key] = made
         return made
@@ -122,36 +127,63 @@ class Nodes:
         inside &= self.end[found] >= self.end[sentences]
         return np.where(inside, found, -1)
 
-    def best_sentences(self, searcher: Searcher, query: F32, rows: I64, own: F32) -> F32:
-        """The cosine of each row's best sentence; ``own``, its own vector's, of a row that holds none."""
+    def best_sentences(
+        self, searcher: Searcher, query: F32, rows: I64, own: F32, best: tuple[I64, F32] | None = None
+    ) -> F32:
+        """The cosine of each row's best sentence; ``own``, its own vector's, of a row that holds none.
+
+        Args:
+            best: the best sentences of all and their cosines: what holds one of them has its best among them.
+        """
         assert searcher.pooled is not None
-        first, last = self.first[rows], self.last[rows]
+        found: F32 = np.array(own, np.float32)
+        left = np.flatnonzero(self.last[rows] > self.first[rows])
+        if best is not None:
+            places, scores = self._in_reading_order(*best)
+            begin, end = (np.searchsorted(places, each[rows[left]]) for each in (self.first, self.last))
+            some = end > begin
+            if some.any():
+                # Of every other run of scores the highest: those are of the rows.
+                runs = np.stack([begin[some], end[some]], axis=1).ravel()
+                found[left[some]] = np.maximum.reduceat(np.append(scores, scores.dtype.type(0)), runs)[::2]
+                left = left[~some]
+        first, last = self.first[rows[left]], self.last[rows[left]]
         sizes = last - first
         begins = np.cumsum(sizes) - sizes
         places = np.arange(int(sizes.sum())) + np.repeat(first - begins, sizes)
-        found: F32 = np.array(own, np.float32)
         if len(places):
-            wanted = np.zeros(len(self.sentences), np.bool_)
-            wanted[places] = True
-            known = np.flatnonzero(wanted)
+            known = distinct(places)
             scores = searcher.pooled.scan.score_rows(query, self.sentences[known])
             values = scores[np.searchsorted(known, places)]
-            some = sizes > 0
-            found[some] = np.maximum.reduceat(values, begins[some])
+            found[left] = np.maximum.reduceat(values, begins)
         return found
 
-    def scores(self, searcher: Searcher, probe: Probe, rows: I64, sparse: F32 | None) -> dict[str, Any]:
+    def _in_reading_order(self, rows: I64, scores: F32) -> tuple[I64, F32]:
+        """(places in :attr:`sentences`, rising, scores) of sentences by row."""
+        places = np.searchsorted(self._keys_of[0], self._key[rows])
+        there = self.sentences[np.minimum(places, len(self.sentences) - 1)] == rows  # of several at one character one
+        order = np.argsort(places[there])
+        return places[there][order], scores[there][order]
+
+    def scores(
+        self,
+        searcher: Searcher,
+        probe: Probe,
+        rows: I64,
+        sparse: F32 | None,
+        best: tuple[I64, F32] | None = None,
+    ) -> dict[str, Any]:
         """Of rows the cosine of their own vector, that of their best sentence, and BM25, as far as a probe has them.
 
         Args:
-            sparse: float32[all rows], BM25 for the probe; None without.
+            sparse: float32[all rows], BM25 for the probe; None without. best: as of :meth:`best_sentences`.
         """
         found: dict[str, Any] = {}
         if probe.vector is not None:
             assert searcher.pooled is not None
             query = np.ascontiguousarray(probe.vector, np.float32)
             found["dense"] = searcher.pooled.scan.score_rows(query, rows)
-            found["sentence"] = self.best_sentences(searcher, query, rows, found["dense"])
+            found["sentence"] = self.best_sentences(searcher, query, rows, found["dense"], best)
         if sparse is not None:
             found["sparse"] = sparse[rows]
         return found

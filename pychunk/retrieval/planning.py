@@ -217,10 +217,10 @@ def metadata_of(
             "pychunk.Hierarchy.chunks() gives"
         )
     names = tuple(known)
-    nodes = tuple(int(np.count_nonzero(mask)) for mask in known.values())
+    nodes = searcher.level_sizes
     if ranking is None:
         return [Metadata(names, nodes, words, encoder=encoder) for _ in probes]
-    searcher.look_ahead(probes, names[0], across.sentences_for(hits), threads)
+    searcher.look_ahead(probes, across.sentences_for(hits), threads)
     (fine, fine_rows), (coarse, coarse_rows) = (
         _passes(searcher, probes, ranking, name, threads) for name in (names[0], names[-1])
     )

@@ -194,6 +194,11 @@ class Searcher:
         return {} if self.stored is None else levels.rows_at(self.stored)
 
     @cached_property
+    def level_sizes(self) -> tuple[int, ...]:
+        """How many rows are at each, removed ones too."""
+        return tuple(int(np.count_nonzero(mask)) for mask in self.levels.values())
+
+    @cached_property
     def ranges(self) -> Ranges:
         """Which rows are at which levels, as the scan of their vectors knows them from then on."""
         found = Ranges(self.levels, self.alive)
@@ -460,8 +465,8 @@ class Searcher:
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
         return Nearest(index, vectors, mask, self.chunk_of, depth, threads)
 
-    def look_ahead(self, queries: Sequence[Sequence[Probe]], level: str, depth: int, threads: int | None) -> None:
-        """Looks for the ``depth`` best rows of a level by cosine, for all searches of it by the vectors of queries.
+    def look_ahead(self, queries: Sequence[Sequence[Probe]], depth: int, threads: int | None) -> None:
+        """Looks for the ``depth`` best rows of the finest level by cosine, for all searches by the vectors of queries.
 
         Not where an index is approximate and finds others than it does for fewer. It is kept until the next call.
         """
@@ -469,9 +474,8 @@ class Searcher:
         if self.pooled is None or self.sentences is not None or not every:
             return
         vectors = np.array(every[: max(1, KEPT // depth)], np.float32)
-        allowed, ranges = self.allowed(None, None, [level]), self.ranges.at([level])
-        if allowed is None:
-            return
+        names = list(self.levels)[:1]
+        allowed, ranges = self._at(tuple(names)), self.ranges.at(names)
         ahead = Ahead(allowed)
         for begin in range(0, len(vectors), _TOGETHER):
             own = vectors[begin : begin + _TOGETHER]
@@ -483,6 +487,16 @@ class Searcher:
                 found = zip(*self.pooled.search(own, depth, allowed, threads), strict=True)
                 ahead.keep(own, [(depth, scores, rows) for scores, rows in found])
         self._ahead = ahead
+
+    def best_sentences(self, vector: F32) -> tuple[I64, F32] | None:
+        """(rows, cosines) of the best rows of the finest level, exact, as far as :meth:`look_ahead` knows them."""
+        ahead = self._ahead
+        if ahead is None or self.pooled is None:
+            return None
+        if not self._scanned(self.pooled, ahead.allowed, self.ranges.at(list(self.levels)[:1])):
+            return None
+        known = ahead.of(vector[None], ahead.allowed)
+        return None if known is None else (known[0][2], known[0][1])
 
     def _scanned(self, index: VectorIndex, allowed: Mask | None, ranges: Sequence[int]) -> bool:
         """Whether vectors are scanned, which is exact."""
