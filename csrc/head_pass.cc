@@ -34,11 +34,9 @@ class HeadPass {
         hits_(static_cast<size_t>(call.queries.count), call.count, call.shared, call.beside, found),
         above_(kHeadBlock),
         could_(kHeadBlock),
-        limits_(kHeadBlock) {
-    for (int64_t q = 0; q < queries_.count; ++q) {
-      const float* numbers = queries_.single.data() + q * scan_.stride_;
-      tails_.push_back(length_from(numbers, heads.head, scan_.stride_));
-    }
+        left_(kHeadBlock) {
+    for (int64_t q = 0; q < queries_.count; ++q)
+      bounds_.emplace_back(heads, queries_.single.data() + q * scan_.stride_, scan_.stride_);
   }
 
   void run(int64_t begin, int64_t end, const bool* allowed) {
@@ -51,7 +49,9 @@ class HeadPass {
       int64_t last = chunk;
       while (scan_.begin_of(last + 1) < rows.end) ++last;
       if (allowed == nullptr || std::any_of(allowed + chunk, allowed + last + 1, [](bool each) { return each; }))
-        block(rows, chunk, last, allowed);
+        for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q)
+          look_at(above(rows, q, hits_.limit(q, chunk, last), chunk, allowed), q);
+      chunk = last;
     }
     hits_.settle();
   }
@@ -64,10 +64,8 @@ class HeadPass {
       const auto own = chosen_.subspan(static_cast<size_t>(at), static_cast<size_t>(rows.end - at));
       if (allowed != nullptr && std::none_of(own.begin(), own.end(), [&](int64_t row) { return allowed[row]; }))
         continue;
-      for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
-        const size_t some = above(rows, q, hits_.limit(q, own), allowed);
-        for (size_t k = 0; k < some; ++k) look_at(own[above_[k]], own[above_[k]], q, limits_[k]);
-      }
+      for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q)
+        look_at(above(rows, q, hits_.limit(q, own), 0, allowed), q);
     }
     hits_.settle();
   }
@@ -77,66 +75,58 @@ class HeadPass {
   struct Rows {
     int64_t block, first, end;
   };
-
-  // Rows of the chunks from `first` on to `last`.
-  void block(const Rows& rows, int64_t first, int64_t last, const bool* allowed) {
-    for (size_t q = 0; q < static_cast<size_t>(queries_.count); ++q) {
-      const size_t some = above(rows, q, hits_.limit(q, first, last), scan_.offsets_.empty() ? allowed : nullptr);
-      int64_t chunk = first;
-      for (size_t k = 0; k < some; ++k) {
-        const int64_t row = rows.block + above_[k];
-        while (scan_.begin_of(chunk + 1) <= row) ++chunk;
-        if (allowed == nullptr || allowed[chunk]) look_at(row, chunk, q, limits_[k]);
-      }
-    }
-  }
+  // A row that is to be looked at, and what it must score more than.
+  struct Left {
+    int64_t row, chunk;
+    float limit;
+  };
 
   int64_t row_at(int64_t place) const { return chosen_.empty() ? place : chosen_[static_cast<size_t>(place)]; }
 
-  // How many rows of a block could be above the limit of a query: above_ holds them, limits_ what each must score more
-  // than, and they are asked for. allowed: of rows, as in top(); nullptr where chunks have several.
-  size_t above(const Rows& rows, size_t q, float limit, const bool* allowed) {
-    const WholeQueries& bounds = queries_.bounds;
-    const auto at = static_cast<size_t>(rows.block);
-    const auto head = static_cast<size_t>(heads_.head), stride = static_cast<size_t>(scan_.stride_);
+  // Rows of a block that could be above the limit of a query, and of their own chunks: those are asked for. `chunk` is
+  // not after the first row's; `limit` is of all chunks of the block.
+  std::span<const Left> above(const Rows& rows, size_t q, float limit, int64_t chunk, const bool* allowed) {
+    const auto at = static_cast<size_t>(rows.block), head = static_cast<size_t>(heads_.head);
     const size_t some =
-        run_.heads_above(heads_.numbers.data() + at * head, heads_.scales.data() + at, heads_.rests.data() + at,
-                         kHeadBlock, head, bounds.numbers.data() + q * stride, bounds.units[q], bounds.margins[q],
-                         tails_[q], limit, above_.data(), could_.data());
-    const bool by_row = hits_.has_beside() && scan_.offsets_.empty();
+        run_.heads_above(heads_.codes.data() + at * head / 2, heads_.rests.data() + at, heads_.tails.data() + at,
+                         kHeadBlock, head, bounds_[q].query, limit, above_.data(), could_.data());
     size_t left = 0;
     for (size_t k = 0; k < some; ++k) {
       const int64_t place = rows.block + above_[k];
       if (place < rows.first || place >= rows.end) continue;
-      if (allowed != nullptr && !allowed[row_at(place)]) continue;
-      const float own = by_row ? hits_.limit_of(q, row_at(place)) : limit;
+      const int64_t row = row_at(place);
+      if (scan_.offsets_.empty()) chunk = row;
+      while (scan_.begin_of(chunk + 1) <= row) ++chunk;
+      if (allowed != nullptr && !allowed[chunk]) continue;
+      const float own = hits_.has_beside() ? hits_.limit_of(q, chunk) : limit;
       if (could_[k] <= own) continue;
-      above_[left] = above_[k], limits_[left++] = own;
+      left_[left++] = {row, chunk, own};
     }
-    ask_for(rows, left);
-    return left;
+    ask_for(std::span(left_).first(left));
+    return std::span(left_).first(left);
   }
 
   // From memory, all that is needed of the rows that are left.
-  void ask_for(const Rows& rows, size_t some) const {
-    for (size_t k = 0; k < some; ++k) {
-      const int64_t row = row_at(rows.block + above_[k]);
-      const uint8_t* from = scan_.at(scan_.part_of(row), row);
+  void ask_for(std::span<const Left> left) const {
+    for (const Left& each : left) {
+      const uint8_t* from = scan_.at(scan_.part_of(each.row), each.row);
       for (int64_t c = 0; c <= scan_.stride_; c += 64) __builtin_prefetch(from + c);
     }
   }
 
-  void look_at(int64_t row, int64_t chunk, size_t q, float limit) {
+  void look_at(std::span<const Left> left, size_t q) {
     const WholeQueries& bounds = queries_.bounds;
     const auto stride = static_cast<size_t>(scan_.stride_);
-    const auto* from = reinterpret_cast<const int8_t*>(scan_.at(scan_.part_of(row), row));
-    uint32_t place = 0;
-    if (run_.bytes_above(from, 1, stride, bounds.numbers.data() + q * stride, bounds.units[q], bounds.margins[q], limit,
-                         &place) == 0)
-      return;
-    float score = 0.0f;
-    run_.dot_bytes(from, 1, stride, queries_.single.data() + q * stride, &score);
-    hits_.add(q, {score, chunk, row});
+    for (const auto& [row, chunk, limit] : left) {
+      const auto* from = reinterpret_cast<const int8_t*>(scan_.at(scan_.part_of(row), row));
+      uint32_t place = 0;
+      if (run_.bytes_above(from, 1, stride, bounds.numbers.data() + q * stride, bounds.units[q], bounds.margins[q],
+                           limit, &place) == 0)
+        continue;
+      float score = 0.0f;
+      run_.dot_bytes(from, 1, stride, queries_.single.data() + q * stride, &score);
+      hits_.add(q, {score, chunk, row});
+    }
   }
 
   const Scan& scan_;
@@ -146,7 +136,9 @@ class HeadPass {
   const Kernels& run_;
   RunHits hits_;
   std::vector<uint32_t> above_;
-  std::vector<float> could_, limits_, tails_;
+  std::vector<float> could_;
+  std::vector<Left> left_;
+  std::vector<HeadBound> bounds_;
 };
 
 void scan_run_by_heads(const ScanCall& call, const RowHeads& heads, int64_t begin, int64_t end, const bool* allowed,

@@ -7,6 +7,13 @@
 
 namespace pychunk {
 
+// A query as heads_above takes it (heads_simd.h): numbers of at least -127, and what bounds are made of besides.
+struct HeadQuery {
+  const int8_t* numbers;
+  int32_t shift;
+  float unit, by_rest, by_tail, margin;
+};
+
 struct Kernels {
   const char* name;  // "baseline", "avx2" or "avx512"
 
@@ -86,12 +93,10 @@ struct Kernels {
   size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
                         const float* units, const float* margins, const float* limits, const uint32_t* found,
                         size_t count, uint32_t* left);
-  // The same of one query and rows in groups of 64, of which the first `head` numbers are there, a pair of each
-  // row after the other (row_heads.h), as bytes or widened; n is a multiple of 64.
+  // The same of one query and heads of rows in groups of 64 (row_heads.h); n is a multiple of 64, `head` of 32.
   // bounds: what each of those found could score.
-  size_t (*heads_above)(const int8_t* heads, const float* scales, const float* rests, size_t n, size_t head,
-                        const int16_t* query, float unit, float margin, float tail, float limit, uint32_t* found,
-                        float* bounds);
+  size_t (*heads_above)(const uint8_t* heads, const float* rests, const float* tails, size_t n, size_t head,
+                        const HeadQuery& query, float limit, uint32_t* found, float* bounds);
   // The highest of n >= 1 numbers, none of which is NaN.
   float (*highest_of)(const float* numbers, size_t n);
   // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.

@@ -4,6 +4,7 @@
 #include "codes_simd.h"
 #include "embed_simd.h"
 #include "exp_simd.h"
+#include "heads_simd.h"
 #include "kernels.h"
 #include "products_simd.h"
 #include "recursive_simd.h"

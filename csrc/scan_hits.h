@@ -71,10 +71,10 @@ class RunHits {
     for (const int64_t row : rows) most = scores[row] > most ? scores[row] : most;
     return without_beside(most, limit);
   }
-  // The same of one row, which is a chunk.
-  float limit_of(size_t q, int64_t row) const {
+  // The same of one chunk.
+  float limit_of(size_t q, int64_t chunk) const {
     const float limit = shared_limit(q);
-    return beside_ == nullptr ? limit : without_beside(beside_->scores.row(static_cast<int64_t>(q))[row], limit);
+    return beside_ == nullptr ? limit : without_beside(beside_->scores.row(static_cast<int64_t>(q))[chunk], limit);
   }
   bool has_beside() const { return beside_ != nullptr; }
   void add(size_t q, const ScanHit& row) {

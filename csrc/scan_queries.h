@@ -17,9 +17,6 @@ constexpr int64_t kWorthBounds = 5;
 constexpr int64_t kHeadShares[] = {2, 3, 4};
 constexpr size_t kHeadLengths = std::size(kHeadShares);
 
-// The length of the numbers [begin, end), rounded up.
-float length_from(const float* numbers, int64_t begin, int64_t end);
-
 // Queries as whole numbers, for rows of bytes x with a scale s: a product s * (x . q) is at most
 // s * unit * (x . y) + s * margin, with q = unit * y + what rounding left. |x| <= 128, so that the left-overs d add
 // 128 * sum |d|; and the float32 product itself is off by so many roundings of parts of 128 * sum |q|.

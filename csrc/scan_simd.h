@@ -342,47 +342,6 @@ size_t still_above(const int16_t* rows, const float* scales, size_t dim, const i
   return kept;
 }
 
-// Rows i < n whose bound by their first `head` numbers is above the limit, or is no number: found[k] = i. Rows come in
-// groups of 64, as row_heads.h has them, so that products need no sum across a register, and memory is read from one
-// end to the other: by four runs side by side, of 2,560 bytes each, 970,000 rows took 13 ms in place of 5.3. Floor:
-// head + 8 bytes a row from memory; 13 operations for 64 rows and a pair of numbers at 512 bits, 10 a row at 96
-// numbers.
-size_t heads_above(const int8_t* heads, const float* scales, const float* rests, size_t n, size_t head,
-                   const int16_t* query, float unit, float margin, float tail, float limit, uint32_t* found,
-                   float* could) {
-  // As many rows as registers are there for, which lie side by side in the group.
-  constexpr size_t kGroup = 64, kTogether = kLanes == 4 ? 16 : 64, kRegisters = kTogether / kLanes;
-  size_t count = 0;
-  for (size_t first = 0; first < n; first += kTogether) {
-    const int8_t* own = heads + first / kGroup * kGroup * head + first % kGroup * 2;
-    Places sums[kRegisters] = {};
-    for (size_t c = 0; c < head; c += 2) {
-      int32_t pair;
-      memcpy(&pair, query + c, sizeof(pair));
-      const Shorts both = reinterpret_cast<Shorts>(Places{} + pair);
-#pragma GCC unroll 8
-      for (size_t k = 0; k < kRegisters; ++k)
-        sums[k] += multiply_pairs(load_shorts(own + c * kGroup + k * kShorts), both);
-    }
-#pragma GCC unroll 8
-    for (size_t k = 0; k < kRegisters; ++k) {
-      const size_t at = first + k * kLanes;
-      F32 scale, rest;
-      memcpy(&scale, scales + at, sizeof(scale));
-      memcpy(&rest, rests + at, sizeof(rest));
-      const F32 size = scale < 0.0f ? -scale : scale;
-      const F32 products = unit * __builtin_convertvector(sums[k], F32);
-      const F32 bounds = scale * products + size * (margin + rest * tail) + kLost;
-      for (uint32_t bits = lanes_that_hold(~(bounds <= limit)); bits != 0; bits &= bits - 1) {
-        const auto lane = static_cast<uint32_t>(__builtin_ctz(bits));
-        could[count] = bounds[lane];
-        found[count++] = static_cast<uint32_t>(at) + lane;
-      }
-    }
-  }
-  return count;
-}
-
 template <typename Half, typename V>
 inline Half higher_half(V lanes) {
   Half low, high;

@@ -249,13 +249,41 @@ def test_a_search_of_groups_of_rows_finds_what_a_mask_does(
         assert [each.tolist() for each in own] == [each.tolist() for each in wanted]
 
 
-def test_a_scale_that_is_not_finite_hides_no_row() -> None:
+@pytest.mark.parametrize("dim", [96, 128, 256])
+def test_heads_of_odd_rows_hide_none(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    numbers = rng.normal(size=(3000, dim)) ** 3 * 0.98 ** np.arange(dim)  # far from what most are
+    numbers[:, 5] = 0
+    rows = eight_bit.packed((numbers * 10.0 ** rng.integers(-3, 3, (3000, 1))).astype(F32))
+    rows[11, :dim], rows[12, :dim] = 127, -128
+    scales = rows[:, dim:].copy().view(F32)
+    scales[20:30] *= -1
+    scales[30:33, 0] = 0, 1e-38, 1e-30
+    rows[:, dim:] = scales.view(np.int8)
+    queries = np.concatenate([rng.normal(size=(20, dim)), eight_bit.unpacked(rows[[11, 12, 21, 400]])]).astype(F32)
+    queries[3] = 0
+    queries[4] *= 1e-30
+    queries[5, 1:] = 0
+    for chosen in (rows, rows[30:33], rows[:0]):
+        scan = Scan([chosen], dim)
+        for count in (1, 40):
+            wanted = [reference.top(chosen, np.arange(len(chosen) + 1), query, count) for query in queries]
+            for _ in range(2):  # without heads, and with
+                for query, own in zip(queries, wanted, strict=True):
+                    found = scan.top(query[None], count)
+                    there = found[1][0] >= 0
+                    assert [each[0][there].tolist() for each in found] == [each.tolist() for each in own]
+
+
+@pytest.mark.parametrize("decay", [1, 0.98])
+def test_a_scale_that_is_not_finite_hides_no_row(decay: float) -> None:
     rng = np.random.default_rng(0)
-    rows = eight_bit.packed(rng.normal(size=(200, 64)).astype(F32))
+    dim = 128
+    rows = eight_bit.packed((rng.normal(size=(200, dim)) * decay ** np.arange(dim)).astype(F32))
     rows[5, -4:] = np.array([np.inf], F32).view(np.int8)
     rows[7, -4:] = np.array([np.nan], F32).view(np.int8)
-    queries = rng.normal(size=(8, 64)).astype(F32)
-    scan = Scan([rows], 64)
+    queries = rng.normal(size=(8, dim)).astype(F32)
+    scan = Scan([rows], dim)
     scores = scan.top(queries, 1)[0][:, 0]
     for _ in range(2):  # without heads, and with
         assert [scan.top(query[None], 1)[0][0, 0] for query in queries] == scores.tolist()
