@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .fusion import distinct
-
 if TYPE_CHECKING:
     from .probes import Probe
     from .searcher import Searcher
@@ -142,20 +140,14 @@ class Nodes:
             places, scores = self._in_reading_order(*best)
             begin, end = (np.searchsorted(places, each[rows[left]]) for each in (self.first, self.last))
             some = end > begin
-            if some.any():
-                # Of every other run of scores the highest: those are of the rows.
-                runs = np.stack([begin[some], end[some]], axis=1).ravel()
-                found[left[some]] = np.maximum.reduceat(np.append(scores, scores.dtype.type(0)), runs)[::2]
-                left = left[~some]
-        first, last = self.first[rows[left]], self.last[rows[left]]
-        sizes = last - first
-        begins = np.cumsum(sizes) - sizes
-        places = np.arange(int(sizes.sum())) + np.repeat(first - begins, sizes)
-        if len(places):
-            known = distinct(places)
-            scores = searcher.pooled.scan.score_rows(query, self.sentences[known])
-            values = scores[np.searchsorted(known, places)]
-            found[left] = np.maximum.reduceat(values, begins)
+            found[left[some]] = _highest(scores, begin[some], end[some])
+            left = left[~some]
+        if len(left):
+            left = left[np.argsort(self.first[rows[left]], kind="stable")]
+            first, last = self.first[rows[left]], self.last[rows[left]]
+            places, at = _together(first, last)
+            scores = searcher.pooled.scan.score_rows(query, self.sentences[places])
+            found[left] = _highest(scores, at, at + (last - first))
         return found
 
     def _in_reading_order(self, rows: I64, scores: F32) -> tuple[I64, F32]:
@@ -187,3 +179,34 @@ class Nodes:
         if sparse is not None:
             found["sparse"] = sparse[rows]
         return found
+
+
+def _together(first: I64, last: I64) -> tuple[I64, I64]:
+    """(the places that ranges of them hold, each once, rising; where each range begins among these).
+
+    Example:
+        >>> places, at = _together(np.array([2, 2, 8]), np.array([6, 4, 9]))
+        >>> places.tolist(), at.tolist()
+        ([2, 3, 4, 5, 8], [0, 0, 4])
+    """
+    reach = np.maximum.accumulate(last)
+    begins = np.flatnonzero(np.append(True, first[1:] >= reach[:-1]))  # of ranges that no earlier one overlaps
+    sizes = reach[np.append(begins[1:], len(first)) - 1] - first[begins]
+    before = np.cumsum(sizes) - sizes
+    places = np.arange(int(sizes.sum())) + np.repeat(first[begins] - before, sizes)
+    which = np.searchsorted(begins, np.arange(len(first)), "right") - 1
+    return places, before[which] + first - first[begins[which]]
+
+
+def _highest(scores: F32, begin: I64, end: I64) -> F32:
+    """The highest of scores [begin, end), of each of several ranges, none of them empty.
+
+    Example:
+        >>> _highest(np.array([3, 9, 4], np.float32), np.array([0, 2]), np.array([2, 3])).tolist()
+        [9.0, 4.0]
+    """
+    if not len(begin):
+        return np.empty(0, np.float32)
+    runs = np.stack([begin, end], axis=1).ravel()  # and of what lies between, which nobody asks for
+    found: F32 = np.maximum.reduceat(np.append(scores, np.float32(0)), runs)[::2]
+    return found

@@ -158,7 +158,7 @@ class NearestRows:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        self.count = len(self.index) if self.allowed is None else int(self.allowed.sum())
+        self.count = len(self.index) if self.allowed is None else int(np.count_nonzero(self.allowed))
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
         """(scores, rows, whether there are no more)."""
