@@ -32,7 +32,7 @@ WAYS = ("subtree", "section")
 #: .677, but with a power of 1 less than the best score does within 150 words.
 SPREAD = 0.3
 LENGTH = 0.75
-Region = tuple[int, int]  # rows [first, last)
+Region = tuple[int, int]  # rows [first, last), of nodes places in documents
 
 
 @dataclass(frozen=True)
@@ -118,25 +118,48 @@ def within(passages: Sequence[Passage], own: int, words: int) -> list[Passage]:
 
 
 def with_context(
-    searcher: Searcher, hits: Sequence[Hit], way: str, *, parents: bool = False, words: int | None = None
+    searcher: Searcher,
+    hits: Sequence[Hit],
+    way: str,
+    *,
+    parents: bool = False,
+    words: int | None = None,
+    names: Sequence[str] = (),
 ) -> list[Hit]:
     """Hits, each with the passages of its subtree or section, and of the chunks above it on request; ``words``: what of
-    them fits into so many."""
-    outline = searcher.outline
-    regions = []
-    for hit in hits:
-        above = int(outline.parent[hit.row])
-        path_above = searcher.path(above) if way == "section" and above >= 0 else None
-        regions.append(outline.region(hit.row, way, hit.path, path_above))
-    found = ranked(hits, regions)
-    made = [
-        replace(each.hit, around=searcher.passages([*_above(outline, each.rows[0], parents), *range(*each.rows)]))
-        for each in found
-    ]
+    them fits into so many.
+
+    A node of an index of levels is its subtree, as its text is whole. Its section is handed over as nodes of its own
+    level, of ``names`` if there are any; a node above all sections is handed over alone.
+    """
+    if searcher.levels and "subtree" not in searcher.schema.names:
+        found = ranked(hits, _regions_of_nodes(searcher, hits, way, parents))
+        rows = [searcher.nodes.inside(each.hit.row, each.rows, names).tolist() for each in found]
+    else:
+        outline = searcher.outline
+        regions = []
+        for hit in hits:
+            above = int(outline.parent[hit.row])
+            path_above = searcher.path(above) if way == "section" and above >= 0 else None
+            regions.append(outline.region(hit.row, way, hit.path, path_above))
+        found = ranked(hits, regions)
+        rows = [[*_above(outline, each.rows[0], parents), *range(*each.rows)] for each in found]
+    made = [replace(each.hit, around=searcher.passages(own)) for each, own in zip(found, rows, strict=True)]
     if words is None:
         return made
     worth = [each.evidence / max(1, words_of(hit.around)) ** LENGTH for each, hit in zip(found, made, strict=True)]
     return up_to(made, words, sorted(range(len(made)), key=lambda i: -worth[i]))
+
+
+def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool) -> list[Region]:
+    if parents:
+        raise ValueError(
+            "parents= are chunks of a tree of headings; in an index of levels a node holds its text whole: search a "
+            "coarser level, or pass expand='section' alone"
+        )
+    if way == "section" and "section" not in searcher.levels:
+        raise ValueError(f"expand='section' needs the level 'section'; this index has {', '.join(searcher.levels)}")
+    return [searcher.nodes.region(hit.row, "section" if way == "section" else None) for hit in hits]
 
 
 def _above(outline: Outline, row: int, wanted: bool) -> list[int]:

@@ -548,11 +548,11 @@ class Index:
                 ``pychunk export`` wrote); or a function ``(queries, hits) -> scores`` of the hits of all queries
                 (:mod:`pychunk.retrieval.rerank`).
             expand: what to return around each hit: so many chunks of the same document on either side, in an index of
-                levels of its own level, and with ``levels`` none that an earlier hit brought; ``"subtree"``:
-                all that hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole
-                section that it is part of. Of subtrees of the ``k`` hits that hold one another the outermost is
-                returned, with the best score among them, so that there may be fewer than ``k``; they are ranked by all
-                hits inside them (:mod:`pychunk.retrieval.context`).
+                levels of its own level, and with ``levels`` none that an earlier hit brought; ``"subtree"``: all that
+                hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole section
+                that it is part of, in an index of levels as nodes of its own level. Of subtrees of the ``k`` hits that
+                hold one another the outermost is returned, with the best score among them, so that there may be fewer
+                than ``k``; they are ranked by all hits inside them (:mod:`pychunk.retrieval.context`).
             words: at most so many words handed over for each query: hits in their order, each with as much around it
                 as still fits; one that is itself too long for what is left is passed over. With a tree those come
                 first that promise most for their length.
@@ -648,7 +648,10 @@ class Index:
         if min_score is not None:
             lists = [[hit for hit in hits if hit.score >= min_score] for hits in lists]
         if isinstance(expand, str):
-            lists = [context.with_context(searcher, hits, expand, parents=parents, words=words) for hits in lists]
+            lists = [
+                context.with_context(searcher, hits, expand, parents=parents, words=words, names=names)
+                for hits in lists
+            ]
         elif expand:
             lists = [[replace(hit, around=searcher.around(hit.row, expand, names)) for hit in hits] for hits in lists]
             if names or fusion == "levels":

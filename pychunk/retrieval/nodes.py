@@ -69,7 +69,7 @@ class Nodes:
         self.last = np.searchsorted(self._keys_of[0], (document << 32) | self.end)
         self._masks: dict[tuple[str, ...], Grouped] = {}
         self._at, self._alive = list(at), alive
-        self._in_order: dict[int, I64] = {}
+        self._in_order: dict[int, tuple[I64, I64]] = {}
 
     def groups(self, names: Sequence[str], allowed: Mask | None, *, kept: bool) -> Grouped:
         """The rows of a search by their finest level, without levels that none is of.
@@ -103,17 +103,47 @@ class Nodes:
 
         All are of one level: the coarsest that the node is at, of ``names`` if there are any. None of a row without.
         """
-        places = [i for i, name in enumerate(self.names) if self._at[i][row] and (not names or name in names)]
-        if not places or not self._alive[row]:
+        place = self._coarsest(row, names)
+        if place is None:
             return np.empty(0, np.int64)
-        place = places[-1]
-        if place not in self._in_order:
-            rows = np.flatnonzero(self._at[place] & self._alive)
-            self._in_order[place] = rows[np.argsort(self._key[rows], kind="stable")]
-        rows = self._in_order[place]
-        at = int(np.searchsorted(self._key[rows], self._key[row]))
+        rows, keys = self._in_order_at(place)
+        at = int(np.searchsorted(keys, self._key[row]))
         near = rows[max(0, at - width) : at + width + 1]
         return np.asarray(near[self.document[near] == self.document[row]], np.int64)
+
+    def region(self, row: int, level: str | None = None) -> tuple[int, int]:
+        """(first, end) of a row, as document << 32 | character; of the node at a level that holds it, if one does."""
+        first, end = int(self._key[row]), int(self.document[row]) << 32 | int(self.end[row])
+        if level is None or not self._alive[row]:
+            return first, end
+        rows, keys = self._in_order_at(self.names.index(level))
+        at = int(np.searchsorted(keys, first, "right")) - 1
+        if at < 0:
+            return first, end
+        begin, finish = self.region(int(rows[at]))
+        return (begin, finish) if finish >= end else (first, end)
+
+    def inside(self, row: int, region: tuple[int, int], names: Sequence[str] = ()) -> I64:
+        """The nodes of a row's level, as of :meth:`beside`, that lie in a region that holds it, in reading order."""
+        place = self._coarsest(row, names)
+        if place is None:
+            return np.array([row], np.int64)
+        rows, keys = self._in_order_at(place)
+        first, last = np.searchsorted(keys, region)
+        return rows[first:last]
+
+    def _coarsest(self, row: int, names: Sequence[str]) -> int | None:
+        """The coarsest level that a row is at, of ``names`` if there are any, by its place; None of a row without."""
+        places = [i for i, name in enumerate(self.names) if self._at[i][row] and (not names or name in names)]
+        return places[-1] if places and self._alive[row] else None
+
+    def _in_order_at(self, place: int) -> tuple[I64, I64]:
+        """(the rows at a level by document and start, their keys)."""
+        if place not in self._in_order:
+            rows = np.flatnonzero(self._at[place] & self._alive)
+            rows = rows[np.argsort(self._key[rows], kind="stable")]
+            self._in_order[place] = rows, self._key[rows]
+        return self._in_order[place]
 
     def holding(self, place: int, sentences: I64) -> I64:
         """Of sentences, by row, the row of the node at a level that holds each, if this is its finest; -1 of none."""
