@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from .._arrow import primitive
 from ..data.columns import COLUMNS
-from .fusion import I64, distinct
+from .fusion import I64
 
 #: Of the chunk table, of no use for a reader of hits.
 _INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}  # which says the page
@@ -32,23 +30,22 @@ class ChunkRows:
         names = [name for name in table.column_names if name not in _INTERNAL]
         self._batches = table.select(names).to_batches()
         self._first = np.cumsum([0, *(batch.num_rows for batch in self._batches)])[:-1]
+        self._columns: dict[int, list[tuple[str, pa.Array]]] = {}  # of the batches that were asked for
 
     def values(self, rows: I64) -> list[dict[str, Any]]:
         """What the table says of rows int64[n], each with values of its own.
 
-        ``Table.take`` would copy the columns of strings first. That of a batch takes 80 us, and 6 a row; a slice 35.
+        Value by value: 7 us a row of nine columns. Of ten rows in eight batches slices took 55 each, and ``take`` of a
+        batch 80 before its first row; that of the table would copy the columns of strings first.
         """
-        values: list[dict[str, Any]] = [{}] * len(rows)
         batch = np.searchsorted(self._first, rows, side="right") - 1
-        for each in distinct(batch).tolist():
-            places = np.flatnonzero(batch == each)
-            own = rows[places] - self._first[each]
-            if len(own) > (2 if "pyarrow.compute" in sys.modules else 8):  # which a first take() loads
-                taken = self._batches[each].take(primitive(own)).to_pylist()
-            else:
-                taken = [self._batches[each].slice(row, 1).to_pylist()[0] for row in own.tolist()]
-            for place, value in zip(places.tolist(), taken, strict=True):
-                values[place] = value
+        values = []
+        for number, at in zip(batch.tolist(), (rows - self._first[batch]).tolist(), strict=True):
+            columns = self._columns.get(number)
+            if columns is None:
+                own = self._batches[number]
+                columns = self._columns[number] = list(zip(own.schema.names, own.columns, strict=True))
+            values.append({name: column[at].as_py() for name, column in columns})
         return values
 
     def row(self, row: int) -> dict[str, Any]:
