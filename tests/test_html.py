@@ -137,6 +137,32 @@ def test_encodings(data: bytes, text: str, encoding: str) -> None:
     assert decode(data) == (text, encoding)
 
 
+TOLD = {
+    "cp1251 koi8_u cp866 iso8859_5": "Він приїхав до Києва, щоб побачити свою сім'ю, і залишився там надовго.",
+    "cp1255": "ירושלים היא בירת ישראל והעיר הגדולה ביותר בה, והיא נמצאת בהרי יהודה",
+    "cp1256": "القاهرة هي عاصمة جمهورية مصر العربية وأكبر مدنها سكانا",
+    "cp932 euc_jp": "東京は日本の首都であり、多くの人が住んでいます。これは試験のための文章です。",
+    "gb18030": "北京是中国的首都，有很多人住在那里。这是一个测试，看看能不能猜出来。",
+    "big5hkscs": "台北是台灣的首都，有很多人住在那裡。這是一個測試，看看能不能猜出來。",
+    "cp949": "서울은 대한민국의 수도이고 많은 사람이 살고 있다. 이것은 시험입니다.",
+    "cp1252": "Où êtes-vous allés cet été, Hélène ? À la plage, près de l’île où naît l’œuvre.",
+}
+
+
+@pytest.mark.parametrize("head", ["", '<meta charset="utf-8">', '<meta charset="iso-8859-1">'])
+def test_letters_of_another_script_tell_an_encoding_that_is_not_declared_or_falsely(head: str) -> None:
+    for encodings, text in TOLD.items():
+        for encoding in encodings.split():
+            data = f"<html>{head}<body><p>{text}</p>".encode(encoding, "ignore")
+            assert decode(data) == (data.decode(encoding), encoding)
+
+
+def test_utf_16_without_a_mark_is_told_by_its_markup() -> None:
+    page = "<html><p>Привіт, світе! 世界" * 3
+    assert decode(page.encode("utf-16-le")) == (page, "utf-16-le")
+    assert decode(page.encode("utf-16-be")) == (page, "utf-16-be")
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_page(data: bytes) -> None:
     check(parse_html(data))

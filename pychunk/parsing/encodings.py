@@ -5,8 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 
+from .guessing import guessed
+
 #: Bytes in which an encoding is declared (browsers look at 1,024; a quarter of real pages have it later).
 DECLARED_WITHIN = 4096
+#: Bytes in which a page in UTF-16 without a mark has nothing but markup.
+_MARKUP = 16
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -40,7 +44,8 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
 
     A byte order mark decides; else bytes that are UTF-8 are UTF-8, whatever is declared (other text is not, by chance,
     once it has letters beyond ASCII); else what the page declares, then UTF-8 where most of what is not ASCII is right
-    in it, then windows-1252. Never fails: bytes that mean nothing become U+FFFD.
+    in it, then the encoding in which the letters are those of a language of another script, then windows-1252, which is
+    also declared of pages that are not in it. Never fails: bytes that mean nothing become U+FFFD.
 
     Example:
         >>> decode("naïve".encode("cp1252")), decode('<meta charset="koi8-r">мир'.encode("koi8-r"))[1]
@@ -50,7 +55,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _clean(data[len(mark) :].decode(encoding, "replace")), encoding
-    if encoding := _wide(data[:64]):
+    if encoding := _wide(data[:_MARKUP]):
         return _clean(data.decode(encoding, "replace")), encoding
     found = _DECLARED.search(data, 0, DECLARED_WITHIN)
     label = found[1].decode("ascii", "replace").lower() if found else ""
@@ -62,7 +67,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are looked through in no time, text is not
     except UnicodeDecodeError:
         pass
-    if _KNOWN.fullmatch(declared):
+    if _KNOWN.fullmatch(declared) and declared not in ("cp1252", "windows-1252"):
         text = data.decode(declared, "replace")
         if text.count("�") * 100 <= len(text):
             return _clean(text), declared
@@ -70,6 +75,8 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
     beyond = len(text) - sum(map(len, re.findall(r"[\x00-\x7f]+", text)))
     if text.count("�") * 3 <= beyond:
         return _clean(text), "utf-8"
+    if found_by_letters := guessed(data):
+        return _clean(data.decode(found_by_letters, "replace")), found_by_letters
     # The five bytes that windows-1252 leaves open are control characters, as in browsers.
     return _clean(data.decode("latin-1").translate(_WINDOWS)), "cp1252"
 
