@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "budget.h"
+#include "dispatch.h"
 #include "graphemes.h"
 
 namespace pychunk {
@@ -95,7 +96,13 @@ void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector
 }
 
 int64_t count_words(std::string_view text) {
+  const auto size = static_cast<int64_t>(text.size());
   int64_t words = 0;
+  // A run of ASCII is one word, whatever it holds.
+  if (size > 0 && count_characters(text) == size) {
+    kernels().count_words_at(as_bytes(text), 0, &size, 1, 0, &words);
+    return words;
+  }
   for_each_word(text, [&](size_t begin, size_t end) { words += words_of_run(text.substr(begin, end - begin)); });
   return words;
 }
