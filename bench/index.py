@@ -13,6 +13,8 @@ a batch of 64. Recall: share of ten exact hits that are found, over all queries.
     python bench/index.py --approximate 5000000 --threads 2      codes beside the scan (bench/index_approximate.py)
     python bench/index.py --levels                               a million nodes of five levels: memory, searches
     python bench/index.py --pages --threads 2                    pages of 3,000 characters: contexts, document evidence
+
+Building beside peers: bench/index_build.py; `pychunk index` again after 1 % changed: bench/index_again.py.
 """
 
 from __future__ import annotations
