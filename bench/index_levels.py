@@ -77,9 +77,9 @@ def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
         paths = {kind: Path(folder) / kind for kind in made}
         with Index.open(paths["flat"], verify=False) as flat, Index.open(paths["pq"], verify=False) as codes:
             indexes = {"flat": flat, "pq": codes}
-            rows = asked(indexes, queries[: options.timed + 1], options.threads)
+            rows, work = asked(indexes, queries[: options.timed + 1], options.threads)
             recalls = recall(indexes, queries[: options.queries], options.threads)
-            slower = compared(rows)
+            slower = compared(work)
     return {
         "memory": made["flat"][0],
         "rows": rows,
@@ -94,8 +94,11 @@ def name_of(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def asked(indexes: dict[str, Index], queries: list[str], threads: int) -> list[dict[str, Any]]:
-    """Median milliseconds of each kind of search, and those of the processor."""
+def asked(
+    indexes: dict[str, Index], queries: list[str], threads: int
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
+    """(Median milliseconds of each kind of search, and those of the processor; these of each search of the exact index
+    and each query.)"""
     kinds: dict[tuple[str, str], Callable[[str], Any]] = {}
     for kind, index in indexes.items():
 
@@ -111,7 +114,7 @@ def asked(indexes: dict[str, Index], queries: list[str], threads: int) -> list[d
                 kinds[kind, f"{name_of(*pair)}, {fusion}"] = lambda query, search=search, pair=pair, fusion=fusion: (
                     search(query, levels=pair, fusion=fusion)
                 )
-    taken: dict[tuple[str, str], list[tuple[float, float]]] = {kind: [] for kind in kinds}
+    taken: dict[tuple[str, str], dict[str, tuple[float, float]]] = {kind: {} for kind in kinds}
     for search in kinds.values():
         for query in queries[:2]:  # the first makes what the others find made
             search(query)
@@ -120,25 +123,29 @@ def asked(indexes: dict[str, Index], queries: list[str], threads: int) -> list[d
             query = queries[(turn + place) % len(queries)]
             begun, worked = time.perf_counter(), time.process_time()
             search(query)
-            taken[kind].append((1000 * (time.perf_counter() - begun), 1000 * (time.process_time() - worked)))
+            taken[kind][query] = 1000 * (time.perf_counter() - begun), 1000 * (time.process_time() - worked)
     rows = []
     for (kind, name), each in taken.items():
-        wall, work = np.median(each, axis=0).tolist()
+        wall, work = np.median(list(each.values()), axis=0).tolist()
         rows.append({"index": kind, "search": name, "ms": wall, "processor ms": work})
         print(f"{kind:6}{name:36}{wall:8.1f} ms{work:8.1f} of the processor")
-    return rows
+    return rows, {
+        name: {query: work for query, (_, work) in each.items()}
+        for (kind, name), each in taken.items()
+        if kind == "flat"
+    }
 
 
-def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of each fusion the slowest search of fewer levels of the exact index, as a share of the search of all."""
+def compared(work: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """Of each fusion the slowest search of fewer levels, as a share of the search of all: the median of the queries."""
     found = []
     for fusion in ("levels", "score"):
-        own = {row["search"]: row["processor ms"] for row in rows if row["index"] == "flat"}
-        own = {name: work for name, work in own.items() if name.endswith(f", {fusion}")}
+        own = {name: each for name, each in work.items() if name.endswith(f", {fusion}")}
         every = own.pop(f"{name_of(*RANGES[0])}, {fusion}")
-        slowest = max(own, key=lambda name: own[name])
-        found.append({"slowest of fewer levels": slowest, "of all levels": own[slowest] / every})
-        print(f"slowest of fewer levels: {slowest}, {own[slowest] / every:.2f} of all")
+        shares = {name: float(np.median([each[query] / every[query] for query in every])) for name, each in own.items()}
+        slowest = max(shares, key=lambda name: shares[name])
+        found.append({"slowest of fewer levels": slowest, "of all levels": shares[slowest]})
+        print(f"slowest of fewer levels: {slowest}, {shares[slowest]:.2f} of all")
     return found
 
 
