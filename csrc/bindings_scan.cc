@@ -34,7 +34,8 @@ struct KeptScan {
 };
 
 py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t count, const Optional<bool>& allowed,
-                 int threads, const Optional<float>& scored, float weight, const std::vector<int64_t>& groups) {
+                 int threads, const Optional<float>& scored, float weight, const std::vector<int64_t>& groups,
+                 const Optional<float>& least) {
   const auto rows = matrix(queries, "queries");
   PYCHUNK_CHECK(rows.cols == kept.scan.dim(), "queries must have ", kept.scan.dim(), " numbers, got ", rows.cols);
   PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
@@ -51,8 +52,11 @@ py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t coun
   for (const int64_t group : groups)
     PYCHUNK_CHECK(group >= 0 && group < kept.scan.groups(), "groups must be from 0 to ", kept.scan.groups() - 1,
                   ", got ", group);
+  PYCHUNK_CHECK(!least || least->size() == rows.rows, "least must hold ", rows.rows, " values, got ",
+                least ? least->size() : 0);
+  const auto known = least ? view(*least) : std::span<const float>{};
   const auto found =
-      without_gil([&] { return kept.scan.top(rows, count, mask, threads, scored ? &beside : nullptr, groups); });
+      without_gil([&] { return kept.scan.top(rows, count, mask, threads, scored ? &beside : nullptr, groups, known); });
   size_t width = 0;
   for (const auto& hits : found) width = std::max(width, hits.size());
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows.rows), static_cast<py::ssize_t>(width)};
@@ -124,11 +128,13 @@ void bind_scan(py::module_& m) {
       .def("top", &top_of, py::arg("queries").noconvert(), py::arg("count"),
            py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
            py::arg("beside").noconvert() = py::none(), py::arg("weight") = 1.0f,
-           py::arg("groups") = std::vector<int64_t>(),
+           py::arg("groups") = std::vector<int64_t>(), py::arg("least").noconvert() = py::none(),
            "(scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best first; chunk "
            "and row are -1 where there are fewer. allowed bool[chunks]. beside float32[q, chunks], times weight: added "
            "to "
-           "the scores of chunks. groups: where all that is allowed lies, which must be given, too.")
+           "the scores of chunks. groups: where all that is allowed lies, which must be given, too. least float32[q]: "
+           "what "
+           "so many chunks score at least.")
       .def(
           "set_groups", [](KeptScan& kept, const Array<int8_t>& groups) { kept.scan.set_groups(view(groups)); },
           py::arg("groups").noconvert(), "int8[rows]: the group of each row, negative: none.")

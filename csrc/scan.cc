@@ -130,8 +130,8 @@ void Scan::set_groups(std::span<const int8_t> groups) {
 }
 
 std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
-                                            int threads, const ScoredBeside* beside,
-                                            std::span<const int64_t> groups) const {
+                                            int threads, const ScoredBeside* beside, std::span<const int64_t> groups,
+                                            std::span<const float> least) const {
   const auto asked = static_cast<size_t>(queries.rows);
   std::vector<std::vector<ScanHit>> out(asked);
   const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, chunks()));
@@ -139,11 +139,11 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   const bool whole = kind_ == StoredAs::kBytes && dim_ == stride_ && dim_ <= kMostWhole;
   const ScanQueries prepared(queries, stride_, whole);
   SharedLimits shared(asked);
-  for (auto& limit : shared) limit.store(kBelowAll, std::memory_order_relaxed);
+  for (size_t q = 0; q < asked; ++q) shared[q].store(least.empty() ? kBelowAll : least[q], std::memory_order_relaxed);
   if (beside != nullptr)
     parallel_for(queries.rows, threads, [&](int64_t q) {
       const float limit = least_with_beside(*this, queries.row(q), q, static_cast<int64_t>(wanted), allowed, *beside);
-      shared[static_cast<size_t>(q)].store(limit, std::memory_order_relaxed);
+      raise_limit(shared[static_cast<size_t>(q)], limit);
     });
   // Heads, the rows that they are of, if not all, and how these are shared out.
   struct Walk {

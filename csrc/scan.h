@@ -61,9 +61,11 @@ class Scan {
   // among them. allowed: one value a chunk, nullptr for all. The same bits for any number of threads and of queries in
   // a call, and for every instruction set. beside: nullptr for nothing; a hit's score is then the sum, in float32, and
   // its row -1 where its chunk has none. groups: where all that is allowed lies; none: nobody knows.
+  // least: of each query what `count` chunks that are allowed score at least, from which the scan goes on, as far as
+  // that is known; none: of no query.
   std::vector<std::vector<ScanHit>> top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
                                         int threads, const ScoredBeside* beside = nullptr,
-                                        std::span<const int64_t> groups = {}) const;
+                                        std::span<const int64_t> groups = {}, std::span<const float> least = {}) const;
   // Of chosen chunks the score, the same bits as in top(), and its row; 0 and -1 of those without rows.
   void score_chunks(const float* query, std::span<const int64_t> chunks, float* scores, int64_t* rows) const;
   // Of chosen rows.

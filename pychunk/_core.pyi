@@ -269,6 +269,7 @@ class Scan:
         beside: npt.NDArray[np.float32] | None = None,
         weight: float = 1.0,
         groups: list[int] = ...,
+        least: npt.NDArray[np.float32] | None = None,
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
     def set_groups(self, groups: npt.NDArray[np.int8]) -> None: ...
     def score_chunks(

@@ -545,17 +545,19 @@ def scan_top(
     beside: npt.NDArray[np.float32] | None = None,
     weight: float = 1.0,
     groups: Sequence[int] = (),
+    least: npt.NDArray[np.float32] | None = None,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number.
 
     ``weight`` times ``beside`` float32[queries, chunks] is added to the scores of chunks. ``groups``: numbers of
-    ``kept.set_groups`` in which all that is allowed lies.
+    ``kept.set_groups`` in which all that is allowed lies. ``least`` float32[queries]: what so many chunks of those that
+    are allowed score at least, -inf where nobody knows.
     """
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
     other = None if beside is None else _contiguous(beside, np.float32)
     threads = default_threads() if threads is None else threads
-    return kept.top(wanted, min(count, 2**62), mask, threads, other, weight, list(groups))
+    return kept.top(wanted, min(count, 2**62), mask, threads, other, weight, list(groups), least)
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:

@@ -10,7 +10,7 @@ pytest.importorskip("faiss")
 from test_levels_across import WORDS, index_of, texts_of
 
 import pychunk
-from pychunk.retrieval import sources, vectors
+from pychunk.retrieval import eight_bit, sources, vectors
 from pychunk.retrieval.ahead import Ahead, by_sums
 from pychunk.retrieval.scan import Scan
 from pychunk.retrieval.searcher import Searcher
@@ -151,3 +151,46 @@ def test_best_sentences_of_nodes_are_those_of_all(index: pychunk.Index) -> None:
             for known in (None, (nodes.sentences[best], cosines[best])):
                 found = nodes.best_sentences(searcher, query, rows, own, known)
                 np.testing.assert_array_equal(found, np.array(wanted, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_a_scan_goes_on_from_what_is_known(dtype: str) -> None:
+    drawn = np.random.default_rng(4)
+    rows = (drawn.normal(size=(900, 32)) * 0.9 ** np.arange(32)).astype(np.float32)  # as principal components have it
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = eight_bit.stored(rows[drawn.integers(0, 900, 40_000)], dtype)  # many are equal
+    queries = eight_bit.unpacked(rows[:5]).astype(np.float32)
+    scan, allowed = Scan([rows], 32), drawn.random(40_000) < 0.5
+    groups = drawn.integers(-1, 2, 40_000).astype(np.int8)
+    scan.set_groups(groups)
+    masks = [(None, ()), (allowed, ()), ((groups == 0) | (groups == 1), (0, 1)), ((groups == 1) & allowed, (1,))]
+    for mask, own in masks * 2:  # from the second search on by heads, if there are any
+        for count in (1, 50, 700):
+            wanted = scan.top(queries, count, mask, 2, groups=own)
+            for least in (wanted[0][:, -1], wanted[0][:, -1] - np.float32(0.1), np.full(5, -np.inf, np.float32)):
+                for query in (slice(0, 5), slice(1, 2)):
+                    found = scan.top(queries[query], count, mask, 2, groups=own, least=least[query].copy())
+                    for one, other in zip(found, wanted, strict=True):
+                        np.testing.assert_array_equal(one, other[query])
+    with pytest.raises(ValueError, match="least must hold 5 values"):
+        scan.top(queries, 1, least=np.zeros(4, np.float32))
+
+
+def test_expected_chunks_change_nothing() -> None:
+    drawn = np.random.default_rng(5)
+    rows = np.round(drawn.normal(size=(2000, 8))).astype(np.float32)
+    offsets = np.array([0, 0, *range(1, 1000), 1500, 2000])
+    for each in (None, offsets):
+        scan = Scan([rows], 8, each)
+        chunks = 2000 if each is None else len(offsets) - 1
+        allowed = drawn.random(chunks) < 0.8
+        queries = rows[:3].copy()
+        for count in (1, 20, 300):
+            plain, told = (sources.Scanned(scan, queries, allowed, 2) for _ in range(2))
+            told.expect(0, drawn.integers(0, chunks, 600))
+            told.expect(2, np.array([5, 5, 0]))
+            for batch in (plain, told):
+                batch.fetch(range(3), count)
+            for number in range(3):
+                for one, other in zip(plain.found[number], told.found[number], strict=True):
+                    np.testing.assert_array_equal(one, other)

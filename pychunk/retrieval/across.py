@@ -22,7 +22,7 @@ import numpy.typing as npt
 from .calibration import STAGES, Calibration
 from .fusion import Ranked, distinct
 from .probes import Members, Probe
-from .sources import Batch, SparseByGroup
+from .sources import Batch, Scanned, SparseByGroup
 
 if TYPE_CHECKING:
     from .nodes import Grouped, Nodes
@@ -225,27 +225,39 @@ class _Asked:
 
     def candidates(self, number: int, depth: int) -> tuple[I64, bool]:
         """(rows of the best nodes of each level by each score, rising; whether there are no more)."""
-        rows, ended = [np.empty(0, np.int64)], True
+        rows: list[list[I64]] = [[np.empty(0, np.int64)] for _ in self.groups.places]
+        ended = True
+        for probe in self.members[1].of[number]:
+            assert self.sparse is not None
+            for own, (found, done) in zip(rows, self.sparse.top(probe, depth), strict=True):
+                own.append(found)
+                ended &= done
         for probe in self.members[0].of[number]:
-            for place, near in zip(self.groups.places, self.near, strict=True):
+            for own, place, near in zip(rows, self.groups.places, self.near, strict=True):
                 deep = depth if place else SENTENCES * depth
+                if isinstance(near, Scanned):  # what is a candidate by now mostly has a good vector, too
+                    near.expect(probe, np.concatenate([*own, *self._holders(probe, place)]))
                 source = near.source(probe)
                 scores, found, done = source.top(deep)
                 if place == 0 and self.groups.sentences and source.exact:
                     self.best[probe] = found, scores
-                rows.append(found[:depth])
+                own.append(found[:depth])
                 ended &= done and len(found) <= depth
                 if place == 0:
-                    for other, mask in zip(self.groups.places[1:], self.groups.masks[1:], strict=True):
+                    for held, other, mask in zip(rows[1:], self.groups.places[1:], self.groups.masks[1:], strict=True):
                         holding = self.nodes.holding(other, found[:deep])
                         holding = holding[holding >= 0]
-                        rows.append(holding[mask[holding]])
-        for probe in self.members[1].of[number]:
-            assert self.sparse is not None
-            for found, done in self.sparse.top(probe, depth):
-                rows.append(found)
-                ended &= done
-        return distinct(np.concatenate(rows)), ended
+                        held.append(holding[mask[holding]])
+        every = [np.empty(0, np.int64), *(each for own in rows for each in own)]  # of no level, nothing
+        return distinct(np.concatenate(every)), ended
+
+    def _holders(self, probe: int, place: int) -> list[I64]:
+        """What holds the best sentences at a level, where these are known but not searched."""
+        best = self.best[probe]
+        if best is None or self.groups.sentences or place == 0:
+            return []
+        found = self.nodes.holding(place, best[0])
+        return [found[found >= 0]]
 
     def scored(self, number: int, rows: I64, calibration: Calibration) -> tuple[dict[str, F32], F64]:
         """(of each stage the scores of rows; the rows' scores)."""

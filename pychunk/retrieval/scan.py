@@ -58,6 +58,7 @@ class Scan:
         beside: F32 | None = None,
         weight: float = 1.0,
         groups: Sequence[int] = (),
+        least: F32 | None = None,
     ) -> tuple[F32, I64, I64]:
         """(scores, chunks, best rows) of the ``count`` best chunks of each query, [q, c], best first.
 
@@ -71,10 +72,12 @@ class Scan:
 
         ``groups``, numbers of :meth:`set_groups`, say where all that is allowed lies: no other rows are read. Hits and
         scores are the same without.
+
+        ``least`` float32[q] is what ``count`` of the chunks that are allowed score at least, -inf where nobody knows:
+        the scan goes on from there, and finds the same.
         """
-        return _native.scan_top(
-            self._native, queries, count, allowed, threads=threads, beside=beside, weight=float(weight), groups=groups
-        )
+        given: dict[str, Any] = {"beside": beside, "weight": float(weight), "groups": groups, "least": least}
+        return _native.scan_top(self._native, queries, count, allowed, threads=threads, **given)
 
     def set_groups(self, groups: npt.NDArray[np.int8]) -> None:
         """Says in which group each row is, int8[rows], -1: in none; of a scan whose rows are their own chunks.

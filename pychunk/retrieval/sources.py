@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .. import _native
 from .ahead import Best, by_sums
-from .fusion import F32, I64, Ranked, Source
+from .fusion import F32, I64, Ranked, Source, distinct
 from .scan import Scan
 from .vectors import VectorIndex
 
@@ -64,13 +64,34 @@ class Scanned:
         self.count = scan.found(allowed)
         self.ahead = ahead
         self.found: dict[int, Best] = dict(enumerate(ahead or ()))
+        self.expected: dict[int, I64] = {}
+
+    def expect(self, number: int, chunks: I64) -> None:
+        """Says which chunks may be among the best of a query, some of them perhaps several times.
+
+        A scan goes on from what the worst of as many as are asked for scores: it finds the same, of fewer rows.
+        """
+        self.expected[number] = chunks
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
         own = self.queries[list(numbers)]
-        scores, chunks, _ = self.scan.top(own, count, self.allowed, self.threads, groups=self.groups)
+        least = np.array([self._least(number, count) for number in numbers], np.float32) if self.expected else None
+        scores, chunks, _ = self.scan.top(own, count, self.allowed, self.threads, groups=self.groups, least=least)
         for place, number in enumerate(numbers):
             there = chunks[place] >= 0
             self.found[number] = (count, scores[place][there], chunks[place][there])
+
+    def _least(self, number: int, count: int) -> float:
+        """What so many of the chunks that are expected score at least; -inf where there are fewer."""
+        chunks = self.expected.get(number, np.empty(0, np.int64))
+        chunks = distinct(chunks if self.allowed is None else chunks[self.allowed[chunks]])
+        if len(chunks) < count:
+            return -np.inf
+        scores, rows = self.scan.score_chunks(self.queries[number], chunks)
+        scores = scores[rows >= 0]
+        if len(scores) < count:
+            return -np.inf
+        return float(np.partition(scores, len(scores) - count)[len(scores) - count])
 
     def source(self, number: int) -> ScannedChunks:
         return ScannedChunks(self, number)
