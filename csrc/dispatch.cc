@@ -13,6 +13,7 @@ const Kernels& kernels_baseline();
 #if defined(__x86_64__)
 const Kernels& kernels_avx2();
 const Kernels& kernels_avx512();
+const Kernels& kernels_avx512vnni();
 #endif
 
 namespace {
@@ -32,8 +33,10 @@ std::vector<const Kernels*> runnable() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && has_f16c()) {
     found.push_back(&kernels_avx2());
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
+        __builtin_cpu_supports("avx512vl")) {
       found.push_back(&kernels_avx512());
+      if (__builtin_cpu_supports("avx512vnni")) found.push_back(&kernels_avx512vnni());
+    }
   }
 #endif
   return found;

@@ -7,8 +7,8 @@
 
 namespace pychunk {
 
-// The kernels of the chosen instruction set. The first call reads PYCHUNK_ISA (baseline | avx2 | avx512) and throws
-// std::invalid_argument where this CPU cannot run what was asked for.
+// The kernels of the chosen instruction set. The first call reads PYCHUNK_ISA (baseline | avx2 | avx512 | avx512vnni)
+// and throws std::invalid_argument where this CPU cannot run what was asked for.
 const Kernels& kernels();
 
 // Instruction sets that this build holds and this CPU can run, slowest first.

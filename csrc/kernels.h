@@ -15,7 +15,7 @@ struct HeadQuery {
 };
 
 struct Kernels {
-  const char* name;  // "baseline", "avx2" or "avx512"
+  const char* name;  // "baseline", "avx2", "avx512" or "avx512vnni"
 
   // ---- text (text_simd.h) ----
   // Byte offset of the first byte that is not part of valid UTF-8, or -1.

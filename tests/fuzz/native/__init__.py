@@ -71,7 +71,7 @@ def build(folder: Path) -> dict[str, Path]:
             jobs.append((source, folder / f"{source.stem}.o", []))
     isas: dict[str, list[str]] = {"baseline": []}
     if os.uname().machine in ("x86_64", "AMD64"):
-        isas |= {"avx2": AVX2, "avx512": AVX512}
+        isas |= {"avx2": AVX2, "avx512": AVX512, "avx512vnni": [*AVX512, "-mavx512vnni"]}
     for isa, flags in isas.items():
         jobs.append((CORE / "kernels_isa.cc", folder / f"kernels_{isa}.o", [f"-DPYCHUNK_ISA={isa}", *flags]))
     targets = sorted(HERE.glob("*.cc"))
