@@ -1,5 +1,6 @@
 """pychunk.Index: adding, replacing and removing; where an index is closed; chunks that come from elsewhere."""
 
+import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -219,6 +220,24 @@ def test_a_closed_index_refuses_every_use(tmp_path: Path) -> None:
             use()
     assert repr(index) == f"<Index {str(tmp_path / 'x')!r}: closed>"
     assert index.path == tmp_path / "x"
+
+
+def test_what_was_not_saved_leaves_the_folder_with_the_index(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks_of(PETS))
+    before = sorted(path.name for path in (tmp_path / "x").iterdir())
+    index = Index.open(tmp_path / "x")
+    index.add(chunks_of(["Okapi."], ids=["o"]))
+    assert len(index.search("okapi")[0]) == 5  # which makes a part of it
+    reader = Index.open(tmp_path / "x")
+    index.close(discard=True)
+    assert sorted(path.name for path in (tmp_path / "x").iterdir()) == before
+    assert len(reader.search("cats")[0]) == 5
+
+    index = Index.open(tmp_path / "x")
+    index.add(chunks_of(["Okapi."], ids=["o"]))
+    shutil.rmtree(tmp_path / "x")
+    index.close(discard=True)
 
 
 # Chunks from elsewhere

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("faiss")
 
 import pychunk
+from pychunk.plumbing.durable import PatientFile
 from pychunk.retrieval import contents, postings
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.part import PartWriter
@@ -116,3 +117,12 @@ def test_a_child_does_not_wait_for_a_thread_that_it_has_not(tmp_path: Path, monk
         os._exit(0 if index._contents._settle() is None else 1)
     assert os.waitpid(child, 0)[1] == 0
     index.close(discard=True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+def test_a_full_disk_is_told_by_the_file() -> None:
+    file = PatientFile(Path("/dev/full"))
+    file.write(b"Okapi")
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+        file.drain()
+    file.release()

@@ -233,6 +233,7 @@ class PatientFile:
     closed = False
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         self._waiting: list[tuple[int, Any]] = []
         self._end = 0
@@ -251,11 +252,18 @@ class PatientFile:
         """Left to :meth:`drain`."""
 
     def drain(self) -> None:
-        """Hands over all that waits."""
+        """Hands over all that waits.
+
+        Raises:
+            OSError: the disk is full, or broken; names the file.
+        """
         while self._waiting:
             at, rest = self._waiting[0]
             while rest:
-                count = os.pwrite(self._handle, rest, at)
+                try:
+                    count = os.pwrite(self._handle, rest, at)
+                except OSError as error:
+                    raise OSError(error.errno, error.strerror, str(self._path)) from error
                 at, rest = at + count, rest[count:]
             del self._waiting[0]
 

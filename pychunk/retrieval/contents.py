@@ -377,7 +377,7 @@ class Contents:
                 discard(self.store.folder / name)
 
     def close(self) -> None:
-        """Close what is open for writing; what was not saved is left over for the next writer to clear away."""
+        """Close what is open for writing; what was not saved is left over for :meth:`.Store.sweep` to clear away."""
         if self._finishing is not None:
             self._finishing.wait()
         for writer in self._writers():

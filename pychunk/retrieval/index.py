@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import sys
 import uuid
 import warnings
 from collections.abc import Mapping, Sequence
@@ -460,10 +462,12 @@ class Index:
             return
         contents, self._open = self._open, None
         contents.close()
+        own = os.getpid() == self._process  # what a process that forked has added is not lost
+        if own and self._store.locked and not sys.is_finalizing():
+            with contextlib.suppress(OSError):  # the folder is gone
+                self._store.sweep()  # or gigabytes that were not saved would lie there until the next change
         self._store.unlock()
-        if (
-            contents.dirty and not discard and os.getpid() == self._process
-        ):  # the work of a process that forked is not lost
+        if contents.dirty and not discard and own:
             warnings.warn(
                 f"the index {str(self.path)!r} was closed with changes that were not saved: they are gone. Call save() "
                 "before, or close(discard=True)",
