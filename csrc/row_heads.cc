@@ -97,18 +97,25 @@ class RowCoder {
     const float scale = scale_of(row, dim_);
     float left[kRowLanes] = {}, kept[kRowLanes] = {};
     const auto head = static_cast<int64_t>(steps_.size());
-    for (int64_t c = 0; c < head; c += kRowLanes)
+    for (int64_t c = 0; c < head; c += kRowLanes) {
+      float number[kRowLanes], stands_for[kRowLanes];
+      int32_t code[kRowLanes];
+      const float *step = steps_.data() + c, *inverse = inverse_.data() + c;
+      for (int64_t k = 0; k < kRowLanes; ++k) number[k] = static_cast<float>(row[c + k]);
       for (int64_t k = 0; k < kRowLanes; ++k) {
-        const auto at = static_cast<size_t>(c + k);
-        const float number = scale * static_cast<float>(row[c + k]);
-        float place = number * inverse_[at] + 8.0f;
+        number[k] *= scale;
+        float place = number[k] * inverse[k] + 8.0f;
         place = place > 0.0f ? place : 0.0f;  // what is no number becomes one
         place = place < 15.0f ? place : 15.0f;
-        const auto code = static_cast<int32_t>(place);
-        codes[c + k] = static_cast<uint8_t>(code);
-        const float stands_for = (static_cast<float>(code) - 7.5f) * steps_[at], lacks = number - stands_for;
-        left[k] += lacks * lacks, kept[k] += stands_for * stands_for;
+        code[k] = static_cast<int32_t>(place);
+        stands_for[k] = (static_cast<float>(code[k]) - 7.5f) * step[k];
       }
+      for (int64_t k = 0; k < kRowLanes; ++k) {
+        const float lacks = number[k] - stands_for[k];
+        left[k] += lacks * lacks, kept[k] += stands_for[k] * stands_for[k];
+      }
+      for (int64_t k = 0; k < kRowLanes; ++k) codes[c + k] = static_cast<uint8_t>(code[k]);
+    }
     const float tail = std::sqrt(static_cast<float>(squares_of(row + head, dim_ - head))) * std::fabs(scale);
     return {length(left), tail * kRoundedUp, length(kept)};
   }
