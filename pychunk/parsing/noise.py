@@ -9,6 +9,7 @@ import numpy as np
 from .. import _native
 from ..data.blocks import FORM, HEADING
 from ..engine import backend_name
+from .comments import without_comments
 from .html_facts import word_hash
 from .landmarks import by_landmarks
 from .noise_features import NoiseFeatures, noise_features
@@ -100,7 +101,8 @@ def find_noise(
             words that are kept agree best with those that are content, as far as the scores tell (their expected F1);
             so a page of uncertain blocks keeps the better half of them, and not nothing. Of blocks of ``COPIED`` words
             and more with the same text, only the one with the lowest score counts; the others' scores are 1, as are
-            those of blocks in the page's menus and footer (:mod:`pychunk.parsing.landmarks`).
+            those of blocks in the page's menus and footer (:mod:`pychunk.parsing.landmarks`), and of comments under an
+            article (:mod:`pychunk.parsing.comments`).
         model: default: the one that pychunk ships.
 
     Raises:
@@ -124,15 +126,18 @@ def find_noise(
         score = removed.astype(np.float32)
     else:
         content, again = judged(model or load(), features)
-        why[again & (why == REASONS.index("boilerplate"))] = REASONS.index("duplicate")
+        unnamed = why == REASONS.index("boilerplate")
+        why[again & unnamed] = REASONS.index("duplicate")
+        why[features.comments & unnamed] = REASONS.index("comments")
         removed = 1 - content > threshold if threshold is not None else content <= best_threshold(content, features)
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
 
 
 def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[npt.NDArray[np.float64], Bools]:
-    """(how likely each block is content, float64[b]: by the model, its landmarks and its copies; which are copies)."""
+    """(how likely each block is content, float64[b]: by the model and what the page says; which blocks are copies)."""
     content = by_landmarks(model.content(features), features.landmark)
+    content = without_comments(content, features.comments)
     again = copies(content, features)
     return np.where(again, 0.0, content), again
 

@@ -14,6 +14,7 @@ from .. import _native
 from ..data.blocks import BLOCK_KINDS
 from ..data.ragged import offsets_of
 from ..engine import backend_name
+from .comments import comments
 from .html_facts import word_hash
 from .landmarks import landmarks
 
@@ -66,6 +67,7 @@ class NoiseFeatures(NamedTuple):
         weight: float64[b], words of each block.
         page: uint32 hashes of what the page says of itself.
         landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.landmarks.landmarks`).
+        comments: bool[b], which are comments under an article (:func:`pychunk.parsing.comments.comments`).
     """
 
     dense: F64
@@ -79,6 +81,7 @@ class NoiseFeatures(NamedTuple):
     weight: F64
     page: U32
     landmark: npt.NDArray[np.int8]
+    comments: npt.NDArray[np.bool_]
 
 
 def _log(values: F64) -> F64:
@@ -215,6 +218,7 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         sizes.astype(np.float64),
         facts.page,
         landmarks(facts),
+        comments(facts),
     )
 
 
@@ -360,7 +364,18 @@ def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseF
     near = np.stack([facts.element.astype(np.int64), one, two])
     above_near = _above(facts, two)
     return NoiseFeatures(
-        dense, facts.words, near, above_near, wording, above, like, copy, words_, facts.page, landmarks(facts)
+        dense,
+        facts.words,
+        near,
+        above_near,
+        wording,
+        above,
+        like,
+        copy,
+        words_,
+        facts.page,
+        landmarks(facts),
+        comments(facts),
     )
 
 
