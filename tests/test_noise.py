@@ -1,6 +1,7 @@
 """What is noise in pages: by the model and by rules, the arithmetic of both, and how the model is learned."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -291,6 +292,38 @@ def test_training_gives_the_same_weights_twice_and_its_twin_scores_alike() -> No
         with torch.no_grad():
             wanted = torch.sigmoid(net(noise_fit.batch_of([noise_fit.Lesson(page, vocabularies)]))).numpy()
         assert np.allclose(model.content(page.features), wanted, atol=0.02)
+
+
+def test_nothing_is_learned_from_the_pages_that_fit_worst() -> None:
+    torch = pytest.importorskip("torch", reason="needs torch: the extra train")
+    from pychunk.training import noise_fit
+
+    scores = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, 4.0], requires_grad=True)
+    given = {  # three pages of two blocks; the last is marked the wrong way round
+        "of": torch.tensor([0, 0, 1, 1, 2, 2]),
+        "content": torch.tensor([1.0, 0, 1, 0, 1, 0]),
+        "size": torch.tensor([50.0, 9, 40, 9, 30, 9]),
+        "wanted": torch.tensor([50.0, 40, 30]),
+    }
+    each = [noise_fit.loss_of(lambda part: part["found"], _of_page(given, scores, page), 0.7) for page in range(3)]
+    found = noise_fit.loss_of(lambda _: scores, given, 0.7)
+    assert found.item() == pytest.approx(sum(one.item() for one in each) / 3)
+    trimmed = noise_fit.loss_of(lambda _: scores, given, 0.7, trimmed=0.3)
+    assert trimmed.item() == pytest.approx((each[0].item() + each[1].item()) / 2)
+    trimmed.backward()
+    assert (scores.grad != 0).tolist() == [True, True, True, True, False, False]
+    assert noise_fit.loss_of(lambda _: scores, given, 0.7, trimmed=0.99).item() == pytest.approx(min(each).item())
+
+
+def _of_page(given: dict[str, Any], scores: Any, page: int) -> dict[str, Any]:
+    here = given["of"] == page
+    return {
+        "of": given["of"][here] * 0,
+        "content": given["content"][here],
+        "size": given["size"][here],
+        "wanted": given["wanted"][page : page + 1],
+        "found": scores[here],
+    }
 
 
 def test_blocks_of_other_formats_are_left_alone() -> None:

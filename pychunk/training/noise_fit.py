@@ -18,6 +18,9 @@ from .teacher import import_torch
 
 U32 = npt.NDArray[np.uint32]
 
+#: Passes after which a page that fits badly is more likely one that is marked badly than one that is new.
+SURE = 2
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -32,6 +35,7 @@ class Plan:
     dropout: float = setting(0.3, "share of a layer that is left out")
     forgotten: float = setting(0.3, "share of the words that are left out")
     blocks: float = setting(0.7, "share of cross-entropy in the loss; the rest is 1 - F1 of the page")
+    trimmed: float = setting(0.1, "share of a step's pages, those that fit worst, that nothing is learned from")
     words: int = setting(2500, "words of names, and of texts, that are known")
     hidden: int = setting(40, "width of the layers")
     shared: int = setting(12, "width of the summaries that blocks exchange")
@@ -195,8 +199,12 @@ def _seen(given: dict[str, Any], shared: Any) -> list[Any]:
     return [*parts, mean(given["of"], pages, ones), mean(given["of"], pages, given["weight"] + 1)]
 
 
-def loss_of(net: Any, given: dict[str, Any], blocks: float) -> Any:
-    """Cross-entropy of blocks, by their words, and 1 - F1 of the words that would be kept, a page each."""
+def loss_of(net: Any, given: dict[str, Any], blocks: float, trimmed: float = 0.0) -> Any:
+    """Cross-entropy of blocks, by their words, and 1 - F1 of the words that would be kept: the mean over the pages.
+
+    But for the share ``trimmed`` of them whose loss is highest: some pages are marked in part, or not by their text
+    (the least trimmed squares of robust regression: Rousseeuw 1984, "Least Median of Squares Regression").
+    """
     torch = import_torch()
     found = net(given)
     content, size, pages = given["content"], given["size"], len(given["wanted"])
@@ -208,7 +216,8 @@ def loss_of(net: Any, given: dict[str, Any], blocks: float) -> Any:
     entropy = torch.nn.functional.binary_cross_entropy_with_logits(found, content, reduction="none")
     kept = torch.sigmoid(found)
     f1 = 2 * total(kept * content * size) / (total(kept * size) + given["wanted"] + 1)
-    return blocks * (entropy * share).sum() / pages + (1 - blocks) * (1 - f1).mean()
+    losses = blocks * total(entropy * share) + (1 - blocks) * (1 - f1)
+    return torch.sort(losses)[0][: max(1, round(pages * (1 - trimmed)))].mean()
 
 
 def fit(pages: Sequence[Page], plan: Plan) -> dict[str, npt.NDArray[Any]]:
@@ -236,14 +245,15 @@ def fit(pages: Sequence[Page], plan: Plan) -> dict[str, npt.NDArray[Any]]:
             [each for each in net.parameters() if each.requires_grad], lr=plan.rate, weight_decay=plan.decay
         )
         steps, step = plan.epochs * (len(lessons) // plan.batch), 0
-        for _ in range(plan.epochs):
+        for epoch in range(plan.epochs):
+            trimmed = plan.trimmed if epoch >= SURE else 0.0
             order = drawn.permutation(len(lessons))
             for first in range(0, len(lessons) - plan.batch + 1, plan.batch):
                 rate = plan.rate * min(1, step / 50) * (0.5 + 0.5 * float(np.cos(np.pi * step / steps)))
                 for group in optimizer.param_groups:
                     group["lr"] = rate
                 given = batch_of([lessons[row] for row in order[first : first + plan.batch]], plan.forgotten, drawn)
-                loss = loss_of(net, given, plan.blocks)
+                loss = loss_of(net, given, plan.blocks, trimmed)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
