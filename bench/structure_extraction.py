@@ -270,7 +270,9 @@ def articles(folder: Path, names: Sequence[str], processes: int) -> tuple[list[d
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
+    )
     parser.add_argument("--processes", type=int, default=1, help="pages at a time; times are CPU times (default: 1)")
     parser.add_argument("--limit", type=int, default=0, help="pages of WCXB; 0: all (default)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/extraction.json")

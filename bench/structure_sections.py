@@ -46,7 +46,9 @@ BATCH = 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
+    )
     parser.add_argument("--questions", type=int, default=3000, metavar="N", help="drawn with a seed (default: 3000)")
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of those set apart; 0: all (default)")
     parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")

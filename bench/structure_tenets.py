@@ -502,7 +502,9 @@ def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
+    )
     parser.add_argument("--pages", type=int, default=PAGES, metavar="N", help=f"0: all (default: {PAGES})")
     parser.add_argument("--processes", type=int, default=1, help="where networks must be trained (default: 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/tenets.json")

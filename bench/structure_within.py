@@ -35,7 +35,9 @@ Found = tuple[float, dict[str, np.ndarray]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
+    )
     parser.add_argument("--questions", type=int, default=2000, metavar="N", help="of each set, drawn (default: 2000)")
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of Wikipedia; 0: all set apart (default)")
     parser.add_argument(
