@@ -12,7 +12,6 @@ training questions, as asked or stripped.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import tempfile
 import time
@@ -26,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import record
 import smartchunk_chosen
+from inputs import add_data
 
 import pychunk
 from pychunk.evaluation import breadth, breadth_levels, intervals
@@ -53,7 +53,7 @@ BATCH = 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    add_data(parser)
     parser.add_argument("--questions", type=int, default=0, metavar="N", help="in all; 0: all (default)")
     parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")
     parser.add_argument("--threads", type=int, default=None, metavar="N")

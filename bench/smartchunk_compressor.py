@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import functools
 import hashlib
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 import record
+from inputs import add_data
 
 import pychunk
 from pychunk import engine as engines
@@ -47,7 +47,7 @@ COMPRESSOR, MEAN, SUMMARY = "compressor", "mean by tokens", "extractive summary,
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    add_data(parser)
     parser.add_argument(
         "--questions", type=int, default=5000, metavar="N", help="about sections (default: %(default)s)"
     )

@@ -9,7 +9,6 @@ without the model's.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import record
+from inputs import add_data
 
 import pychunk
 from pychunk.evaluation import breadth, hierarchies
@@ -184,7 +184,7 @@ def break_even(found: Sequence[Way], price: tuple[float, float]) -> list[dict[st
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    add_data(parser)
     parser.add_argument("--questions", type=int, default=0, metavar="N", help="in all; 0: all (default)")
     parser.add_argument(
         "--llm-price",

@@ -9,7 +9,6 @@ coarser levels, by means and by the compression encoder. MiniLM encodes a sample
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import record
+from inputs import add_data
 
 import pychunk
 from pychunk import engine as engines
@@ -30,7 +30,7 @@ BASE = 'segment(vectors="sentence")'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    add_data(parser)
     parser.add_argument("--limit", type=int, default=500, metavar="N", help="articles (default: %(default)s)")
     parser.add_argument("--minilm", type=int, default=8, metavar="N", help="articles for MiniLM; 0: none (default: 8)")
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="of each way (default: %(default)s)")

@@ -15,7 +15,6 @@ overlap one before them are passed over, and the last is cut where the words end
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
+from inputs import add_data
 
 import pychunk
 from pychunk.data.ragged import offsets_of
@@ -49,7 +49,7 @@ HITS, BATCH = 150, 128
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    add_data(parser)
     parser.add_argument("--questions", type=int, default=0, metavar="N", help="in all; 0: all (default)")
     parser.add_argument("--branching", type=int, default=5, metavar="N", help="nodes of a node (default: %(default)s)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/smartchunk_trees.json")

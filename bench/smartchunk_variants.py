@@ -11,7 +11,6 @@ microseconds a sentence for the vectors of sections and documents. It needs torc
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
+from inputs import add_data
 
 from pychunk import engine as engines
 from pychunk.encoders.registry import vector_encoder
@@ -49,7 +49,7 @@ BLOCK = 128
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYCHUNK_DATA"), help="default: $PYCHUNK_DATA")
+    add_data(parser)
     parser.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="articles to learn from; 0: all (default)")
     parser.add_argument("--epochs", type=int, default=10, metavar="N", help="passes (default: %(default)s)")

@@ -6,7 +6,6 @@ import argparse
 import gzip
 import importlib
 import json
-import os
 import re
 import time
 from collections import Counter, defaultdict
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import record
+from inputs import add_data
 
 from pychunk.evaluation import intervals
 from pychunk.parsing.html import HtmlPage, parse_html
@@ -270,9 +270,7 @@ def articles(folder: Path, names: Sequence[str], processes: int) -> tuple[list[d
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
-    )
+    add_data(parser)
     parser.add_argument("--processes", type=int, default=1, help="pages at a time; times are CPU times (default: 1)")
     parser.add_argument("--limit", type=int, default=0, help="pages of WCXB; 0: all (default)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/extraction.json")

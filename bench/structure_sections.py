@@ -14,7 +14,6 @@ articles have one level here.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import record
+from inputs import add_data
 
 import pychunk
 from pychunk.evaluation import intervals, tenets
@@ -46,9 +46,7 @@ BATCH = 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
-    )
+    add_data(parser)
     parser.add_argument("--questions", type=int, default=3000, metavar="N", help="drawn with a seed (default: 3000)")
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of those set apart; 0: all (default)")
     parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import record
+from inputs import add_data
 from structure_extraction import fold_models
 
 import pychunk
@@ -502,9 +502,7 @@ def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
-    )
+    add_data(parser)
     parser.add_argument("--pages", type=int, default=PAGES, metavar="N", help=f"0: all (default: {PAGES})")
     parser.add_argument("--processes", type=int, default=1, help="where networks must be trained (default: 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/tenets.json")

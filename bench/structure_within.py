@@ -12,7 +12,6 @@ Differences are to "size", on the same questions.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ import defaults_texts
 import numpy as np
 import pyarrow.parquet as pq
 import record
+from inputs import add_data
 from structure_sections import HITS, WORDS, handed_over, passages, recall
 
 import pychunk
@@ -35,9 +35,7 @@ Found = tuple[float, dict[str, np.ndarray]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data", type=Path, default=os.environ.get("PYCHUNK_DATA", "../shared/data"), help="default: $PYCHUNK_DATA"
-    )
+    add_data(parser)
     parser.add_argument("--questions", type=int, default=2000, metavar="N", help="of each set, drawn (default: 2000)")
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of Wikipedia; 0: all set apart (default)")
     parser.add_argument(
