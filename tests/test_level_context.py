@@ -22,6 +22,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> pychunk.Index:
     found = index_of(tmp_path_factory.mktemp("context") / "l.idx", texts)
     again = pychunk.segment([texts[3]], levels=LEVELS, vectors="chunk", ids=["d4"])
     found.add(again.chunks())  # in the place of another, whose rows are removed
+    found.save()
     return found
 
 
@@ -99,7 +100,6 @@ def test_what_cannot_be_expanded(index: pychunk.Index, tmp_path: Path) -> None:
 
 
 def test_on_the_command_line(index: pychunk.Index) -> None:
-    index.save()
     arguments = ["search", str(index.path), "Which cats purr?", "-k", "1", "--levels", "sentence", "--expand"]
     found = invoke([*arguments, "section"])
     assert found.exit_code == 0, found.output
