@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Rows beside the best by cosine that are scored one by one; more are left to a scan, which takes as long for all.
 MOST = 16_384
+#: Rows of good documents that say, at most, where the scan of all sentences begins. Of 32 documents' 2,000 to 8,000
+#: sentences the 257th best is .02 to .09 below that of all: 9.5 ms of the processor in the place of 11.2, and 7.0 if it
+#: were known. The sentences with the best BM25, .1 and more below, bring nothing.
+INSIDE = 16_384
 #: Rows that are kept for the queries of a call at most: 48 MB.
 KEPT = 1 << 22
 

@@ -220,10 +220,9 @@ def metadata_of(
     nodes = searcher.level_sizes
     if ranking is None:
         return [Metadata(names, nodes, words, encoder=encoder) for _ in probes]
-    searcher.look_ahead(probes, across.sentences_for(hits), threads)
-    (fine, fine_rows), (coarse, coarse_rows) = (
-        _passes(searcher, probes, ranking, name, threads) for name in (names[0], names[-1])
-    )
+    coarse, coarse_rows = _passes(searcher, probes, ranking, names[-1], threads)
+    searcher.look_ahead(probes, across.sentences_for(hits), threads, coarse_rows)
+    fine, fine_rows = _passes(searcher, probes, ranking, names[0], threads)
     terms = terms_of(searcher, [list(own[0].terms or ()) for own in probes], fine_rows, coarse_rows)
     return [
         Metadata(names, nodes, words, one, other, own[0].vector, encoder, held)

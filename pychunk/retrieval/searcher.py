@@ -14,7 +14,7 @@ from .._arrow import compute as pc
 from ..encoders.running.placement import Placement
 from . import across, beside, checks, fusion, levels, narrow
 from . import where as conditions
-from .ahead import KEPT, Ahead
+from .ahead import INSIDE, KEPT, Ahead
 from .bm25 import BM25
 from .calibration import Calibration, calibrated
 from .chunk_rows import ChunkRows
@@ -465,12 +465,17 @@ class Searcher:
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
         return Nearest(index, vectors, mask, self.chunk_of, depth, threads)
 
-    def look_ahead(self, queries: Sequence[Sequence[Probe]], depth: int, threads: int | None) -> None:
+    def look_ahead(
+        self, queries: Sequence[Sequence[Probe]], depth: int, threads: int | None, good: Sequence[I64]
+    ) -> None:
         """Looks for the ``depth`` best rows of the finest level by cosine, for all searches by the vectors of queries.
+
+        ``good``: of each query rows whose documents may hold some of these.
 
         Not where an index is approximate and finds others than it does for fewer. It is kept until the next call.
         """
         every = [probe.vector for own in queries for probe in own if probe.vector is not None]
+        alone = len(every) == len(queries)
         if self.pooled is None or self.sentences is not None or not every:
             return
         vectors = np.array(every[: max(1, KEPT // depth)], np.float32)
@@ -481,6 +486,8 @@ class Searcher:
             own = vectors[begin : begin + _TOGETHER]
             if self._scanned(self.pooled, allowed, ranges):
                 batch = Scanned(self.pooled.scan, own, allowed, threads, ranges)
+                for number, rows in enumerate(good[begin : begin + len(own)] if alone else ()):
+                    batch.expect(number, self.documents.rows(self.documents.of[rows])[0][:INSIDE])
                 batch.fetch(range(len(own)), depth)
                 ahead.keep(own, [batch.found[number] for number in range(len(own))])
             elif self.pooled.begins(1, depth):
