@@ -80,6 +80,21 @@ def test_parents_are_above_it_on_request(index: pychunk.Index) -> None:
     assert [text.split("\n")[0] for text in texts_of(hit)] == ["# Cats", "## Food", "### Mice"]
 
 
+def test_chunks_above_two_hits_come_once(index: pychunk.Index) -> None:
+    query = "What do they eat, and why do they sleep? Salmon, bones, mice at dusk"
+    for words in (None, 20, 30, 60):
+        found = index.search(query, k=5, mode="sparse", expand="section", parents=True, words=words)[0]
+        shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
+        assert len(shown) == len(set(shown))
+        plain = index.search(query, k=5, mode="sparse", expand="section", words=words)[0]
+        assert {(hit.document, hit.chunk) for hit in plain} <= set(shown) or words is not None
+    (leaves,) = index.search("bones fish, dusk", k=2, mode="sparse", expand="subtree", parents=True)
+    assert [[passage.text.split("\n")[0] for passage in hit.around] for hit in leaves] == [
+        ["# Cats", "## Food", "### Fish", "Bones are dangerous."],
+        ["### Mice"],
+    ]
+
+
 def test_of_subtrees_inside_one_another_the_outermost_stays_with_the_best_score(index: pychunk.Index) -> None:
     plain = index.search("cats eat fish and mice, salmon", k=9, mode="sparse")[0]
     found = index.search("cats eat fish and mice, salmon", k=9, mode="sparse", expand="subtree")[0]
@@ -134,6 +149,33 @@ def test_three_good_hits_are_before_the_best_alone() -> None:
     found = ranked(hits, [(0, 1), (4, 8), (5, 6), (7, 8), (9, 10)])
     assert [each.rows for each in found] == [(4, 8), (0, 1), (9, 10)]
     assert found[0].hit.score == 0.95
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: int, tmp_path: Path) -> None:
+    names = [f"filler{n}" for n in range(30)]
+    chunks = chunks_of([PLAIN, GUIDE, GUIDE.replace("Cats", "Dogs")])
+    own = {chunk.text: chunk.id for chunk in chunks if chunk.id != "d2"}
+    ways = [{"expand": way, "parents": parents} for way in ("subtree", "section") for parents in (False, True)]
+    with pychunk.Index.create(tmp_path / "it.idx") as made:
+        made.add(pychunk.segment(names, "sentence", vectors="sentence", ids=names))
+        made.add(chunks)
+        made.remove(chunk_ids=random.Random(seed).sample(chunks.table["chunk_id"].to_pylist(), 4))
+
+        def found() -> list[list[tuple[str, float, list[str]]]]:
+            lists = [
+                hits
+                for way in (*ways, {"expand": 1}, {"expand": 3})
+                for hits in made.search([chunk.text for chunk in chunks], k=2, mode="dense", ids=["d0", "d1"], **way)
+            ]
+            assert all(own[text] == hit.id for hits in lists for hit in hits for text in texts_of(hit))
+            return [[(hit.chunk_id, hit.score, texts_of(hit)) for hit in hits] for hits in lists]
+
+        before = found()
+        made.remove(names)
+        made.save()  # more than half of the rows are removed ones, so that it writes all others anew
+        assert made.table.num_rows == len(made) == len(chunks) - 4
+        assert found() == before
 
 
 def test_words_go_to_what_promises_most_for_its_length_and_past_what_does_not_fit() -> None:

@@ -77,6 +77,17 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
     assert (wider > 0) == (levels[0] != "section")
 
 
+def test_documents_without_ids_of_two_calls_are_two(tmp_path: Path) -> None:
+    with pychunk.Index.create(tmp_path / "l.idx", vectors="chunk") as made:
+        for text in ("Cats purr loudly. They sleep.\n\nDogs bark.", "Cats purr softly. They eat.\n\nGoats climb."):
+            made.add(pychunk.segment(text, levels=["sentence", "paragraph", "document"], vectors="chunk").chunks())
+        hits = made.search("cats purr", k=2, levels="sentence", expand=1)[0]
+        assert sorted([each.text for each in hit.around] for hit in hits) == [
+            ["Cats purr loudly.", "They sleep."],
+            ["Cats purr softly.", "They eat."],
+        ]
+
+
 def test_a_node_is_its_own_subtree(index: pychunk.Index) -> None:
     for levels in (*RANGES, "sentence"):
         plain = index.search("cats purr", k=5, levels=levels)[0]

@@ -39,15 +39,16 @@ Region = tuple[int, int]  # rows [first, last), of nodes places in documents
 class Outline:
     """The trees of headings of all documents, by row: how many rows a subtree has, and the row that each hangs on.
 
-    A chunk of a document without a tree is a subtree of its own, and hangs on none.
+    A chunk of a document without a tree is a subtree of its own, and hangs on none. Where chunks were removed, others
+    hang on the nearest that is left above them.
     """
 
     size: I64
     parent: I64
 
     @classmethod
-    def of(cls, table: pa.Table) -> Outline:
-        """Of an index's table; ValueError where none of its chunks has a tree."""
+    def of(cls, table: pa.Table, document: I64) -> Outline:
+        """Of an index's table and a number for each row's document; ValueError where none of its chunks has a tree."""
         if "subtree" not in table.column_names:
             raise ValueError(
                 "these chunks have no tree of headings to expand hits by: index documents with method 'structure', or "
@@ -58,7 +59,20 @@ class Outline:
             np.asarray(table.column(name).cast(pa.int64()).fill_null(empty), np.int64)
             for name, empty in (("subtree", 1), ("parent", -1), ("chunk", 0))
         )
-        return cls(size, np.where(parent < 0, -1, rows - chunk + parent))
+        # Rows are counted by their chunks' numbers: of those that were removed, some have no row any more.
+        begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
+        first = np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)[: len(rows)] << 32
+        places = first | chunk  # rising
+        size = np.searchsorted(places, first | chunk + size) - rows
+        above = np.searchsorted(places, first | np.maximum(parent, 0))
+        gone = np.flatnonzero((parent >= 0) & (places[above] != first | parent))
+        above[parent < 0] = -1
+        for row in gone.tolist():  # few: only a chunk with others under it that was removed by itself
+            before = row - 1
+            while before >= 0 and first[before] == first[row] and before + size[before] <= row:
+                before -= 1
+            above[row] = before if before >= 0 and first[before] == first[row] else -1
+        return cls(size, above)
 
     def region(self, row: int, way: str, path: Sequence[str] | None, path_above: Sequence[str] | None) -> Region:
         """Rows of the subtree of a chunk; by ``section`` of the chunk that begins its section.
@@ -97,7 +111,7 @@ def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Found]:
     return sorted(found, key=lambda each: -each.evidence)  # stable: of equals the better hit
 
 
-def within(passages: Sequence[Passage], own: int, words: int) -> list[Passage]:
+def within(passages: Sequence[Passage], own: int, words: float) -> list[Passage]:
     """Those that fit, in reading order: the hit's own chunk, which always stays, those behind it, then those before.
 
     Example:
@@ -145,10 +159,11 @@ def with_context(
         found = ranked(hits, regions)
         rows = [[*_above(outline, each.rows[0], parents), *range(*each.rows)] for each in found]
     made = [replace(each.hit, around=searcher.passages(own)) for each, own in zip(found, rows, strict=True)]
+    documents = searcher.documents_of(made)
     if words is None:
-        return made
+        return up_to(made, math.inf, documents=documents)
     worth = [each.evidence / max(1, words_of(hit.around)) ** LENGTH for each, hit in zip(found, made, strict=True)]
-    return up_to(made, words, sorted(range(len(made)), key=lambda i: -worth[i]))
+    return up_to(made, words, sorted(range(len(made)), key=lambda i: -worth[i]), documents)
 
 
 def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool) -> list[Region]:
@@ -174,17 +189,25 @@ def words_of(passages: Sequence[Passage]) -> int:
     return sum(len(each.text.split()) for each in passages)
 
 
-def up_to(hits: Sequence[Hit], words: int, first: Sequence[int] | None = None) -> list[Hit]:
+def up_to(
+    hits: Sequence[Hit], words: float, first: Sequence[int] | None = None, documents: Sequence[int] | None = None
+) -> list[Hit]:
     """Hits that fit into so many words, in their order, each with as many of its passages as fit.
 
     Room is given to them in the order ``first``, positions among the hits (None: as they are); one whose own chunk does
-    not fit is left out, and the next ones are tried.
+    not fit is left out, and the next ones are tried. ``documents``: a number for each hit's, by which a passage that
+    came with another hit is known, and not handed over again.
     """
     kept: dict[int, tuple[Passage, ...]] = {}
+    taken: set[tuple[int, int]] = set()
     for i in range(len(hits)) if first is None else first:
         hit = hits[i]
-        fitting = within(hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),), hit.chunk, words)
+        own: Sequence[Passage] = hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
+        if documents is not None:
+            own = [each for each in own if (documents[i], each.chunk) not in taken]
+        fitting = within(own, hit.chunk, words)
         if words_of(fitting) <= words:
             kept[i] = tuple(fitting)
             words -= words_of(fitting)
+            taken.update((documents[i], each.chunk) for each in fitting if documents is not None)
     return [replace(hits[i], around=kept[i]) for i in sorted(kept)]

@@ -560,7 +560,8 @@ class Index:
             words: at most so many words handed over for each query: hits in their order, each with as much around it
                 as still fits; one that is itself too long for what is left is passed over. With a tree those come
                 first that promise most for their length.
-            parents: with a tree, also the chunks above each hit, up to the document's first.
+            parents: with a tree, also the chunks above each hit, up to the document's first, with the first hit under
+                them alone.
             by_document: find ``k`` documents, of each the best chunk alone; ``rerank`` orders the best ``depth`` of
                 them anew, by that chunk.
             min_score: only hits of at least this ``score``, whatever they are ranked by: cosines are at most 1, as are
@@ -659,7 +660,7 @@ class Index:
         elif expand:
             lists = [[replace(hit, around=searcher.around(hit.row, expand, names)) for hit in hits] for hits in lists]
             if names or fusion == "levels":
-                lists = [by_level.once(hits) for hits in lists]
+                lists = [by_level.once(hits, searcher.documents_of(hits)) for hits in lists]
         if words is not None and not by_tree:
             lists = [context.up_to(hits, words) for hits in lists]
         if by_document:

@@ -21,7 +21,7 @@ from .chunk_rows import ChunkRows
 from .context import Outline
 from .evidence import ByVectors, DocumentBM25, Documents, NearDocuments
 from .fusion import F32, I64, Ranked
-from .hits import Passage
+from .hits import Hit, Passage
 from .levels import Ranges
 from .nodes import Nodes
 from .part import Layout, Part
@@ -227,6 +227,10 @@ class Searcher:
         """(document, first, last character) of rows; a number for each document."""
         start, end = self._spans
         return self._document_of[rows], start[rows], end[rows]
+
+    def documents_of(self, hits: Sequence[Hit]) -> list[int]:
+        """A number for the document of each hit: its id, or where there is none, its place in the index."""
+        return list(map(int, self._document_of[[hit.row for hit in hits]]))
 
     @cached_property
     def documents(self) -> Documents:
@@ -537,7 +541,7 @@ class Searcher:
     def outline(self) -> Outline:
         """The trees of headings of its documents."""
         assert self.stored is not None
-        return Outline.of(self.stored)
+        return Outline.of(self.stored, self._document_of)
 
     def path(self, row: int) -> list[str] | None:
         """The headings over a chunk."""
@@ -571,7 +575,8 @@ class Searcher:
             if self.alive[at]
             and each["document"] == here["document"]
             and each.get("id") == here.get("id")
-            and each["chunk"] - here["chunk"] == at - row
+            and abs(at - row) <= abs(each["chunk"] - here["chunk"]) <= width  # of chunks removed there may be no rows
+            and (each["chunk"] - here["chunk"]) * (at - row) >= 0
         ]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in kept)
 
