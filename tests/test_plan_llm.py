@@ -1,6 +1,7 @@
 """Levels that a model is asked for: what it is told, and who answers where it does not."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,24 @@ def test_an_answer_of_no_use_is_the_learned_planners(script: str, index: pychunk
     assert plan[:2] == learned[:2]
     assert plan.failed
     assert plan.why.startswith("learned, as the planner failed: the model")
+
+
+def test_a_model_that_takes_too_long(index: pychunk.Index) -> None:
+    leave = threading.Event()
+
+    def late(*_: object) -> str:
+        leave.wait()
+        return "{}"
+
+    with Server(answer=late) as server, LLM(server.url, "test", cache=False) as llm:
+        plans = index.plan(["When do cats sleep?", "Who?"], Asking(llm, timeout=0.05))
+        leave.set()
+    learned = index.plan(["When do cats sleep?", "Who?"], "learned")
+    assert [plan[:2] for plan in plans] == [plan[:2] for plan in learned]
+    assert plans[0].why.startswith("learned, as the planner failed: no answer within 0.05 s: ")
+    assert all(plan.failed for plan in plans)
+    with pytest.raises(ValueError, match="timeout must be a finite number"):
+        Asking(llm, timeout=float("nan"))
 
 
 @settings(max_examples=60, deadline=None)

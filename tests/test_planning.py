@@ -1,6 +1,7 @@
 """Planners: which levels they choose, what they are told, and what is done where one fails."""
 
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,45 @@ def test_a_planner_that_fails(planner: object, index: pychunk.Index) -> None:
     assert plans[0].why.startswith("fixed, as the planner ")
     hits = index.search("Who purrs?", plan=planner)[0]
     assert [hit.text for hit in hits] == [hit.text for hit in index.search("Who purrs?", plan="fixed")[0]]
+
+
+def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
+    leave, asked = threading.Event(), []
+
+    def planner(query: str, metadata: Metadata) -> tuple[str, str]:
+        asked.append(query)
+        leave.wait()
+        return "sentence", "sentence"
+
+    planner.timeout = 0.05  # type: ignore[attr-defined]
+    queries = ["Who purrs?", "Why?", "When?"]
+    plans = index.plan(queries, planner)
+    leave.set()
+    assert asked == queries[:1]  # it is still at the first, and never asked twice at the same time
+    assert [each.failed for each in plans] == [True] * 3
+    assert [each[:2] for each in plans] == [("paragraph", "document")] * 3
+    assert plans[0].why == "fixed, as the planner failed: no answer within 0.05 s"
+    assert plans[2].why == "fixed, as the planner failed: still busy with an earlier query"
+    planner.otherwise = "rules"  # type: ignore[attr-defined]
+    leave.clear()
+    hits = index.search("Who purrs?", plan=planner)[0]
+    leave.set()
+    assert [hit.text for hit in hits] == [hit.text for hit in index.search("Who purrs?", plan="rules")[0]]
+    planner.timeout = 3600  # type: ignore[attr-defined]
+    assert not decide(planner, "Who?", KNOWN).failed
+
+
+def test_a_planner_without_a_limit_is_asked_where_the_caller_is() -> None:
+    where = []
+
+    def planner(query: str, metadata: Metadata) -> tuple[str, str]:
+        where.append(threading.current_thread())
+        return "sentence", "document"
+
+    decide(planner, "Who?", KNOWN)
+    planner.timeout = None  # type: ignore[attr-defined]
+    decide(planner, "Who?", KNOWN)
+    assert [thread is threading.current_thread() for thread in where] == [False, True]
 
 
 def test_what_a_planner_is_told(index: pychunk.Index) -> None:

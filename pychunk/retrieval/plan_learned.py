@@ -79,6 +79,7 @@ class Learned:
     """
 
     looks = True
+    timeout = None
 
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.model = model(path)

@@ -9,17 +9,20 @@ from ..llm.held import Held
 from ..llm.parse import json_in
 from ..llm.prompts import load
 from ..llm.schema import object_of, one_of
+from . import checks
+from .plan_wait import SECONDS
 from .planning import Metadata
 
 
 class Asking(Held):
     """Asks a model for the finest and the coarsest level; one call a query.
 
-    Where there is no answer, or none that names two levels of the index, the finer first, it raises, and the learned
-    planner answers in its place.
+    Where there is no answer in time, or none that names two levels of the index, the finer first, it raises, and the
+    learned planner answers in its place.
 
     Args:
         llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        timeout: seconds for each query, whatever the client's own; None: as long as that waits.
 
     Example:
         >>> planner = Asking(LLM("http://127.0.0.1:8099/v1", "test"))
@@ -31,8 +34,11 @@ class Asking(Held):
     looks = True
     otherwise = "learned"
 
-    def __init__(self, llm: LLM | None = None) -> None:
+    def __init__(self, llm: LLM | None = None, *, timeout: float | None = SECONDS) -> None:
         super().__init__(llm)
+        if timeout is not None:
+            checks.number("timeout", timeout, 0)
+        self.timeout = timeout
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
         """(low, high, why).

@@ -47,6 +47,7 @@ class Rules:
     """
 
     looks = False
+    timeout = None
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
         levels = metadata.levels

@@ -21,6 +21,7 @@ from . import across, checks
 from . import rewrite as rewriting
 from .hits import DocumentHits, Hits
 from .plan_terms import Terms, terms_of
+from .plan_wait import Waiting
 from .searcher import Ranking
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Plan(NamedTuple):
     Attributes:
         low, high: the finest and the coarsest level that is searched.
         why: in a few words.
-        failed: the planner raised, or gave no such pair of levels: these are those of ``fixed``.
+        failed: the planner raised, did not answer in time, or gave no such pair of levels: these are those of
+            ``fixed``, or of the planner that its ``otherwise`` names.
     """
 
     low: str
@@ -122,6 +124,7 @@ class Fixed:
     """
 
     looks = False
+    timeout = None
 
     def __init__(self, low: str | None = None, high: str | None = None) -> None:
         self.low, self.high = low, high
@@ -150,11 +153,15 @@ def load(plan: Any) -> Planner:
     return found
 
 
-def decide(planner: Planner, query: str, metadata: Metadata) -> Plan:
+def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None = None) -> Plan:
     """What a planner says of one query, checked; of one without words the widest levels.
 
-    A planner that raises, or whose answer is no pair of levels of the index, the finer first, is not asked again:
-    ``fixed`` answers, or the planner that its attribute ``otherwise`` names, and ``failed`` says so.
+    Where a planner raises, does not answer in time (:data:`.plan_wait.SECONDS`, or its attribute ``timeout``), or
+    answers with what is no pair of levels of the index, the finer first, ``fixed`` answers, or the planner that its
+    attribute ``otherwise`` names, and ``failed`` says so.
+
+    Args:
+        ask: what was made of the planner for several queries, :class:`.plan_wait.Waiting`.
 
     Example:
         >>> known = Metadata(("sentence", "document"))
@@ -167,7 +174,7 @@ def decide(planner: Planner, query: str, metadata: Metadata) -> Plan:
     if not query.strip():
         return Plan(levels[0], levels[-1], "the query is empty")
     try:
-        answer: Any = planner(query, metadata)
+        answer: Any = (ask or Waiting(planner))(query, metadata)
     except Exception as error:  # whatever it is, the search goes on
         reason = f"the planner failed: {error}"
     else:
@@ -251,7 +258,8 @@ def plans(index: Index, plan: Any, queries: Any, **told: Any) -> list[Plan]:
     planner = load(plan)
     texts = checks.texts(queries)
     metadata = index.plan_metadata(texts, look=looks(planner), **told)
-    return [decide(planner, text, each) for text, each in zip(texts, metadata, strict=True)]
+    ask = Waiting(planner)
+    return [decide(planner, text, each, ask) for text, each in zip(texts, metadata, strict=True)]
 
 
 def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: Any, **options: Any) -> Hits[Any]:
