@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "document.h"
+#include "measure.h"
 
 namespace pychunk {
 namespace {
@@ -17,13 +18,23 @@ bool is_delimiter(std::string_view row) {
   return row.find('-') != std::string_view::npos && row.find_first_not_of("|:- \t") == std::string_view::npos;
 }
 
+// The words of a heading that runs into its text, as "Contraindications." in front of what they are.
+constexpr int64_t kRunInWords = 5;
+constexpr size_t kRunInBytes = 100;
+
+bool runs_in(std::string_view sentence) {
+  return sentence.size() <= kRunInBytes && count_words(sentence) <= kRunInWords;
+}
+
 bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
 
 // Between the sentences of one block; `row` counts from its first.
 Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   const BlockKind kind = document.kind_of(s);
   if (kind == BlockKind::kHeading) return Tie::kLead;
-  if (!has_rows(kind)) return plain;
+  if (!has_rows(kind)) {
+    return row == 1 && plain == Tie::kOpen && runs_in(text_of_sentence(document, s - 1)) ? Tie::kLead : plain;
+  }
   const bool heads =
       kind == BlockKind::kTable && (row == 1 || (row == 2 && is_delimiter(text_of_sentence(document, s - 1))));
   return heads ? Tie::kLead : Tie::kTrail;

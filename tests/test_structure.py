@@ -319,12 +319,28 @@ def blocks_of(text: str) -> list[Block]:
     return found
 
 
+def test_a_heading_that_runs_into_its_text_stays_with_it() -> None:
+    before = "Capsules are swallowed whole with a glass of water, whatever the hour of the day."
+    runs_in = "Method of use. The dose depends on these: "
+    items = (
+        "- what the patient weighs and how old the patient is;\n- how well the kidneys of the patient do their work."
+    )
+    text = f"{before}\n\n{runs_in}\n{items}"
+    at = len(before) + 2
+    blocks = [("paragraph", 0, 0, len(before)), ("paragraph", 0, at, at + len(runs_in) - 1)]
+    for item in items.split("\n"):
+        blocks.append(("item", 1, text.index(item), text.index(item) + len(item)))
+    for size in (12, 16, 20, 24, 30):  # the list fits, or must be cut
+        chunks = pychunk.segment(text, "structure", size=size, unit="words", blocks=blocks)
+        assert any(part.startswith("Method of use. The dose") for part in chunks.texts), (size, chunks.texts)
+
+
 def test_units_stay_together_and_short_sections_share_a_chunk_with_their_first() -> None:
     chunks = pychunk.segment(MARKDOWN, "structure", size=16, unit="words", blocks=blocks_of(MARKDOWN))
     assert [" ".join(text.split()) for text in chunks.texts] == [
         "# Guide Do the following: - One step. - Another. It is longer.",
-        "Is it done? Yes, it is. Run this.",
-        "Then wait. ``` a = 1 b = 2 ```",
+        "Is it done? Yes, it is.",
+        "Run this. Then wait. ``` a = 1 b = 2 ```",
         "## Details Short. ### More Cats purr. They sleep all day.",
         "The sun burns hydrogen, and stars do.",
         "### Other Dogs bark.",

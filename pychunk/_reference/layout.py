@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from ..data.blocks import BLOCK_KINDS, CAPTION, CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, Blocks
 from .atoms import Break, Tie
+from .graphemes import count_words
 from .sentences import PARAGRAPH as PARAGRAPH_START
 from .sentences import flags_of_gap
 
 ROWS = (TABLE, CODE, FRONT_MATTER)
+#: Of a heading that runs into its text.
+RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
 assert len(BLOCK_KINDS) == 9
 
 
@@ -96,6 +99,11 @@ def level(blocks: list[Block], own: list[int], s: int) -> int:
     return min(max(blocks[b].level, 1), 255) if heads else 0
 
 
+def _runs_in(sentence: str) -> bool:
+    """The first sentence of a block may be a heading that runs into its text."""
+    return len(sentence.encode()) <= RUN_IN_BYTES and count_words(sentence) <= RUN_IN_WORDS
+
+
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
     """Sets ties at borders of blocks, and in blocks that stay whole."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
@@ -110,6 +118,8 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
                 delimiter = "-" in sentences[s - 1] and not sentences[s - 1].strip("|:- \t")
                 heads = kinds[s] == TABLE and (row == 1 or (row == 2 and delimiter))
                 ties[s] = Tie.LEAD if heads else Tie.TRAIL
+            elif row == 1 and ties[s] == Tie.OPEN and _runs_in(sentences[s - 1]):
+                ties[s] = Tie.LEAD
             continue
         before, after = kinds[s - 1], kinds[s]
         alone = s == 1 or own[s - 2] != own[s - 1]

@@ -26,8 +26,9 @@ class Structure(Method):
 
     Headings, lists, tables and code come from ``blocks=``; without them lines that look like headings are headings of
     one level. A unit is a list with the line that introduces it, a question with its answer, a table with its caption,
-    code with the sentence before it, or a sentence; a heading belongs to what it heads. Chunks end at the strongest
-    border of their second half (blank line, line, else sentence), and those of a section are as even as can be
+    code with the sentence before it, or a sentence, the first of a block with the next where it has at most five words,
+    as a heading that runs into its text; a heading belongs to what it heads. Chunks end at the strongest border of
+    their second half (blank line, line, else sentence), and those of a section are as even as can be
     (``balance``). A unit that is too long is cut into even parts, at items, rows and lines where that is enough; the
     columns ``part`` and ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk
     crosses a heading of its own level or a higher one, a page that ``page_starts=`` says, or what ``removed=`` leaves
