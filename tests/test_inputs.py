@@ -82,8 +82,8 @@ def test_uuids_of_arrow_are_their_text() -> None:
         ([1, True], TypeError, r"got int \(document 0\) and bool \(document 1\)"),
         ([1, 2**64], ValueError, "ids of document 1 does not go into 64 bits with the others; make a string of each"),
         ([-1, 2**63], ValueError, "ids of document 0 does not go into 64 bits"),
-        ([[1], [2]], TypeError, "ids must be strings or whole numbers, got list<item: int64>"),
-        ([{"a": 1}, {"a": 2}], TypeError, "ids must be strings or whole numbers, got struct"),
+        ([[1], [2]], TypeError, "ids must be strings, .*, numbers, .* or UUIDs, got list<item: int64>"),
+        ([{"a": 1}, {"a": 2}], TypeError, "ids must be strings, .* or UUIDs, got struct"),
         ([b"x", b"\xff"], ValueError, r"ids of document 1 are bytes that are not UTF-8; .* value.hex\(\)"),
         (["x", "\ud800"], ValueError, "ids of document 1 has a lone surrogate"),
         (["x", None], ValueError, "ids must not be null, but is for document 1"),
@@ -92,7 +92,8 @@ def test_uuids_of_arrow_are_their_text() -> None:
         (["x"], ValueError, "ids must hold one value for each of 2 documents; got 1"),
         (5, TypeError, "ids must be a list or an array, one value a document; got int"),
         ({"x": 1, "y": 2}, TypeError, "ids must be a list or an array, one value a document; got dict"),
-        ([object(), object()], TypeError, "ids must be strings or whole numbers .*; make a string of each"),
+        ([object(), object()], TypeError, "ids must be strings, .* or UUIDs, all of one type .*; make a string of each"),
+        ([("a", 1), ("b", 2)], TypeError, "ids must be strings, .* or UUIDs, all of one type .*; make a string of each"),
     ],
 )  # fmt: skip
 def test_ids_that_name_nothing_are_refused(ids: object, error: type[Exception], message: str) -> None:

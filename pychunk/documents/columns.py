@@ -16,6 +16,8 @@ from .._arrow import few_strings, flat_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+#: Values that have a text of their own, by which an index finds them.
+_NAMES = "strings, UTF-8 bytes, numbers, booleans, dates, times or UUIDs"
 #: Names of columns that say which document a row is.
 _OF_IDS = ("id", "_id", "doc_id", "url")
 
@@ -80,14 +82,14 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
     if pa.types.is_null(kind):
         return array.cast(pa.large_string())
     if pa.types.is_nested(kind):
-        raise TypeError(f"ids must be strings or whole numbers, got {kind}; make a string of each")
+        raise TypeError(f"ids must be {_NAMES}, got {kind}; make a string of each")
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return _text_of_bytes(array)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_primitive(kind)):
         try:
             array.cast(pa.large_string())
         except pa.ArrowException:
-            raise TypeError(f"ids must be strings or whole numbers, got {kind}; make a string of each") from None
+            raise TypeError(f"ids must be {_NAMES}, got {kind}; make a string of each") from None
     return array
 
 
@@ -250,7 +252,7 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
                 raise ValueError(
                     f"{name} of document {row} does not go into 64 bits with the others; make a string of each"
                 ) from None
-        raise TypeError(f"{name} must be strings or whole numbers ({error}); make a string of each") from error
+        raise TypeError(f"{name} must be {_NAMES}, all of one type ({error}); make a string of each") from error
 
 
 def _text_of_bytes(array: pa.Array) -> pa.LargeStringArray:
