@@ -1,6 +1,7 @@
 """Pages of HTML to Markdown and blocks: by hand, on hostile pages, and no visible word lost."""
 
 import gzip
+import random
 import re
 import subprocess
 import sys
@@ -146,7 +147,23 @@ TOLD = {
     "big5hkscs": "台北是台灣的首都，有很多人住在那裡。這是一個測試，看看能不能猜出來。",
     "cp949": "서울은 대한민국의 수도이고 많은 사람이 살고 있다. 이것은 시험입니다.",
     "cp1252": "Où êtes-vous allés cet été, Hélène ? À la plage, près de l’île où naît l’œuvre.",
+    "cp1250 iso8859_2": "Żółw ma sześć łap, a ślimak żadnej; ćma nie chciała jeść i wciąż kręciła się po łące.",
+    "iso8859_2 cp1250": "Koně běželi přes zelené pole k řece, kde už čekali naši staří přátelé s čerstvým chlebem.",
+    "cp1250": "Erdőben nőtt a hűs fű, és a kút mellett ült az öreg; bőrönd, tűz, sör, út és ősz köszöntött rá.",
+    "cp1254": "Akşam üstü çocuklar bahçede oynadı, büyükanne ağacın altında çay içti; gün güzel, gece ılıktı.",
+    "cp1257": "Ąžuolas auga prie ežero, šalia jo – mažas namas; čia gyvena žmonės, kurių vaikai mėgsta šunį.",
 }
+#: Languages that windows-1252 writes, which nothing of it is taken for another.
+WESTERN = [
+    "¿Qué harás mañana? Él también irá a la estación, además más allá; útil, café, canción, árbol, aquí, razón, así.",
+    "È così: la città è più bella, però lunedì è già là; virtù, perché, università, può, ciò, giù, né, sì, è.",
+    "São Paulo não é longe; você já põe açúcar no café, então também à noite, é só isso, irmã, avó e avô.",
+    "Über die Größe können wir uns ärgern, schön wäre es für Füße und Hände trotzdem, müssen, dürfen, süß.",
+    "På sjön är det så, både för män och kvinnor; åter går året, höst och vår, älg, öl, ålar, själ, åska.",
+    "Maður er frjáls og jafn öðrum að virðingu, þó það sé ekki létt; gæði, ár, sól, fjörður, þýða, húð, æð.",
+    "Prices: £5, £10, £20, £3, £4, £50, £60, £70, £80, £90, £15, £25; ½ price, ¾ done, naïve café.",
+    "10³ m², 5³ kg, 7¹, 10³, 4³, 3³ µm, ±5, 10³ s, 10², ¼, 3¹, 2³, 5³ and 4¹.",
+]
 
 
 @pytest.mark.parametrize("head", ["", '<meta charset="utf-8">', '<meta charset="iso-8859-1">'])
@@ -155,6 +172,16 @@ def test_letters_of_another_script_tell_an_encoding_that_is_not_declared_or_fals
         for encoding in encodings.split():
             data = f"<html>{head}<body><p>{text}</p>".encode(encoding, "ignore")
             assert decode(data) == (data.decode(encoding), encoding)
+
+
+def test_languages_of_windows_1252_are_taken_for_no_other() -> None:
+    for text in WESTERN:
+        assert decode(text.encode("cp1252")) == (text, "cp1252")
+    drawn = random.Random(3)
+    for _ in range(400):
+        words = " ".join(drawn.sample(WESTERN, 2)).split()
+        text = " ".join(drawn.choices(words, k=drawn.randint(8, 80)))
+        assert decode(text.encode("cp1252"))[0] == text
 
 
 def test_utf_16_without_a_mark_is_told_by_its_markup() -> None:

@@ -92,8 +92,8 @@ def test_uuids_of_arrow_are_their_text() -> None:
         (["x"], ValueError, "ids must hold one value for each of 2 documents; got 1"),
         (5, TypeError, "ids must be a list or an array, one value a document; got int"),
         ({"x": 1, "y": 2}, TypeError, "ids must be a list or an array, one value a document; got dict"),
-        ([object(), object()], TypeError, "ids must be strings, .* or UUIDs, all of one type .*; make a string of each"),
-        ([("a", 1), ("b", 2)], TypeError, "ids must be strings, .* or UUIDs, all of one type .*; make a string of each"),
+        ([object(), object()], TypeError, "ids must be strings, .* or UUIDs, all of one type .*; make a string"),
+        ([("a", 1), ("b", 2)], TypeError, "ids must be strings, .* or UUIDs, all of one type .*; make a string"),
     ],
 )  # fmt: skip
 def test_ids_that_name_nothing_are_refused(ids: object, error: type[Exception], message: str) -> None:

@@ -44,8 +44,8 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
 
     A byte order mark decides; else bytes that are UTF-8 are UTF-8, whatever is declared (other text is not, by chance,
     once it has letters beyond ASCII); else what the page declares, then UTF-8 where most of what is not ASCII is right
-    in it, then the encoding in which the letters are those of a language of another script, then windows-1252, which is
-    also declared of pages that are not in it. Never fails: bytes that mean nothing become U+FFFD.
+    in it, then the encoding in which letters are those of a language that windows-1252 does not write, then that, which
+    is also declared of pages that are not in it. Never fails: bytes that mean nothing become U+FFFD.
 
     Example:
         >>> decode("naïve".encode("cp1252")), decode('<meta charset="koi8-r">мир'.encode("koi8-r"))[1]
