@@ -4,6 +4,7 @@ python bench/structure.py extraction --save bench/results/extraction.json
 python bench/structure.py sections --save bench/results/sections.json
 python bench/structure.py within --save bench/results/within.json
 python bench/structure.py tenets --save bench/results/tenets.json
+python bench/structure.py thresholds --save bench/results/thresholds.json
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import structure_extraction
 import structure_sections
 import structure_tenets
+import structure_thresholds
 import structure_within
 
 PARTS = {
@@ -20,6 +22,7 @@ PARTS = {
     "sections": structure_sections,
     "within": structure_within,
     "tenets": structure_tenets,
+    "thresholds": structure_thresholds,
 }
 
 

@@ -133,16 +133,26 @@ def plain_text(page: HtmlPage) -> str:
     return "\n\n".join(shown)
 
 
-def _ours(method: str, noise: bool, **options: Any) -> Callable[[Loaded], list[str]]:
-    cutter = pychunk.Segmenter(method, threads=1, **options)
-    if method != "structure":
-        return lambda page: cutter([page.page.text]).texts
+#: A page cut without what is removed of it.
+Cut = Callable[[Loaded, Sequence[tuple[int, int, str, float]]], list[str]]
 
-    def cut(page: Loaded) -> list[str]:
-        removed = {"removed": [page.removed]} if noise else {}
-        return cutter([page.page.text], blocks=page.page.blocks, **removed).texts
+
+def cutter(method: str, **options: Any) -> Cut:
+    """Our own way to cut: by blocks and without noise where the method is of structure, else all of the text."""
+    made = pychunk.Segmenter(method, threads=1, **options)
+    if method != "structure":
+        return lambda page, _: made([page.page.text]).texts
+
+    def cut(page: Loaded, removed: Sequence[tuple[int, int, str, float]]) -> list[str]:
+        given = {"removed": [removed]} if removed else {}
+        return made([page.page.text], blocks=page.page.blocks, **given).texts
 
     return cut
+
+
+def _ours(method: str, noise: bool, **options: Any) -> Callable[[Loaded], list[str]]:
+    cut = cutter(method, **options)
+    return lambda page: cut(page, page.removed if noise else ())
 
 
 def _recursive() -> Callable[[str], list[str]]:
@@ -272,6 +282,11 @@ def spaced(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
+def words_in(text: str) -> int:
+    """The characters of its words."""
+    return sum(map(len, _WORD.findall(text)))
+
+
 def check(way: Way, page: Loaded, texts: Sequence[str]) -> None:
     """That chunks hold all of what was given, in order; LangChain's Markdown splitter drops what cannot be printed."""
     if way.given is None:
@@ -362,7 +377,7 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
     heading_rows = edges.holders([start for start, _ in headings], spans)
     levels = [level for _, level in headings]
     words_there = spaced(text)
-    inside, marked = noise.of.sum() - noise.outside.sum(), sum(map(len, _WORD.findall(page.marked)))
+    inside, marked = noise.of.sum() - noise.outside.sum(), words_in(page.marked)
     count = len(kept)
     judged.add(
         **{
