@@ -16,6 +16,9 @@ REPEATED_BYTES = 1 << 29
 #: Bytes of batches from which on they are a part: of 8,000 articles, 28 of which made one, reading took .43 s of
 #: processor time, .25 of them Arrow's.
 TOGETHER_BYTES = 1 << 22
+#: Bytes of a column that are read ahead of its pages. Without, all of a row group's column is read before its first
+#: page is decoded: of one of 72 MB that is 70 MB of memory, and .05 s of processor time for the system to clear it.
+_READ_BYTES = 1 << 16
 
 
 def parts(
@@ -37,7 +40,7 @@ def parts(
 
     # Of a damaged file Arrow raises anything: MemoryError, IndexError, SystemError, UnicodeDecodeError.
     try:
-        opened = pq.ParquetFile(file, pre_buffer=ahead)
+        opened = pq.ParquetFile(file, pre_buffer=ahead, buffer_size=0 if ahead else _READ_BYTES)
         metadata = opened.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         places = parquet_footer.columns(file)
