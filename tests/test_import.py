@@ -68,14 +68,29 @@ def test_commands_that_answer_in_a_moment_load_neither_pandas_nor_threads_of_num
         command = [sys.executable, "-c", code, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, env=own).stdout.split()
 
-    whole = state("segment")
+    whole = state("eval")
     assert whole[:2] == state()[:2] == ["True", "False"]
-    assert state("index")[:2] == ["False", "False"]
+    for command in ("index", "segment", "--help"):
+        assert state(command)[:2] == ["False", "False"]
     code += "; import pandas; print(pandas.DataFrame({'a': [1]}).a[0])"  # it can still be loaded
     search = state("search")
     assert [*search[:2], search[-1]] == ["False", "False", "1"]
     if len(os.sched_getaffinity(0)) > 1:
         assert int(search[2]) < int(whole[2])
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    code = "import sys; sys.argv = ['/bin/pychunk', '--help']; from pychunk.cli.main import app\n"
+    code += "app(standalone_mode=False)\nprint(*(name for name in sys.modules if name.startswith('pychunk.cli.')))"
+    listed = printed(code)
+    assert listed.splitlines()[-1].split() == [f"pychunk.cli.{name}" for name in ("plain_values", "commands", "main")]
+
+
+def test_functions_of_arrow_are_loaded_without_what_their_options_mean() -> None:
+    code = "import sys; sys.argv = ['/bin/pychunk', 'index']; import pychunk, pyarrow as pa, pyarrow.compute as pc; "
+    code += "print(pc.sum(pa.array([1, 2])), 'Compute the sum' in pc.sum.__doc__, 'pydoc' in sys.modules); "
+    code += "from pyarrow.vendored import docscrape; print(docscrape.Reader('a').read())"
+    assert printed(code).split() == ["3", "True", "False", "a"]
 
 
 USES = [

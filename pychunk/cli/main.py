@@ -29,16 +29,20 @@ COMMANDS = {
     "bench": ("bench", "bench"),
     "backend": ("about", "backend"),
 }
-#: What the list of commands says of those whose own help begins with more than a line of 80 columns takes.
+#: What the list of commands says of each, in a line of 80 columns: their own help would import them all.
 IN_SHORT = {
     "segment": "Cut documents into chunks: show them, or write them to a file.",
     "view": "Show chunks, scores and sizes on one page of HTML.",
+    "methods": "Explain the methods and their options.",
     "index": "Cut documents and add them to an index, or update it.",
     "search": "Find the chunks of an index that answer a question.",
     "ingest": "Cut a whole corpus into Parquet files; --resume goes on.",
     "eval": "Compare methods on the same questions, with intervals and costs.",
+    "model": "Get and list the transformers that --encoder takes.",
     "export": "Export a transformer to a folder for --encoder or --rerank.",
+    "llm": "See what a model behind an endpoint offers.",
     "bench": "Time fixed workloads with known answers, to find slowdowns.",
+    "backend": "Say what runs: version, instruction set, threads, CUDA.",
 }
 
 
@@ -75,6 +79,13 @@ class _Commands(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return read_quickly(super().get_params(ctx))
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, IN_SHORT[name]) for name in self.list_commands(ctx)])
+
 
 def _command(name: str) -> Any:
     file, called = COMMANDS[name]
@@ -92,7 +103,7 @@ def _command(name: str) -> Any:
         alone.command(name, cls=Command, epilog=getattr(module, "EPILOG", None))(found)
     group: Any = typer.main.get_command(alone)
     command = group.commands[name]
-    command.short_help = IN_SHORT.get(name)
+    command.short_help = IN_SHORT[name]
     if isinstance(command, Command):
         command.headings = getattr(found, "headings", {})
     return command
