@@ -21,7 +21,7 @@ from fuzz.writes import Case, FailingDisk, unavailable
 from rich.console import Console
 
 from pychunk.cli.batches import progress_bar
-from pychunk.cli.consoles import say
+from pychunk.cli.consoles import errors, say
 from pychunk.cli.errors import in_flags
 from pychunk.cli.main import app
 
@@ -79,6 +79,20 @@ def test_the_list_of_commands_is_whole_at_80_columns() -> None:
     assert listed[0].split()[0] == "segment"
     assert len(listed) == 12  # one line each
     assert not [line for line in listed if line.endswith("...")]
+
+
+@pytest.mark.parametrize(
+    "text", ["done", "a\tb", "two\nlines", "", "bell\a, back\b and \rreturn", "ціна [bold]5 €[/bold] 🙂"]
+)
+def test_without_a_terminal_lines_are_those_that_rich_prints(
+    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    say(text, "yellow")
+    plain = capsys.readouterr().err
+    say(text, "yellow", console=errors())
+    assert plain == capsys.readouterr().err
 
 
 def test_limit(tmp_path: Path) -> None:

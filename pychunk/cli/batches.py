@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..chunks import ChunkBatch
 from ..documents import TextBatch
@@ -24,9 +22,13 @@ from ..io.files import scheme_of
 from ..io.source import check_once
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
-from .consoles import say
+from .consoles import errors, has_terminal, say
 from .joined import joined
 from .options import Reading
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 #: Of a batch's table, the keywords that name its columns, and its documents' numbers, the rows to be cut.
 Choose = Callable[[pa.Table, dict[str, Any], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
@@ -318,8 +320,35 @@ def text_bytes(out: ChunkBatch) -> int:
     return int(pc.sum(pc.subtract(ends, starts)).as_py() or 0)
 
 
-def progress_bar(name: str, console: Console) -> Progress:
+class NoBar:
+    """Takes what bars of Rich are told."""
+
+    def __enter__(self) -> NoBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def add_task(self, *_: Any, **__: Any) -> Any:
+        return 0
+
+    def update(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def remove_task(self, _: Any) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+
+def progress_bar(name: str, console: Console | None = None) -> Progress | NoBar:
     """A bar with a field ``rate``, shown on a terminal alone."""
+    if console is None and not has_terminal():
+        return NoBar()
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = console or errors()
     return Progress(
         TextColumn(name),
         BarColumn(),

@@ -17,7 +17,7 @@ from ..benchmark import report
 from ..benchmark.launch import other_installation, this_installation
 from ..benchmark.session import Outcome, Session
 from ..benchmark.workloads import WORKLOADS
-from .consoles import ERRORS, say
+from .consoles import errors, say
 from .errors import readable_errors
 from .outputs import Overwrite, check_output
 
@@ -79,7 +79,7 @@ def bench(
             raise ValueError("--compare and --against are two ways to compare: give one of them")
         if save is not None:
             check_output(save, [compare] if compare else [], overwrite=overwrite)
-        with _progress(ERRORS) as (announce, step):
+        with _progress(errors()) as (announce, step):
             session = Session(names, rounds, announce, step)
             here = this_installation()
             if compare is not None:

@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import textwrap
+from functools import cache
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
 
-#: The one that bars are shown on; a line that another one prints would go on in that of the bar.
-ERRORS = Console(stderr=True, highlight=False)
+#: By which Rich takes a file or a pipe for a terminal.
+_AS_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+#: What Rich leaves out of what it prints: bell, backspace, and what moves the paper.
+_CONTROL = dict.fromkeys([7, 8, 11, 12, 13])
 
 
-def say(text: str, style: str = "", console: Console = ERRORS) -> None:
+@cache
+def errors() -> Console:
+    """The one that bars are shown on; a line that another one prints would go on in that of the bar."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def has_terminal() -> bool:
+    """Whether standard error is one. Elsewhere Rich, which takes .02 s to load, has nothing to add to lines."""
+    return sys.stderr.isatty() or any(name in os.environ for name in _AS_TERMINAL)
+
+
+def say(text: str, style: str = "", console: Console | None = None) -> None:
     """Prints lines, cut between words on a terminal; a path that is wider stays whole, as a line elsewhere does.
 
     Example:
+        >>> from rich.console import Console
         >>> say("saved", console=Console())
         saved
     """
+    if console is None and not has_terminal():
+        sys.stderr.write(text.translate(_CONTROL).expandtabs() + "\n")
+        return
+    from rich.text import Text
+
+    console = console or errors()
     if console.is_terminal:
         width = console.width
         lines = text.splitlines() or [""]

@@ -16,7 +16,7 @@ from ..augmentation.augment import with_client
 from ..evaluation import contenders, datasets, hierarchies, peers, report, runner, strategies
 from ..evaluation.answering import Answering
 from ..plumbing.durable import write_text
-from .consoles import ERRORS, say
+from .consoles import errors, say
 from .errors import readable_errors
 from .grammar import method_of
 from .groups import with_groups
@@ -178,7 +178,7 @@ def evaluate(
         stemmer = stemmer or ("none" if terms == "ngrams" else "english")
         options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
         options["dtype"] = dtype
-        with told, ERRORS.status("reading") as status:
+        with told, errors().status("reading") as status:
             judges = judging.rows(told.llm, data, made, ways, options, status.update)
             answering = Answering(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None
             results = runner.run(

@@ -11,8 +11,6 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from ..augmentation import augment
 from ..documents.texts import NotedRowError
@@ -30,7 +28,7 @@ from ..segmenter import Segmenter
 from . import seen
 from .batches import LeftOut, Shares, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
-from .consoles import ERRORS, counted, say, sized
+from .consoles import counted, say, sized
 from .errors import readable_errors
 from .groups import given_in, with_groups
 from .llm import Asking, Told, with_llm
@@ -213,7 +211,7 @@ def index(
             made.notes["levels"] = levels
         if pooling is not None:
             made.notes["pooling"] = pooling
-        bar = progress_bar("index", ERRORS)
+        bar = progress_bar("index")
         with bar:
             task = bar.add_task("", total=1.0, rate="")
             shares.show = lambda share: bar.update(task, completed=share)
@@ -247,6 +245,9 @@ def _asked(asking: Asking, cutting: Cutting, beside: Beside, reading: Reading) -
 
 def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
     """Says of each index that it is whole, or which file of it is damaged; ``others``: options that say how to add."""
+    from rich.console import Console
+    from rich.text import Text
+
     with readable_errors("interrupted"):
         if output is not None:
             raise ValueError(f"--verify adds nothing to {output}: name the indexes to check alone, without -o")

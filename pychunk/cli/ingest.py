@@ -19,8 +19,8 @@ from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from ..io.html_files import How
-from .batches import progress_bar, rate_in, rate_of, tell_ignored
-from .consoles import ERRORS, counted, say, sized
+from .batches import NoBar, progress_bar, rate_in, rate_of, tell_ignored
+from .consoles import counted, errors, say, sized
 from .errors import readable_errors
 from .groups import with_groups
 from .llm import Asking, Told, with_llm
@@ -84,7 +84,7 @@ def command(
     and _dead_letters.jsonl: what could not be read, where, and why. Neither --threads nor --workers change a byte.
     --resume wants the same sources in the same order, as they number the documents.
     """
-    console = Console(stderr=True, quiet=True) if quiet else ERRORS
+    console = Console(stderr=True, quiet=True) if quiet else errors()
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
     with readable_errors(stopped):
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
@@ -138,7 +138,7 @@ def _first_letter(output: Path) -> str:
     return f"{letter['source']}, {letter['position']}: {letter['reason']}"
 
 
-def _shown(bar: Bar, task: TaskID) -> Progress:
+def _shown(bar: Bar | NoBar, task: TaskID) -> Progress:
     begun = time.monotonic()
 
     def show(share: float, report: Report) -> None:

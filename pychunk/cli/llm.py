@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
@@ -19,10 +17,12 @@ from ..methods import METHODS
 from ..methods.asked import Asked
 from ..methods.proposition import Proposition
 from .commands import Command
-from .consoles import ERRORS, say
+from .consoles import say
 from .errors import readable_errors
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..chunks import ChunkBatch
     from ..llm import LLM
 
@@ -106,7 +106,7 @@ class Told:
 
     def __init__(self, llm: LLM | None, console: Console | None = None) -> None:
         self.llm, self.notes, self.count = llm, list[str](), 0
-        self.console = console or ERRORS
+        self.console = console
 
     def __enter__(self) -> Told:
         return self
@@ -155,6 +155,9 @@ def check(llm_url: Url = None, llm_model: Model = None) -> None:
 
     The key is read from PYCHUNK_LLM_KEY.
     """
+    from rich.console import Console
+    from rich.text import Text
+
     with readable_errors("interrupted"):
         from ..llm import LLM, Ask
         from ..llm.schema import TEXT, object_of

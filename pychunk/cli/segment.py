@@ -15,7 +15,7 @@ from ..chunks import ChunkBatch
 from ..io import KINDS, writers
 from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
-from .consoles import ERRORS, counted, say
+from .consoles import counted, say
 from .curves import header, with_curves
 from .errors import readable_errors
 from .groups import with_groups
@@ -104,7 +104,7 @@ def _seen(batches: Iterator[tuple[ChunkBatch, int]], told: Told) -> Iterator[tup
 def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares, left_out: LeftOut) -> None:
     documents = chunks = size = 0
     begun = time.monotonic()
-    bar = progress_bar("segment", ERRORS)
+    bar = progress_bar("segment")
     with writers.Writer(output) as writer, bar:
         task = bar.add_task("", total=1.0, rate="")
         shares.show = lambda share: bar.update(task, completed=share)

@@ -15,7 +15,7 @@ from ..origin import Origin
 from ..segmenter import Segmenter
 from ..view import Pages
 from .batches import LeftOut, documents, refuse
-from .consoles import ERRORS, counted, say
+from .consoles import counted, errors, say
 from .errors import readable_errors
 from .groups import with_groups
 from .options import Cutting, Encoders, Kind, OnError, Reading
@@ -74,7 +74,7 @@ def view(
         title = ", ".join(Path(each).name or each for each in islice(inputs, 3)) + (", ..." if len(inputs) > 3 else "")
         pages = Pages(title, query or [], hits)
         first = 0
-        with ERRORS.status("reading") as status:
+        with errors().status("reading") as status:
             for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
                 status.update(f"cutting {counted(first + len(texts), 'document')}")
                 batches = [
