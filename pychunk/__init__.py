@@ -23,13 +23,15 @@ if TYPE_CHECKING:  # at run time __getattr__ loads these
     from .retrieval.hits import Hit
     from .retrieval.index import Index
 
+#: Commands that multiply no large matrices with NumPy, and make no frames of pandas.
+_QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
 #: The command, or "", and its arguments.
 _words: list[str] = [*getattr(_sys, "argv", []), "", ""]
 _name = _words[0]
 _is_command = _name == "-m" or _name.replace("\\", "/").rpartition("/")[2] == "pychunk"
 
 try:
-    if _is_command and _words[1] in ("index", "search"):  # run again and again, with little to do each time
+    if _is_command and _words[1] in _QUICK:  # run again and again, with little to do each time
         from .plumbing.quick_start import load_numpy_and_arrow as _load
 
         _load()

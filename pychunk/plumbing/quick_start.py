@@ -7,6 +7,8 @@ import gc
 import importlib
 import os
 import sys
+import types
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +16,8 @@ from typing import Any
 _THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 #: Where Arrow reads which allocator to take.
 _POOL = "ARROW_DEFAULT_MEMORY_POOL"
+#: Arrow's reader of docstrings.
+_SCRAPES = "pyarrow.vendored.docscrape"
 
 
 class _Without:
@@ -45,6 +49,20 @@ def load_numpy_and_arrow() -> None:
             importlib.import_module("pyarrow").array([])
     finally:
         sys.meta_path.remove(without)
+    if _SCRAPES not in sys.modules:
+        sys.modules[_SCRAPES] = _scrapes_nothing()
+
+
+def _scrapes_nothing() -> types.ModuleType:
+    """What Arrow, as its functions load, reads docstrings of options with, and pydoc: .012 s of their .027."""
+    made = types.ModuleType(_SCRAPES)
+
+    def others(name: str) -> Any:
+        sys.modules.pop(_SCRAPES)
+        return getattr(importlib.import_module(_SCRAPES), name)
+
+    vars(made).update(NumpyDocString=lambda *_: defaultdict(list), __getattr__=others)
+    return made
 
 
 @contextlib.contextmanager
