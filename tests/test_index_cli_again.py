@@ -1,6 +1,7 @@
 """`pychunk index` on an index that is there: what is kept, replaced and cut again."""
 
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -244,11 +245,17 @@ def test_what_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:
     call = ["index", folder, "-o", tmp_path / "it.idx", "--on-error", "skip", "--prune"]
     run(*call)
     (folder / "cats.md").write_bytes(b"\xff")
+    (folder / "lines.jsonl").write_text('{"id": "a", "text": "One."}\n{"id": "b", "text": "\\ud800"}\n')
     (folder / "rivers.md").unlink()
     done = invoke([str(each) for each in call])
     assert "nothing was dropped: 1 document could not be read, and may be in the index" in done.stderr
     with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert len(index.ids()) == 2
+        assert len(index.ids()) == 3
+    (folder / "lines.jsonl").unlink()
+    done = invoke([str(each) for each in call])  # cats.md is one document, of that name
+    assert "1 document that could not be read: what is in the index of old stays" in done.stderr
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert index.ids() == [str(folder / "cats.md")]
     assert "--prune drops what is in none of the inputs, of which --limit reads a part" in refused(*call, "--limit", 1)
     (folder / "cats.md").unlink()
     assert "no such file, or a folder without files" in refused(*call)
@@ -256,6 +263,24 @@ def test_what_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:
     run(*call)
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert index.ids() == [str(folder / "owls.md")]
+
+
+def test_a_file_name_that_is_not_utf_8(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "cats.md").write_text("Cats purr.")
+    with open(os.fsencode(folder) + b"/caf\xe9.md", "wb") as file:
+        file.write(b"Coffee is hot.")
+    call = ["index", str(folder), "-o", str(tmp_path / "it.idx"), "--prune"]
+    done = invoke(call)
+    assert done.exit_code == 2
+    assert "caf\\xe9.md, whole file: the file's name is not UTF-8: rename it; mend it, or" in done.stderr
+    for _ in range(2):
+        done = invoke([*call, "--on-error", "skip"])
+        assert done.exit_code == 0, done.output
+        assert "caf\\xe9.md: the file's name is not UTF-8: rename it" in done.stderr
+        with pychunk.Index.open(tmp_path / "it.idx") as index:
+            assert index.ids() == [str(folder / "cats.md")]
 
 
 def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 
 from ..data.columns import COLUMNS
 from ..io import Source
-from ..io.files import SourceFile, scheme_of
+from ..io.files import SourceFile, scheme_of, unwritable
 from ..retrieval import beside, digests
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
@@ -38,6 +39,7 @@ class Changes:
         seen: what is known of files, which is the index's to keep once it is saved.
         count: documents so far.
         kept: those of them that are in the index as they are.
+        files: of the inputs those that are one document each, which is called like its file.
     """
 
     def __init__(self, index: Index, *, prune: bool = False, merge: bool = False, rehash: bool = False) -> None:
@@ -51,6 +53,7 @@ class Changes:
         self._waiting: list[Digests] = []
         self._numbers: list[npt.NDArray[np.int64]] = []
         self.count = self.kept = 0
+        self.files: set[str] = set()
         self._looked = False
 
     @property
@@ -76,6 +79,7 @@ class Changes:
         own = [at for at, kind in enumerate(source.kinds) if kind in OF_ONE_DOCUMENT]
         marks = {kind: mark([*self._made_by, said, kind, _how(source, kind)]) for kind in dict.fromkeys(source.kinds)}
         files = [source.files[at] for at in own]
+        self.files.update(unwritable(file.path) or file.path for file in files)
         self._files = {file.path: (file, marks[source.kinds[at]]) for file, at in zip(files, own, strict=True)}
         unread = np.zeros(len(source.files), np.bool_)
         if self._rehash or not own:
@@ -195,8 +199,11 @@ class Changes:
             "on_duplicate='merge'"
         )
 
-    def prune(self) -> Added:
-        """Removes the documents that the run, which was made for this, did not see; says where some have no ids."""
+    def prune(self, unread: Sequence[str] = ()) -> Added:
+        """Removes the documents that the run, which was made for this, did not see; says where some have no ids.
+
+        Those of files ``unread``, of :attr:`files`, stay as they were, which is said, too.
+        """
         assert self._ids is not None
         columns = self._index.schema.names
         if nameless := self._index.count("id is null") if "id" in columns else len(self._index):
@@ -208,7 +215,10 @@ class Changes:
         if "id" not in columns:
             return Added()
         known = pa.array(map(str, self._index.ids()), pa.large_string())
-        gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([known[:0], *self._ids]))))
+        stay = pa.array(unread, pa.large_string())
+        if staying := pc.sum(pc.is_in(known, value_set=stay)).as_py():
+            say(f"{counted(staying, 'document')} that could not be read: what is in the index of old stays", "yellow")
+        gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([stay, *self._ids]))))
         self._index.remove(gone)
         return Added(removed=len(gone))
 

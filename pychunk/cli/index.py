@@ -219,15 +219,16 @@ def index(
                 done, size_ = done + made.add(table, documents=documents, on_duplicate=on_duplicate), size_ + bytes_
                 rate = f"{counted(done.added + done.replaced + changes.kept, 'document')}, {counted(done, 'chunk')}"
                 bar.update(task, completed=shares.done, rate=f"{rate}, {rate_of(size_, begun)}")
-            if prune and not tell.count:
-                done += changes.prune()
+            lost = tell.count + sum(path not in changes.files for path in tell.files)
+            if prune and not lost:
+                done += changes.prune(tell.files)
             bar.remove_task(task)  # how long saving takes, and building what is approximate, nobody can tell
             bar.add_task("", total=None, rate=f"saving {counted(len(made), 'chunk')}")
             made.save()
             changes.seen.save(made.changed)
-        if prune and tell.count:
-            lost = f"nothing was dropped: {counted(tell.count, 'document')} could not be read, and may be in the index"
-            say(lost, "yellow")
+        if prune and lost:
+            said = f"nothing was dropped: {counted(lost, 'document')} could not be read, and may be in the index"
+            say(said, "yellow")
         rate = f", {rate_of(size_, begun)}" if done else ""
         say(
             f"{counted(done.added, 'document')} added, {changes.kept:,} kept, {done.replaced:,} replaced, "
@@ -272,16 +273,21 @@ class Lost:
     """Is told of what cannot be read, as ``--on-error`` says.
 
     Attributes:
-        count: documents that were left out.
+        files: those that were left out whole.
+        count: documents that were left out of others.
     """
 
     def __init__(self, on_error: str) -> None:
         self._tell = LeftOut() if on_error == "skip" else refuse
+        self.files: list[str] = []
         self.count = 0
 
     def __call__(self, letter: DeadLetter) -> None:
         self._tell(letter)
-        self.count += not letter.partial
+        if letter.position == "whole file":
+            self.files.append(letter.source)
+        else:
+            self.count += not letter.partial
 
 
 @contextmanager

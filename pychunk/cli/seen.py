@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..io.files import SourceFile
+from ..io.files import SourceFile, unwritable
 from ..retrieval import digests
 from ..retrieval.digests import U64, Digests
 from ..retrieval.register import Register
@@ -115,4 +115,4 @@ def _stamps(files: Sequence[SourceFile], how: U64) -> U64:
 
 
 def _paths(files: Sequence[SourceFile]) -> pa.Array:
-    return pa.array([file.path for file in files], pa.large_string())
+    return pa.array([unwritable(file.path) or file.path for file in files], pa.large_string())

@@ -188,7 +188,7 @@ def _docling(file: Opened, asked: Asked) -> Iterator[Any]:
 
 
 def _named(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)  # a name may have line breaks
 
 
 def _starts(*marks: bytes) -> Callable[[bytes], bool]:
@@ -237,7 +237,7 @@ def kind_of(name: str, wanted: str = "auto") -> str | None:
 
     One that is ``wanted`` comes before the others.
 
-    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("notes.md"), kind_of("data.bin")
+    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("a\\nb.md"), kind_of("data.bin")
     ('mediawiki', 'markdown', None)
     """
     bare = streams.bare(files.base_name(name))
