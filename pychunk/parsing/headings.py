@@ -1,4 +1,4 @@
-"""Which blocks of a PDF are headings, and of which level: by bookmarks, else by size and weight of the font."""
+"""Which blocks of a PDF are headings, and of which level: by bookmarks, by size and weight of the font, or by space."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .paragraphs import CONTENTS, Draft
+from .spacing import spaced_headings
 
 #: How much larger than the text a heading is, unless it is bold.
 _LARGER = 1.12
@@ -29,12 +30,13 @@ class Bookmark(NamedTuple):
     page: int
 
 
-def mark_headings(drafts: Sequence[Draft], bookmarks: Sequence[Bookmark], body: float) -> None:
+def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: float) -> None:
     """Turns blocks into headings with levels from 1 to 6; ``body`` is the size of the document's text, in points.
 
     A block that a bookmark of its page names is a heading of the bookmark's level. Others are headings if they are
     short and larger than the text, or bold where the text is not; their levels are the ranks of their styles (size,
-    then weight), or those that bookmarks give to the style.
+    then weight), or those that bookmarks give to the style. Where space tells more headings than
+    bookmarks and fonts do, those are headings too, of the lowest level.
     """
     named: dict[int, dict[str, int]] = {}
     for bookmark in bookmarks:
@@ -57,9 +59,16 @@ def mark_headings(drafts: Sequence[Draft], bookmarks: Sequence[Bookmark], body: 
             levels.setdefault(_style(draft), Counter())[draft.level] += 1
         elif _stands_out(draft, text, body, by_weight):
             found.append(draft)
-    ranks = _ranks({_style(draft) for draft in found}, levels)
+    known = {id(draft) for draft in drafts if draft.kind == "heading"} | set(map(id, found))
+    spaced, below = spaced_headings(drafts, len(known))
+    found += [draft for draft in (*spaced, *below) if id(draft) not in known]
+    # White that is the same says more than weight: bold ones among the others are of their level.
+    styles = {id(draft): _style(draft) for draft in found}
+    styles |= {id(draft): (_style(draft)[0], False) for draft in spaced}
+    styles |= {id(draft): (_style(draft)[0] - 0.25, False) for draft in below}
+    ranks = _ranks(set(styles.values()), levels)
     for draft in found:
-        draft.kind, draft.level = "heading", ranks[_style(draft)]
+        draft.kind, draft.level = "heading", ranks[styles[id(draft)]]
 
 
 def _stands_out(draft: Draft, text: str, body: float, by_weight: bool) -> bool:

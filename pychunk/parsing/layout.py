@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .grids import Grid, grids_of, uprights_of
 from .paged import CELLS
@@ -51,8 +52,8 @@ class Line:
     """What stands side by side in one column, from left to right: box in points from the page's top left.
 
     ``first``: width of its first word. ``column``: left and right edge of the column that it stands in; ``flow``: which
-    column of the page that is. ``table``: which table of the page it is a row of, from 1. ``removed``: why it is left
-    out, with how sure that is.
+    column of the page that is. ``table``: which table of the page it is a row of, from 1. ``opening``: characters of
+    bold words that it begins with, before others. ``removed``: why it is left out, with how sure that is.
     """
 
     text: str
@@ -68,6 +69,7 @@ class Line:
     flow: int = 0
     table: int = 0
     angle: int = 0
+    opening: int = 0
     removed: str = ""
     score: float = 0.0
     seen: tuple[float, float, float, float] | None = None
@@ -86,7 +88,8 @@ class Piece(NamedTuple):
     """Words that follow each other on a line without a wide gap: box in points, size of the font of most letters.
 
     ``first``: width of the first word; ``bold`` and ``mono``: those of its ``letters`` that are bold, and all of one
-    width; ``leftward``: read from right to left; ``order``: its place in the file.
+    width; ``leftward``: read from right to left; ``opening``: characters of bold words that it begins with, before
+    others; ``order``: its place in the file.
     ``grid``: from 1, which table with drawn borders it stands for, whose lines the page has.
     """
 
@@ -101,6 +104,7 @@ class Piece(NamedTuple):
     bold: int
     mono: int
     leftward: bool
+    opening: int = 0
     order: int = 0
     grid: int = 0
 
@@ -164,10 +168,22 @@ def pieces_of(words: PageWords) -> list[Piece]:
             np.add.reduceat(length * words.bold, begins).tolist(),
             np.add.reduceat(length * words.mono, begins).tolist(),
             leftward[begins].tolist(),
+            _openings(words, begins, ends),
             range(len(begins)),
             strict=True,
         )
     ]
+
+
+def _openings(words: PageWords, begins: npt.NDArray[np.intp], ends: Sequence[int]) -> list[int]:
+    """Of each piece the characters of the bold words that it begins with; 0 where all are bold, or the first is not."""
+    found = [0] * len(ends)
+    plain = np.flatnonzero(~words.bold)
+    for i in np.flatnonzero(words.bold[begins]).tolist():
+        behind = np.searchsorted(plain, begins[i])
+        if behind < len(plain) and plain[behind] < ends[i]:
+            found[i] = len(" ".join(words.texts[begins[i] : plain[behind]]))
+    return found
 
 
 def _box(box: Any, turns: int, width: float, height: float) -> Any:
@@ -211,7 +227,7 @@ class _Page:
             letters = sum(piece.letters for piece in inside)
             box = whole.left, whole.top, whole.right, whole.bottom
             first = min(piece.order for piece in inside)
-            left = [*rest, Piece("", *box, whole.size, 0.0, letters, 0, 0, False, first, len(self.grids))]
+            left = [*rest, Piece("", *box, whole.size, 0.0, letters, 0, 0, False, 0, first, len(self.grids))]
         return left
 
     def lines(self, pieces: Sequence[Piece], deep: int = 0) -> list[Line]:
@@ -295,7 +311,7 @@ def line_of(row: Sequence[Piece]) -> Line:
     if len(row) == 1:
         p = row[0]
         bold, mono = p.bold > 0.9 * p.letters, p.mono > 0.9 * p.letters
-        return Line(p.text, p.left, p.top, p.right, p.bottom, p.size, bold, p.first, mono)
+        return Line(p.text, p.left, p.top, p.right, p.bottom, p.size, bold, p.first, mono, opening=p.opening)
     row = sorted(row, key=lambda piece: piece.left)
     letters = sum(piece.letters for piece in row)
     if 2 * sum(piece.letters for piece in row if piece.leftward) > letters:
@@ -319,6 +335,7 @@ def line_of(row: Sequence[Piece]) -> Line:
         sum(piece.bold for piece in row) > 0.9 * letters,
         row[0].first,
         sum(piece.mono for piece in row) > 0.9 * letters,
+        opening=len(row[0].text) if row[0].bold == row[0].letters > row[1].bold else row[0].opening,
     )
 
 
