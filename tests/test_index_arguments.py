@@ -75,6 +75,12 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         ({"min_score": float("nan")}, "min_score must be a finite number; got nan"),
         ({"query_vectors": [1.0, 2.0]}, r"query_vectors must be float\[1, 256\]"),
         ({"query_vectors": np.ones((1, 1, 256))}, r"query_vectors must be float\[1, 256\]; got \(1, 1, 256\)"),
+        ({"query_vectors": ["a"]}, r"query_vectors must be numbers, float\[q, dim\]: could not convert"),
+        ({"query_vectors": [[1.0], [1.0, 2.0]]}, r"query_vectors must be numbers, float\[q, dim\]: "),
+        (
+            {"query_vectors": np.ones((1, 256), complex)},
+            "query_vectors must be .*: complex128 is no type of real",
+        ),
         ({"query_vectors": np.full((1, 256), np.nan)}, "query_vectors must be finite; row 0 has NaN"),
         ({"query_vectors": np.full((1, 256), np.inf)}, "query_vectors must be finite; row 0 has NaN or infinity"),
         ({"k": 2**64}, "k must be a whole number"),

@@ -188,6 +188,11 @@ def test_queries_come_as_arrow_numpy_or_none_at_all(saved_index: Path) -> None:
     expected = index.search(["cats", "dogs"])
     assert index.search(pa.array(["cats", "dogs"])) == index.search(np.array(["cats", "dogs"])) == expected
     assert index.search(query_vectors=np.empty((0, 256)), mode="dense") == []
+    vector = pychunk.embed("cats", task="query")
+    near, *others = (index.search(query_vectors=scale * vector, mode="dense") for scale in (1.0, 1e30, 1e-30))
+    for far in others:  # the squares of their numbers are beyond 32 bits
+        assert [hit.row for hit in far[0]] == [hit.row for hit in near[0]]
+        assert [hit.score for hit in far[0]] == pytest.approx([hit.score for hit in near[0]], abs=1e-6)
     assert len(index.search("cats", k=2**40, rerank=None)[0]) == 4
 
 

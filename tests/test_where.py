@@ -201,3 +201,17 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ValueError:
         return
     assert len(found) == TABLE.num_rows
+
+
+def test_times_with_a_zone_are_written_with_or_without_one() -> None:
+    utc = datetime.UTC if hasattr(datetime, "UTC") else datetime.timezone.utc
+    times = [datetime.datetime(2020, 1, day, 12, tzinfo=utc) for day in (1, 2, 3)]
+    for zone, wanted in (("UTC", [2]), ("Asia/Tokyo", [1, 2])):
+        table = pa.table({"at": pa.array(times, pa.timestamp("us", tz=zone))})
+        for text in ("2020-01-02 13:00", "2020-01-02T13:00:00"):
+            assert [i for i, found in enumerate(rows({"at": {"gte": text}}, table)) if found] == wanted
+            assert [i for i, found in enumerate(rows(f"at >= '{text}'", table)) if found] == wanted
+        exact = rows({"at": ["2020-01-02T12:00:00Z", "2020-01-03T13:00:00+01:00"]}, table)
+        assert list(exact) == [False, True, True]
+        with pytest.raises(ValueError, match=r"the column 'at' is timestamp.*, and got 'noon'"):
+            rows({"at": "noon"}, table)

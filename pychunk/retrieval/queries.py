@@ -85,15 +85,45 @@ class Queries:
             ValueError: given ones of another shape, or not finite; there are none, and no encoder.
         """
         if given is not None:
-            vectors, dim = np.atleast_2d(np.asarray(given, np.float32)), self.layout.dim
+            vectors, dim = _floats(given), self.layout.dim
             if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
                 raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
             checks.finite("query_vectors", vectors)
-            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-            return np.ascontiguousarray(vectors / np.maximum(norms, np.float32(1e-12)))
+            return _unit(vectors)
         if mode == "sparse":
             return None
         if self.encoder is None:
             raise ValueError("the index was created without an encoder (encoder=None): pass query_vectors=")
         found: F32 = self.encoder.encode_queries(texts, threads=self.threads)
         return found
+
+
+def _floats(given: Any) -> F32:
+    """float32[q, dim] of what was given; ValueError where it is no real numbers."""
+    try:
+        found = np.atleast_2d(np.asarray(given))
+        if found.dtype.kind in "OSU":
+            found = found.astype(np.float64)
+        if found.dtype.kind not in "fiub":
+            raise ValueError(f"{found.dtype} is no type of real numbers")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"query_vectors must be numbers, float[q, dim]: {error}") from error
+    with np.errstate(over="ignore"):  # an infinity is told by its row
+        return found.astype(np.float32)
+
+
+def _unit(vectors: F32) -> F32:
+    """Vectors of unit length; those of length 0 stay. Squares may be beyond what 32 bits hold where numbers are not.
+
+    Example:
+        >>> _unit(np.array([[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]], np.float32)).round(2).tolist() == [
+        ...     *[[np.float32(0.6), np.float32(0.8)]] * 3, [0, 0]
+        ... ]
+        True
+    """
+    most = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    beyond = (most > 1e15) | ((most > 0) & (most < 1e-10))
+    if beyond.any():
+        vectors = np.where(beyond, vectors / np.where(beyond, most, np.float32(1)), vectors)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.maximum(norms, np.float32(1e-12)))

@@ -128,6 +128,14 @@ def _in_lists(column: pa.ChunkedArray, name: Any, comparison: str, value: Any, s
     return pa.chunked_array(found, pa.bool_())
 
 
+def _times(given: list[str], kind: pa.DataType) -> pa.Array:
+    """Times that are written out, in the zone of their column where they name none."""
+    try:
+        return pa.array(given).cast(kind)
+    except pa.ArrowInvalid:
+        return pc.assume_timezone(pa.array(given).cast(pa.timestamp(kind.unit)), kind.tz)
+
+
 def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: bool = False) -> pa.Array:
     """Values in a column's type; numbers to compare by size may have a fraction where the column has none.
 
@@ -138,6 +146,8 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
     try:
         if said and pa.types.is_floating(kind):
             return pa.array([float(each) for each in given], kind)
+        if pa.types.is_timestamp(kind) and kind.tz and all(isinstance(each, str) for each in given):
+            return _times(given, kind)
         return pa.array(given).cast(kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         if ordered and pa.types.is_integer(kind):
