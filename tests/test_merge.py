@@ -195,3 +195,13 @@ def test_columns_that_count_characters_are_not_merged(tmp_path: Path) -> None:
     table = pa.table({"id": ["a", "a"], "text": ["One.\fTwo.", "Three."], "pages": [[0, 5], None]})
     with pytest.raises(ValueError, match=r"id 'a' are to be one document, and their column 'pages' counts"):
         list(joined([Batch(table, 0, "x", 1)], ["pages"]))
+
+
+def test_nodes_of_levels_are_none_of_rows(tmp_path: Path) -> None:
+    levels, texts = ["sentence", "document"], ["Cats purr.", "Dogs bark."]
+    rows = pychunk.segment(texts, levels=levels, vectors="chunk", ids=["a", "a"])
+    with Index.create(tmp_path / "x", vectors="chunk") as index:
+        with pytest.raises(ValueError, match=r"nodes of levels, each row's own.*before segment\(levels=...\)"):
+            index.add(rows.chunks(), on_duplicate="merge")
+        one = pychunk.segment(texts[:1], levels=levels, vectors="chunk", ids=["a"])
+        assert index.add(one.chunks(), on_duplicate="merge").added == 1

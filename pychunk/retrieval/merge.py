@@ -11,6 +11,7 @@ import pyarrow as pa
 from .. import _native
 from .._arrow import compute as pc
 from .ingest import keys
+from .levels import has_levels
 
 I64 = npt.NDArray[np.int64]
 
@@ -38,7 +39,8 @@ def merged(table: pa.Table) -> pa.Table:
         table: chunks with ids; a row is what has one ``document`` and one ``id``.
 
     Raises:
-        ValueError: no ids; one chunk of a row twice; boxes on pages, which other numbers of pages would belie.
+        ValueError: no ids; nodes of levels; one chunk of a row twice; boxes on pages, which other numbers of pages
+            would belie.
 
     Example:
         >>> import pychunk
@@ -54,6 +56,11 @@ def merged(table: pa.Table) -> pa.Table:
     row = _in_order(code * (len(code) + 1) + _in_order(number))
     if code.max(initial=0) == row.max(initial=0):  # as many rows as documents
         return table
+    if has_levels(table.schema):
+        raise ValueError(
+            "on_duplicate='merge' takes chunks, and these are nodes of levels, each row's own, so that a document "
+            "would be a node a row: join the texts of its rows, with a blank line between, before segment(levels=...)"
+        )
     order = np.lexsort((chunk, row, code))
     if (order[1:] < order[:-1]).any():
         table = table.take(pa.array(order))
