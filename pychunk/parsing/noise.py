@@ -9,6 +9,7 @@ import numpy as np
 from .. import _native
 from ..data.blocks import FORM, HEADING
 from ..engine import backend_name
+from .coherence import TYPED, with_neighbours
 from .comments import without_comments
 from .html_facts import word_hash
 from .landmarks import by_landmarks
@@ -138,6 +139,7 @@ def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[npt.NDArray[np.f
     """(how likely each block is content, float64[b]: by the model and what the page says; which blocks are copies)."""
     content = by_landmarks(model.content(features), features.landmark)
     content = without_comments(content, features.comments)
+    content = with_neighbours(content, features.role, features.landmark, features.weight)
     again = copies(content, features)
     return np.where(again, 0.0, content), again
 
@@ -145,13 +147,14 @@ def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[npt.NDArray[np.f
 def copies(content: npt.NDArray[np.float64], features: NoiseFeatures) -> Bools:
     """bool[b]: blocks of ``COPIED`` words and more whose text stands in a likelier block, or an earlier as likely one.
 
-    People who mark a page's text write it down once.
+    People who mark a page's text write it down once. Code is none: examples repeat commands.
     """
     order = np.lexsort((-content, features.copy))  # stable: of equals the first comes first
     ordered = features.copy[order]
     again = np.zeros(len(content), bool)
     again[order[1:]] = ordered[1:] == ordered[:-1]
-    return again & (features.weight >= COPIED)
+    again &= (features.weight >= COPIED) & (features.role != TYPED)
+    return again
 
 
 def best_threshold(content: npt.NDArray[np.float64], features: NoiseFeatures) -> float:

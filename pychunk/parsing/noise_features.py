@@ -14,6 +14,7 @@ from .. import _native
 from ..data.blocks import BLOCK_KINDS
 from ..data.ragged import offsets_of
 from ..engine import backend_name
+from .coherence import roles
 from .comments import comments
 from .html_facts import word_hash
 from .landmarks import landmarks
@@ -68,6 +69,7 @@ class NoiseFeatures(NamedTuple):
         page: uint32 hashes of what the page says of itself.
         landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.landmarks.landmarks`).
         comments: bool[b], which are comments under an article (:func:`pychunk.parsing.comments.comments`).
+        role: int8[b], what each is to those around it (:func:`pychunk.parsing.coherence.roles`).
     """
 
     dense: F64
@@ -82,6 +84,7 @@ class NoiseFeatures(NamedTuple):
     page: U32
     landmark: npt.NDArray[np.int8]
     comments: npt.NDArray[np.bool_]
+    role: npt.NDArray[np.int8]
 
 
 def _log(values: F64) -> F64:
@@ -206,6 +209,7 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
     dense, near, path, above, like, copy = found
     sizes, _, hash_counts, _, hashes = words
     wording = (hashes, np.repeat(np.arange(len(sizes)), hash_counts))
+    weight = sizes.astype(np.float64)
     return NoiseFeatures(
         dense,
         facts.words,
@@ -215,10 +219,11 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         above,
         like,
         copy,
-        sizes.astype(np.float64),
+        weight,
         facts.page,
         landmarks(facts),
         comments(facts),
+        roles(blocks, text, weight),
     )
 
 
@@ -376,6 +381,7 @@ def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseF
         facts.page,
         landmarks(facts),
         comments(facts),
+        roles(blocks, text, words_),
     )
 
 
