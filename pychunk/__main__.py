@@ -7,9 +7,14 @@ def main() -> None:
     """Runs the command line; Ctrl-C while it loads ends it without a word."""
     try:
         from .cli.main import app
+        from .plumbing.quick_start import leave
     except KeyboardInterrupt:
         sys.exit(130)
-    app(prog_name="pychunk")
+    try:
+        app(prog_name="pychunk")
+    except SystemExit as end:
+        leave(end.code)
+        raise
 
 
 if __name__ == "__main__":

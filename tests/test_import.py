@@ -185,3 +185,23 @@ def test_a_type_checker_sees_the_names_that_load_late(tmp_path: Path) -> None:
     assert "pychunk.io.source.Source" in said
     assert "pychunk.retrieval.index.Index" in said
     assert 'Module has no attribute "segmnt"' in said
+
+
+def left(code: str, *options: str) -> subprocess.CompletedProcess[str]:
+    own = f"import atexit, sys, threading, time; from pychunk.plumbing.quick_start import leave\n{code}"
+    return subprocess.run([sys.executable, *options, "-c", own], capture_output=True, text=True)
+
+
+def test_a_command_ends_as_python_does_without_freeing_what_it_loaded() -> None:
+    code = "class Loud:\n    def __del__(self): print('freed')\nkept = Loud()\n"
+    code += "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\n"
+    code += "atexit.register(print, 'end')\nsys.stdout.write('out\\n')\n"
+    for status in (0, 3, None):
+        done = left(f"{code}leave({status})")
+        assert (done.returncode, done.stdout, done.stderr) == (status or 0, "out\nthread\nend\n", "")
+
+
+def test_what_python_has_to_say_at_its_end_is_left_to_it() -> None:
+    assert left("leave('a message'); print('still here')").stdout == "still here\n"
+    assert left("sys.setprofile(lambda *_: None); leave(0); print('still here')").stdout == "still here\n"
+    assert left("sys.stdout = open('/dev/full', 'w'); print('x'); leave(0); sys.exit(5)").returncode == 120

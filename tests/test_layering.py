@@ -140,7 +140,7 @@ ALLOWED = {
         "segmenter",
         "view",
     },
-    "__main__": {"cli"},
+    "__main__": {"cli", "plumbing"},
     # And by name, when they are asked for: cuda, embedding, evaluation, ingest, integrations, io, levels, retrieval.
     "__init__": {"_native", "chunks", "data", "documents", "engine", "functions", "methods", "plumbing", "segmenter"},
     "training": None,  # anything, and nothing imports it

@@ -1,12 +1,14 @@
-"""What commands that answer in a moment leave out while they load: half a second of processor time."""
+"""What commands that answer in a moment leave out as they begin and end: half a second of processor time."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
 import os
 import sys
+import threading
 import types
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -83,3 +85,23 @@ def loaded() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+
+
+def leave(status: Any) -> None:
+    """Ends the process as Python does, but frees nothing that was loaded: .05 s of processor time.
+
+    Threads are waited for, and what is registered with ``atexit`` runs. Returns where Python is to end it itself: with
+    a message in the place of a status, under a profiler or tracer, or where what was written cannot be.
+    """
+    if not isinstance(status, (int, type(None))) or sys.gettrace() or sys.getprofile() or sys.flags.inspect:
+        return
+    for wait in (getattr(threading, "_shutdown", None), getattr(atexit, "_run_exitfuncs", None)):
+        if wait is None:
+            return
+        wait()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # None, a pipe whose reader has gone, closed
+        return
+    os._exit((status or 0) & 0xFF)
