@@ -26,6 +26,23 @@ void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets) {
     PYCHUNK_CHECK(at == end || !continues_character(text.data()[at]), "a text begins inside a character at byte ", at);
 }
 
+#include "python_tables.inc"
+
+py::object python_tables(const std::string& version) {
+  if (version != kPythonsUnicode) return py::none();
+  py::dict tables;
+  const auto add = [&](const char* name, std::span<const uint32_t> table) {
+    tables[name] = Array<uint32_t>(static_cast<py::ssize_t>(table.size()), table.data());
+  };
+  add("letters", kPythonsLetters);
+  add("marks", kPythonsMarks);
+  add("cases", kPythonsCases);
+  add("decompositions", kPythonsDecompositions);
+  add("classes", kPythonsClasses);
+  add("compositions", kPythonsCompositions);
+  return tables;
+}
+
 py::tuple fold_texts(const Folding& folding, const Array<uint8_t>& text, const Array<int64_t>& offsets) {
   const Texts rows = texts(text, offsets);
   Values<char> folded;
@@ -208,6 +225,9 @@ void bind_terms(py::module_& m) {
              return std::make_shared<WordCharacters>(view(letters), view(marks), view(paired));
            }),
            py::arg("letters").noconvert(), py::arg("marks").noconvert(), py::arg("paired").noconvert());
+  m.def("python_tables", &python_tables, py::arg("version"),
+        "What the Python that the extension was built with takes characters for, by name, uint32[n] each (see "
+        "pychunk/retrieval/character_tables.py); None if its Unicode was of another version.");
   py::class_<Folding, std::shared_ptr<Folding>>(m, "Folding", "Texts in one case and spelling; see csrc/folding.h.")
       .def(py::init([](const Array<uint32_t>& cases, const Array<uint32_t>& decompositions,
                        const Array<uint32_t>& classes, const Array<uint32_t>& compositions,

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "interrupt.h"
+#include "paged_cells.h"
 #include "unicode.h"
 #include "utf8_text.h"
 
@@ -67,18 +68,14 @@ Folding::Folding(const FoldingTables& tables)
   for (const auto& [c, to] : decompositions_) changing.push_back(c);
   for (const auto& [c, to] : plain_) changing.push_back(c);
   for (const auto& [c, value] : classes_) changing.push_back(c);
-  for (uint32_t c = 0; c < kPoints; ++c)
-    if (second_[c]) changing.push_back(c);
-  std::vector<uint32_t> cells(kPoints);
-  for (const uint32_t c : changing) cells[c] = make(c).bits;
-
-  std::unordered_map<std::string_view, uint16_t> known;
-  for (uint32_t page = 0; page < kPoints >> 8; ++page) {
-    const std::string_view bytes(reinterpret_cast<const char*>(&cells[page << 8]), 256 * sizeof(uint32_t));
-    const auto [found, is_new] = known.try_emplace(bytes, static_cast<uint16_t>(known.size()));
-    if (is_new) cells_.insert(cells_.end(), cells.begin() + (page << 8), cells.begin() + (page + 1) * 256);
-    pages_.push_back(found->second);
-  }
+  for (size_t i = 1; i < tables.compositions.size(); i += 3) changing.push_back(tables.compositions[i]);
+  for (uint32_t c = 0; c < kVowels; ++c) changing.push_back(kVowel + c);
+  for (uint32_t c = 1; c < kTails; ++c) changing.push_back(kTail + c);
+  std::sort(changing.begin(), changing.end());
+  changing.erase(std::unique(changing.begin(), changing.end()), changing.end());
+  PagedCells cells;
+  for (const uint32_t c : changing) cells.set(c, make(c).bits);
+  cells.finish(pages_, cells_);
 }
 
 Folding::Cell Folding::make(uint32_t c) {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <iterator>
 #include <stdexcept>
-#include <string_view>
 #include <unordered_map>
 
+#include "paged_cells.h"
 #include "utf8.h"
 
 namespace pychunk {
@@ -16,7 +16,6 @@ namespace {
 
 enum Flag : uint32_t { kOther = 1, kWhite = 2, kChinese = 4, kMark = 8, kPunctuation = 16 };
 
-constexpr uint32_t kCodePoints = 0x110000;
 constexpr uint32_t kFirstHangul = 0xAC00, kLastHangul = 0xD7A3;
 
 // The value of the run that holds c, or 0.
@@ -116,30 +115,26 @@ std::vector<std::pair<const char*, std::vector<uint32_t>>> unicode_tables() {
 }
 
 CharacterTable::CharacterTable(const NormaliserOptions& options) : options_(options) {
-  std::vector<uint32_t> cells(kCodePoints);
+  PagedCells cells;
   for (size_t i = 0; i < std::size(kFlagRuns); i += 3) {
     const uint32_t first = kFlagRuns[i], last = kFlagRuns[i + 1], flags = kFlagRuns[i + 2];
     if (options.clean_text && (flags & kOther))
-      std::fill(cells.begin() + first, cells.begin() + last + 1, make(CharacterKind::kDropped, 0).bits);
+      cells.fill(first, last, make(CharacterKind::kDropped, 0).bits);
+    else if (flags == kChinese)  // those that decompose are made below
+      cells.fill(first, last,
+                 make(options.handle_chinese_chars ? CharacterKind::kIsolated : CharacterKind::kLetter, 0).bits);
     else if (flags != kOther)
-      for (uint32_t c = first; c <= last; ++c) cells[c] = compose(c).bits;
+      for (uint32_t c = first; c <= last; ++c) cells.set(c, compose(c).bits);
   }
-  const auto fill = [&](uint32_t c) { cells[c] = compose(c).bits; };
+  const auto fill = [&](uint32_t c) { cells.set(c, compose(c).bits); };
   if (options.lowercase) lower_case().for_each(fill);
   if (options.strip_accents) {
     decompositions().for_each(fill);
     for (size_t i = 0; i < std::size(kClassRuns); i += 3)
       for (uint32_t c = kClassRuns[i]; c <= kClassRuns[i + 1]; ++c) fill(c);
-    std::fill(cells.begin() + kFirstHangul, cells.begin() + kLastHangul + 1, make(CharacterKind::kHangul, 0).bits);
+    cells.fill(kFirstHangul, kLastHangul, make(CharacterKind::kHangul, 0).bits);
   }
-
-  std::unordered_map<std::string_view, uint16_t> known;
-  for (uint32_t page = 0; page < kCodePoints >> 8; ++page) {
-    const std::string_view bytes(reinterpret_cast<const char*>(&cells[page << 8]), 256 * sizeof(uint32_t));
-    const auto [found, is_new] = known.try_emplace(bytes, static_cast<uint16_t>(known.size()));
-    if (is_new) cells_.insert(cells_.end(), cells.begin() + (page << 8), cells.begin() + (page + 1) * 256);
-    pages_.push_back(found->second);
-  }
+  cells.finish(pages_, cells_);
 }
 
 void CharacterTable::finish(uint32_t decomposed, std::vector<Character>& out) const {

@@ -342,6 +342,8 @@ class WordCharacters:
         self, letters: npt.NDArray[np.uint32], marks: npt.NDArray[np.uint32], paired: npt.NDArray[np.uint32]
     ) -> None: ...
 
+def python_tables(version: str) -> dict[str, npt.NDArray[np.uint32]] | None: ...
+
 class Folding:
     def __init__(
         self,

@@ -85,6 +85,7 @@ __all__ = [
     "plan_batches",
     "pool",
     "put_reasons",
+    "python_tables",
     "scan",
     "scan_top",
     "segment",
@@ -122,6 +123,7 @@ best_rows = _core.best_rows
 best_rows_of_groups = _core.best_rows_of_groups
 bm25_scores = _core.bm25_scores
 count_alive = _core.count_alive
+python_tables = _core.python_tables
 
 _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()
 

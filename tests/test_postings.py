@@ -14,7 +14,7 @@ import pychunk
 from pychunk import _arrow, _native
 from pychunk._reference.bm25 import add_bm25
 from pychunk._reference.postings import inverted
-from pychunk.retrieval import characters
+from pychunk.retrieval import character_tables, characters
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.postings import Postings, PostingsBuilder
 from pychunk.retrieval.terms import Analyzer, folded, without_diacritics
@@ -131,6 +131,24 @@ def test_hard_texts_are_folded_as_python_does(texts: list[str]) -> None:
 
 def test_what_joins_has_a_class_that_is_asked_for() -> None:
     assert all(any(a <= ord(c) <= b for a, b in characters.marks()) for c in UNICODE if unicodedata.combining(c))
+
+
+def test_the_extensions_tables_are_those_of_the_python_that_it_was_built_with() -> None:
+    assert _native.python_tables("1.0.0") is None
+    found = _native.python_tables(unicodedata.unidata_version)
+    if found is None:
+        pytest.skip("built with a Python of another version of Unicode")
+    made = character_tables.made("".join(map(chr, range(character_tables.LAST))))
+    assert {name: table.tolist() for name, table in found.items()} == made
+
+
+def test_tables_of_another_python_are_made_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_native, "python_tables", lambda version: None)
+    made = characters._tables.__wrapped__()
+    assert {name: table.dtype for name, table in made.items()} == dict.fromkeys(
+        characters._tables(), np.dtype("uint32")
+    )
+    assert all((made[name] == table).all() for name, table in characters._tables().items())
 
 
 @pytest.mark.parametrize("marks", ["\u0301", "\u0323\u0301", "\u1161"])

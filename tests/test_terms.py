@@ -17,7 +17,7 @@ pytest.importorskip("faiss")
 
 from index_reference import chunks_of
 
-from pychunk.retrieval import characters, narrow
+from pychunk.retrieval import character_tables, narrow
 from pychunk.retrieval import terms as terms_module
 from pychunk.retrieval.bm25 import BM25
 from pychunk.retrieval.index import Index
@@ -320,7 +320,7 @@ def test_stemming_and_stop_words_are_kept_with_the_index(tmp_path: Path) -> None
 
 
 def test_behind_the_last_character_that_is_looked_at_nothing_is_a_letter_or_changes() -> None:
-    rest = "".join(map(chr, range(characters._LAST, 0x110000)))
+    rest = "".join(map(chr, range(character_tables.LAST, 0x110000)))
     assert re.search(r"\w", rest) is None
     assert rest == rest.casefold() == rest.lower()
     assert all(unicodedata.normalize(form, rest) == rest for form in ("NFC", "NFD", "NFKC", "NFKD"))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
+from . import character_tables
 
 U32 = npt.NDArray[np.uint32]
 
@@ -34,19 +35,22 @@ _DIACRITICS = (*IGNORED, (0x0653, 0x0655))
 _WRITTEN = {"æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n"}
 _WITH = re.compile(r"((?:LATIN|CYRILLIC) SMALL LETTER \w+) WITH ")
 _NAMED = {*range(0, 0x2000, 256), 0x2C00, 0xA700}  # pages with such letters
-#: Behind it are no letters, and none are planned: some marks that nothing changes, what is private, and nothing.
-_LAST = 0x40000
-_HANGUL = range(0xAC00, 0xD800)  # pages of syllables, which are composed and decomposed by arithmetic
+
+
+@cache
+def _tables() -> dict[str, U32]:
+    """Those of this Python (see ``character_tables``): the extension's, where it was built with it, else made here."""
+    found = _native.python_tables(unicodedata.unidata_version)
+    if found is not None:
+        return found
+    return {name: np.array(table, np.uint32) for name, table in character_tables.made(_every()).items()}
 
 
 @cache
 def marks() -> tuple[tuple[int, int], ...]:
-    """Ranges (first, last) of marks that belong to the word they follow. 10 ms."""
-    categories = "".join(map(unicodedata.category, _every()[:0x20000])).encode()
-    points = [found.start() // 2 for found in re.finditer(rb"M[nc]", categories)]  # no category ends in M
-    begins = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
-    ends = [point for point, after in zip(points, [*points[1:], -1], strict=True) if point != after - 1]
-    return tuple(zip(begins, ends, strict=True))
+    """Ranges (first, last) of marks that belong to the word they follow."""
+    bounds = _tables()["marks"].tolist()
+    return tuple(zip(bounds[::2], bounds[1::2], strict=True))
 
 
 @cache
@@ -63,7 +67,7 @@ def plain_letters() -> dict[int, str]:
     for first in range(0, len(every), 256):  # most pages have nothing that changes
         page = every[first : first + 256]
         same = unicodedata.normalize("NFD", page).translate(dropped) == page
-        if first in _HANGUL or (same and first not in _NAMED):
+        if first in character_tables.HANGUL or (same and first not in _NAMED):
             continue
         for c in page:
             to = unicodedata.normalize("NFD", c).translate(dropped)
@@ -86,65 +90,36 @@ def _without(c: str) -> str:
 
 @cache
 def word_characters(version: int, *, pairs: bool = False) -> _native.WordCharacters:
-    """What words are made of in an analysis (see :data:`pychunk.retrieval.terms.VERSION`), once a process. 4 ms.
+    """What words are made of in an analysis (see :data:`pychunk.retrieval.terms.VERSION`), once a process.
 
     With ``pairs`` unspaced letters are told from others.
     """
-    letters = [bound for found in re.finditer(r"\w+", _every()) for bound in (found.start(), found.end() - 1)]
-    following = [bound for each in marks() for bound in each] if version > 1 else []
-    paired = [bound for each in UNSPACED for bound in each] if pairs else []
-    return _native.WordCharacters(*(np.array(each, np.uint32) for each in (letters, following, paired)))
+    tables, none = _tables(), np.empty(0, np.uint32)
+    paired = np.array(UNSPACED, np.uint32).ravel() if pairs else none
+    return _native.WordCharacters(tables["letters"], tables["marks"] if version > 1 else none, paired)
 
 
 @cache
 def folding(*, diacritics: bool = False) -> _native.Folding:
-    """How texts are folded, once a process: as :func:`pychunk.retrieval.terms.folded` does. 20 ms.
+    """How texts are folded, once a process: as :func:`pychunk.retrieval.terms.folded` does. 5 ms.
 
     With ``diacritics`` as :func:`pychunk.retrieval.terms.without_diacritics` goes on from there.
     """
-    every = _every()
-    cases: list[int] = []
-    decompositions: list[int] = []
-    compositions: list[int] = []
-    for first in range(0, len(every), 256):  # most pages have nothing that changes
-        page = every[first : first + 256]
-        if page.casefold() != page:
-            for c in page:
-                _add(cases, c, c.casefold())
-        if first not in _HANGUL and unicodedata.normalize("NFKD", page) != page:
-            for c in filter(unicodedata.decomposition, page):
-                _add(decompositions, c, unicodedata.normalize("NFKD", c))
-                _add_pair(compositions, c)
-    classes = [
-        (point, unicodedata.combining(chr(point))) for first, last in marks() for point in range(first, last + 1)
-    ]
-    tables = (cases, decompositions, [each for pair in classes if pair[1] for each in pair], compositions)
-    ignored = [bound for each in (_DIACRITICS if diacritics else IGNORED) for bound in each]
+    ignored = np.array(_DIACRITICS if diacritics else IGNORED, np.uint32).ravel()
     plain: list[int] = []
     if diacritics:
         for point, to in plain_letters().items():
             if to:  # else it is ignored
-                _add(plain, chr(point), to)
-    return _native.Folding(*(np.array(table, np.uint32) for table in (*tables, ignored, plain)))
+                character_tables.add(plain, chr(point), to)
+    cases, decompositions, classes, compositions = map(
+        _tables().__getitem__, ("cases", "decompositions", "classes", "compositions")
+    )
+    return _native.Folding(cases, decompositions, classes, compositions, ignored, np.array(plain, np.uint32))
 
 
 @cache
-def _every(last: int = _LAST) -> str:
+def _every(last: int = character_tables.LAST) -> str:
     """All code points below ``last`` in order: those that are a letter, or change, in some version of Unicode."""
     codes = np.arange(last, dtype="<u4")
     before, after = (part.tobytes().decode("utf-32-le") for part in (codes[:0xD800], codes[0xE000:]))
     return before + "".join(map(chr, range(0xD800, 0xE000))) + after  # an error for each would take most of the time
-
-
-def _add(table: list[int], c: str, to: str) -> None:
-    if to != c:
-        table += [ord(c), len(to), *map(ord, to)]
-
-
-def _add_pair(compositions: list[int], c: str) -> None:
-    """The two characters that a character is composed of, where it is."""
-    parts = unicodedata.decomposition(c).split()
-    if len(parts) == 2 and not parts[0].startswith("<"):
-        first, second = (chr(int(part, 16)) for part in parts)
-        if unicodedata.normalize("NFC", first + second) == c:  # else it is left decomposed
-            compositions += [ord(first), ord(second), ord(c)]
