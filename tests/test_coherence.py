@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.parsing.coherence import HEADS, INTRODUCES, LISTED, NONE, TYPED, roles, with_neighbours
+from pychunk.parsing.coherence import HEADS, INTRODUCES, LISTED, NONE, TITLES, TYPED, roles, with_neighbours
 from pychunk.parsing.html import parse_html
 from pychunk.parsing.noise import copies, find_noise
 from pychunk.parsing.noise_features import noise_features
@@ -25,17 +25,20 @@ def slow(content: list[float], role: list[int], landmark: list[int], weight: lis
             out[i] = max(out[i], out[j])
     likely = [i for i, each in enumerate(out) if each >= 0.5]
     found = list(out)
+    before = [i for i, own in enumerate(role) if own == HEADS and likely and i <= likely[0]]
+    if before and TITLES not in role and before[-1] >= likely[0] - 3 and landmark[before[-1]] == landmark[likely[0]]:
+        found[before[-1]] = max(out[before[-1]], out[likely[0]])
     for i, own in enumerate(role):
-        end = next((j for j in range(i + 1, len(role)) if role[j] == HEADS), len(role))
-        if own != HEADS or end == i + 1 or not likely or i < likely[0]:
+        end = next((j for j in range(i + 1, len(role)) if role[j] in (HEADS, TITLES)), len(role))
+        if own not in (HEADS, TITLES) or end == i + 1 or not likely or i < likely[0]:
             continue
         words = sum(weight[i + 1 : end])
         share = sum(a * b for a, b in zip(out[i + 1 : end], weight[i + 1 : end], strict=True)) / max(words, 1)
-        found[i] = max(out[i], min(round(1024 * share) / 1024, out[i + 1]))
+        found[i] = max(found[i], min(round(1024 * share) / 1024, out[i + 1]))
     return found
 
 
-@given(st.lists(st.tuples(st.integers(0, 1024), st.integers(0, 4), st.integers(0, 2), st.integers(0, 9)), max_size=30))
+@given(st.lists(st.tuples(st.integers(0, 1024), st.integers(0, 5), st.integers(0, 2), st.integers(0, 9)), max_size=30))
 def test_neighbours_are_those_of_the_slow_twin(drawn: list[tuple[int, int, int, int]]) -> None:
     content = [each / 1024 for each, _, _, _ in drawn]
     role, landmark, weight = ([row[i] for row in drawn] for i in (1, 2, 3))
@@ -50,7 +53,7 @@ def test_roles() -> None:
         "<h1>Use</h1><p>Take these two together:<ul><li>One<li>Two</ul><p>Share:<ul><li>x</ul><pre>run()</pre><p>As is."
     )
     weight = noise_features(page.blocks, page.facts, page.text).weight
-    expected = [HEADS, INTRODUCES, LISTED, LISTED, NONE, LISTED, TYPED, NONE]
+    expected = [TITLES, INTRODUCES, LISTED, LISTED, NONE, LISTED, TYPED, NONE]
     assert roles(page.blocks, page.text, weight).tolist() == expected
 
 

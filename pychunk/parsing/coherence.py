@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     I8 = npt.NDArray[np.int8]
 
 #: What a block is to those around it.
-NONE, HEADS, LISTED, TYPED, INTRODUCES = range(5)
+NONE, HEADS, LISTED, TYPED, INTRODUCES, TITLES = range(6)
 _ROLES = np.zeros(256, np.int8)
 _ROLES[[HEADING, ITEM, CODE]] = HEADS, LISTED, TYPED
 #: Words of a line that introduces a list, at least: "Share:" introduces none.
 _LEAST = 4
 #: Before the first block that is content with this probability, headings are the page's title: people who mark text
-#: leave it out.
-_BODY = 0.5
+#: leave it out, and chunks have it in their path if it is of level 1. On a page without one, the title is the heading
+#: at most so many blocks before: it is kept.
+_BODY, _NEAR = 0.5, 3
 
 
 def roles(blocks: Blocks, text: str, weight: F64) -> I8:
@@ -41,6 +42,7 @@ def roles(blocks: Blocks, text: str, weight: F64) -> I8:
         [1, 4, 2, 2, 3]
     """
     found = _ROLES[blocks.kind]
+    found[(found == HEADS) & (blocks.level == 1)] = TITLES
     before = np.flatnonzero((blocks.kind[:-1] == PARAGRAPH) & (found[1:] == LISTED) & (weight[:-1] >= _LEAST))
     ends = blocks.end[before].tolist()
     introduces = [row for row, end in zip(before.tolist(), ends, strict=True) if text[end - 1] in ":："]
@@ -52,8 +54,8 @@ def with_neighbours(content: F64, role: I8, landmark: I8, weight: F64) -> F64:
     """float64[b], multiples of 1 / 1024: how likely each block is content, given what it goes with.
 
     Items of a list are as likely as the line that introduces them, code as what is before it, if no landmark parts
-    them, and a heading behind the page's title as what it heads is by its words and at its beginning; none is less
-    likely than by itself.
+    them, and a heading behind the page's title as what it heads is by its words and at its beginning; the title as the
+    body's first block where no heading is of level 1. None is less likely than by itself.
 
     Example:
         >>> role = np.array([INTRODUCES, LISTED, LISTED, NONE, HEADS, NONE], np.int8)
@@ -64,18 +66,22 @@ def with_neighbours(content: F64, role: I8, landmark: I8, weight: F64) -> F64:
         return content
     content = content.copy()
     place = np.arange(len(content))
-    for kind, behind in ((LISTED, (INTRODUCES,)), (TYPED, (NONE, HEADS, LISTED, INTRODUCES))):
+    for kind, behind in ((LISTED, (INTRODUCES,)), (TYPED, (NONE, HEADS, LISTED, INTRODUCES, TITLES))):
         rows = np.flatnonzero(role == kind)
         if len(rows):
             last = np.maximum.accumulate(np.where(role == kind, -1, place))[rows]
             rows, last = rows[last >= 0], last[last >= 0]
             goes = np.isin(role[last], behind) & (landmark[rows] == landmark[last])
             content[rows[goes]] = np.maximum(content[rows[goes]], content[last[goes]])
-    heads = np.flatnonzero(role == HEADS)
+    heads = np.flatnonzero((role == HEADS) | (role == TITLES))
     likely = content >= _BODY
     if len(heads) and likely.any():
+        body = int(likely.argmax())
+        title = int(heads[max(np.searchsorted(heads, body, side="right") - 1, 0)])
+        if body - _NEAR <= title <= body and landmark[title] == landmark[body] and not (role == TITLES).any():
+            content[title] = max(content[title], content[body])
         ends = np.append(heads[1:], len(content))
-        there = (ends > heads + 1) & (heads >= likely.argmax())
+        there = (ends > heads + 1) & (heads >= body)
         heads, ends = heads[there], ends[there]
         words = np.concatenate(([0.0], np.cumsum(weight)))
         kept = np.concatenate(([0.0], np.cumsum(content * weight)))
