@@ -92,6 +92,23 @@ def test_a_langchain_store_of_segmented_documents_tells_where_chunks_are(store: 
     assert "sleep all day" in wider.page_content
 
 
+def test_a_langchain_store_filters_and_gives_documents_by_id(store: Any, documents: Any) -> None:
+    found = store.PychunkVectorStore(documents, where={"year": 2001})
+    assert {each.id for each in found.similarity_search("a star", k=9)} == {"c"}
+    assert {each.id for each in found.similarity_search("a star", k=9, filter=None)} == {"c"}
+    found = store.PychunkVectorStore(documents)
+    for condition in ({"year": 2001}, "year < 2002"):
+        assert {each.id for each in found.similarity_search("a star", k=9, filter=condition)} == {"c"}
+    retriever = found.as_retriever(search_kwargs={"k": 9, "filter": {"year": {"gt": 2001}}})
+    assert {each.id for each in retriever.invoke("cats")} == {"s"}
+    with pytest.raises(ValueError, match="filter= and where= both say"):
+        found.similarity_search("a star", filter="year = 1", where="year = 2")
+    both = found.get_by_ids(["s", "nobody", "c"])
+    assert [each.id for each in both] == ["s"] * len(documents.get("s")) + ["c"] * len(documents.get("c"))
+    assert "".join(each.page_content for each in both).count("burns hydrogen") == 1
+    assert both[0].metadata == {"year": 2002}
+
+
 def test_what_a_langchain_store_cannot_do_is_named(store: Any, tmp_path: Path) -> None:
     from langchain_core.embeddings import FakeEmbeddings
 

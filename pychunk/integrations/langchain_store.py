@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,16 @@ try:
 except ImportError:
     raise ImportError("integrations.langchain_store needs LangChain: pip install langchain-core") from None
 
+from ..chunks import Chunk
 from ..functions import segment
 from ..retrieval.hits import Hit
 from ..retrieval.index import Index
 from ..retrieval.ingest import encode_chunks
 from .found import best, text_of
 from .langchain_embeddings import PychunkEmbeddings
+
+#: Columns of the chunk table, which are no metadata.
+CHUNK_COLUMNS = frozenset(each.name for each in fields(Chunk))
 
 
 class PychunkVectorStore(VectorStore):
@@ -115,8 +120,21 @@ class PychunkVectorStore(VectorStore):
         self.index.remove(ids)
         return True
 
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """The chunks of these documents, in the order of the ids; of unknown ones none."""
+        found: list[Document] = []
+        own = [name for name in self.index.schema.names if name not in CHUNK_COLUMNS]
+        for name in ids:
+            for row in self.index.get(name).to_pylist():
+                facts = {each: row[each] for each in own if row[each] is not None}
+                found.append(Document(page_content=row["text"], metadata=facts, id=str(row["id"])))
+        return found
+
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """The best chunks; **options: those of :meth:`pychunk.Index.search`, such as ``where`` and ``mode``."""
+        """The best chunks; **options: those of :meth:`pychunk.Index.search`, such as ``where`` and ``mode``.
+
+        ``filter``, as other stores call it, is ``where``.
+        """
         return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[tuple[Document, float]]:
@@ -136,7 +154,13 @@ class PychunkVectorStore(VectorStore):
         return lambda score: min(1.0, max(0.0, score / most))
 
     def _hits(self, k: int, options: dict[str, Any], **asked: Any) -> list[Hit]:
-        return best(self.index, {"k": k, **self.search_options, **options}, **asked)
+        options = {"k": k, **self.search_options, **options}
+        if "filter" in options:
+            given = options.pop("filter")
+            if given is not None and options.get("where") is not None:
+                raise ValueError("filter= and where= both say which chunks to look at: pass one of them")
+            options["where"] = options.get("where") if given is None else given
+        return best(self.index, options, **asked)
 
     def _document(self, hit: Hit) -> Document:
         own = {name: value for name, value in hit.metadata.items() if value is not None}
