@@ -68,6 +68,7 @@ def test_an_index_of_levels_from_the_command_line(tmp_path: Path, documents: Pat
 def test_what_the_command_refuses(tmp_path: Path, documents: Path) -> None:
     index = tmp_path / "plain.idx"
     assert "unknown level 'word'" in refused("index", documents, "-o", index, "--levels", "word")
+    assert "unknown level ''" in refused("index", documents, "-o", index, "--levels", "")
     assert "from fine to coarse" in refused("index", documents, "-o", index, "--levels", "document,section")
     told = refused("index", documents, "-o", index, "--levels", "document", "--vectors", "sentence")
     assert "--levels needs an index of chunk vectors" in told
@@ -99,6 +100,8 @@ def test_scores_across_levels_are_explained_once(tmp_path: Path, documents: Path
     shown = run(*both, "--levels", "document")  # cosines and BM25, as in any index
     assert "scores are bits" not in shown
     assert re.search(r"chunk \d+, (paragraph to )?document  \d", shown)
+    told = refused(*both, "--expand", "1", "--parents")
+    assert "--parents are those of a tree: pass --expand subtree or --expand section, too" in told
     told = refused(*both, "--rerank", "features")
     assert "this index of levels has none: leave out --rerank, or take a cross-encoder, such as --rerank rera" in told
 
@@ -121,7 +124,9 @@ def test_levels_are_remembered(tmp_path: Path, documents: Path) -> None:
     assert "2 kept" in run(*build)
     assert len(hits_of(tmp_path / "levels.idx", "cats", "-k", 99, "--levels", "document")) == 2
     assert "--method changes nothing" in refused(*build, "-m", "semantic")
-    assert "2 replaced" in run(*build, "--levels", "sentence,group", "-m", "sentence")
+    told = run(*build, "--levels", "sentence,group", "-m", "sentence")
+    assert "2 replaced" in told
+    assert "documents that are not read now keep their levels, sentence,paragraph,document" in told
     assert "2 kept" in run(*build, "-m", "sentence")
 
 

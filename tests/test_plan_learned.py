@@ -75,6 +75,14 @@ def test_only_levels_that_the_index_has(levels: tuple[str, ...]) -> None:
         assert not plan.failed
 
 
+@pytest.mark.parametrize(("expected", "said"), [(-0.2, "0.00"), (0.25, "0.25"), (1.4, "1.00")])
+def test_a_share_that_is_told_is_one(expected: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    planner = Learned()
+    size = (2, len(planner.model.ranges), len(planner.model.budgets))
+    monkeypatch.setattr(type(planner.model), "expected", lambda *_: np.full(size, expected, np.float32))
+    assert planner("Who crossed the Andes?", told())[2].startswith(f"expected F1 {said} within ")
+
+
 def test_what_it_was_not_made_for() -> None:
     query = "Who crossed the Andes?"
     other = decide(Learned(), query, replace(told(), encoder="minilm:1"))

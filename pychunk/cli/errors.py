@@ -19,8 +19,8 @@ from .consoles import say
 _KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
 #: What it names besides, where the command line has an option of that name: with a value, or with nothing behind it.
 _OPTION = re.compile(
-    r"(?<![\w-])(augment|device|encoder|levels|max_tokens|method|min_tokens|mode|plan|pooling|precision|rerank|rewrite|runtime|"
-    r"summaries|terms|titles|unit|vectors)="
+    r"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"
+    r"rerank|rewrite|runtime|summaries|terms|titles|unit|vectors)="
     r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
 )
 #: What messages about a model behind an endpoint advise; the key is in the environment alone.

@@ -413,7 +413,9 @@ def _batches(
                 changes.see(ingest.keys(table).unique() if "id" in table.column_names else None)
                 yield table, None, table["text"].nbytes
         return
-    levels = levels or levels_before
+    if levels is not None and levels_before not in (None, levels):
+        say(f"documents that are not read now keep their levels, {levels_before}", "yellow")
+    levels = levels_before if levels is None else levels
     if levels is not None and "group" not in levels.split(","):
         idle = [name for name in given_in(cutting) if name not in (*_BESIDE_CUTTING, "--atoms", "--wrap")]
         if idle:

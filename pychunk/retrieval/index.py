@@ -603,7 +603,7 @@ class Index:
         if min_score is not None:
             checks.number("min_score", min_score, -math.inf)
         if parents and not by_tree:
-            raise ValueError("parents= are those of a tree: pass expand= 'subtree' or 'section', too")
+            raise ValueError("parents= are those of a tree: pass expand='subtree' or expand='section', too")
         probing = rewriting.load(rewrite) if rewrite is not None else None
         given: list[Any] = []
         if probing == "options" and queries is not None:

@@ -111,4 +111,5 @@ class Learned:
         assert metadata.fine is not None
         spread = len(np.unique(metadata.fine.document))
         of = f"best {len(metadata.fine.document)} sentences of {spread} document{'s' * (spread != 1)}"
-        return low, high, f"expected F1 {max(0.0, float(expected[0, best, budget])):.2f} within {words} words, {of}"
+        share = min(1.0, max(0.0, float(expected[0, best, budget])))
+        return low, high, f"expected F1 {share:.2f} within {words} words, {of}"
