@@ -262,6 +262,14 @@ def test_of_copies_of_a_paragraph_the_likeliest_is_kept_and_the_others_say_why()
     assert not copies(np.zeros(3), _features("<p>Me too!<p>Me too!<p>Me too!")).any()  # replies, prices: short ones
 
 
+def test_a_sentence_that_a_manual_repeats_by_itself_is_no_copy() -> None:
+    again = "<p>The named group must be a string."
+    alone = _features(f"<p>Gets what is stored.{again}<p>Sets it.{again}<p>Tells whether it is there.{again}")
+    assert not copies(np.ones(6), alone).any()
+    twice = _features(f"<p>Gets what is stored in it.{again}<p>Gets what is stored in it.{again}")
+    assert copies(np.ones(4), twice).tolist() == [False, False, True, True]
+
+
 def _features(markup: str) -> NoiseFeatures:
     page = parse_html(markup)
     return noise_features(page.blocks, page.facts, page.text)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 #: Blocks that the model looks at; ordinary pages have a few hundred, the longest of 1,497 of the web 2,641.
 MAX_BLOCKS = 20_000
 #: Blocks of so many words and more are kept once: pages hold copies for narrow screens, for carousels, for printing.
-COPIED = 6
+#: One by itself is a copy from so many on: manuals repeat a sentence where it is true again.
+COPIED, COPIED_ALONE = 6, 25
 How = Literal["model", "rules", "off"]
 #: Names of elements that say what noise is in them; of one element's, the first reason holds.
 _NAMED = {
@@ -100,10 +101,10 @@ def find_noise(
             ``MAX_BLOCKS`` blocks are judged by names alone: features of a block take a kilobyte.
         threshold: of the model: blocks with scores above it are removed. Default: for each page the one by which the
             words that are kept agree best with those that are content, as far as the scores tell (their expected F1);
-            so a page of uncertain blocks keeps the better half of them, and not nothing. Of blocks of ``COPIED`` words
-            and more with the same text, only the one with the lowest score counts; the others' scores are 1, as are
-            those of blocks in the page's menus and footer (:mod:`pychunk.parsing.landmarks`), and of comments under an
-            article (:mod:`pychunk.parsing.comments`).
+            so a page of uncertain blocks keeps the better half of them, and not nothing. Of copies (:func:`copies`)
+            only the one with the lowest score counts; the others' scores are 1, as are those of blocks in the page's
+            menus and footer (:mod:`pychunk.parsing.landmarks`), and of comments under an article
+            (:mod:`pychunk.parsing.comments`).
         model: default: the one that pychunk ships.
 
     Raises:
@@ -147,13 +148,17 @@ def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[npt.NDArray[np.f
 def copies(content: npt.NDArray[np.float64], features: NoiseFeatures) -> Bools:
     """bool[b]: blocks of ``COPIED`` words and more whose text stands in a likelier block, or an earlier as likely one.
 
-    People who mark a page's text write it down once. Code is none: examples repeat commands.
+    People who mark a page's text write it down once. Code is none: examples repeat commands. Nor are blocks of less
+    than ``COPIED_ALONE`` words between others that stand there once.
     """
     order = np.lexsort((-content, features.copy))  # stable: of equals the first comes first
     ordered = features.copy[order]
     again = np.zeros(len(content), bool)
     again[order[1:]] = ordered[1:] == ordered[:-1]
-    again &= (features.weight >= COPIED) & (features.role != TYPED)
+    beside = np.zeros(len(content) + 2, bool)
+    beside[2:] = again
+    beside[:-2] |= again
+    again &= (features.weight >= COPIED) & (beside[1:-1] | (features.weight >= COPIED_ALONE)) & (features.role != TYPED)
     return again
 
 
