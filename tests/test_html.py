@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -292,6 +293,20 @@ def test_hostile_pages_take_linear_time(name: str) -> None:
     assert time.process_time() - began < 5
     assert word in parsed.text
     assert len(parsed.text) < 40 * len(page) + 1000
+
+
+def test_a_tag_that_is_a_page_takes_no_more_memory_than_the_page() -> None:
+    page = "<p " + "a='>' b=c " * 50_000 + "class=last>text<p>more"
+    flattened(page[:1000])
+    tracemalloc.start()
+    try:
+        assert flattened(page) == "<p>text</p><p>more</p>"
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(page)
+    finally:
+        tracemalloc.stop()
+    assert flattened("<p>text</p><p class='never" + " ended" * 9) == "<p>text</p>"
+    assert flattened("<p>text</p") == "<p>text</p>"
+    assert flattened("a <é> b") == "a &lt;é> b"
 
 
 def test_the_guard_keeps_text_and_bounds_depth() -> None:

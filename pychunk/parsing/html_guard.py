@@ -53,7 +53,11 @@ _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
     "td": {"td", "th", "p"}, "th": {"td", "th", "p"}, "tbody": {"tbody", "thead", "tr", "td", "th", "p"},
 }  # fmt: skip
-_TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>=]|=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["']))*)>""")
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
+#: What ends a tag, or begins a value in which nothing does. One pattern for a whole tag takes 180 bytes a character.
+_ENDING = re.compile(r""">|=\s*(["'])""")
+#: Characters of a tag that are looked through for attributes.
+_ATTRIBUTES_WITHIN = 4000
 _LONG_TAG = re.compile(rb"""<[a-zA-Z][^\s/>=]*((?:[^>=]*=\s*(?:"[^"]*"|'[^']*'|(?!["'\s])))*[^>=]*)>""")
 _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
@@ -167,12 +171,13 @@ def flattened(page: str) -> str:
             continue
         found = _TAG.match(page, start)
         if found is None:
-            if page[start + 1 : start + 2].isalpha():
-                break  # a tag that nothing ends: parsers drop what follows
             out.append("&lt;")
             at = start + 1
             continue
-        at = found.end()
+        end = _end_of_tag(page, found.end())
+        if end < 0:
+            break  # a tag that nothing ends: parsers drop what follows
+        at = end + 1
         name = found[2].lower()
         name = {"option": "button", "select": "div"}.get(name, name)
         if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
@@ -204,7 +209,7 @@ def flattened(page: str) -> str:
         stack.append(name)
         count[name] = count.get(name, 0) + 1
         formatting += name in _FORMATTING
-        out.append(f"<{name}{_attributes(found[3])}>")
+        out.append(f"<{name}{_attributes(page[found.end() : min(end, found.end() + _ATTRIBUTES_WITHIN)])}>")
     while stack:
         pop()
     return "".join(out)
@@ -218,12 +223,22 @@ def _under_inline(stack: list[str]) -> int:
     return depth
 
 
+def _end_of_tag(page: str, at: int) -> int:
+    """Where the ``>`` is that ends a tag, behind its name; -1 where none does."""
+    while found := _ENDING.search(page, at):
+        if not found[1]:
+            return found.start()
+        if not (at := page.find(found[1], found.end()) + 1):
+            break
+    return -1
+
+
 def _attributes(written: str) -> str:
-    """Those that blocks are told by, of the first kilobytes, written plainly."""
+    """Those that blocks are told by, written plainly."""
     if not written.strip():
         return ""
     kept = {}
-    for found in _ATTRIBUTE.finditer(written[:4000]):
+    for found in _ATTRIBUTE.finditer(written):
         if (name := found[1].lower()) in _KEPT and name not in kept:
             kept[name] = (found[2] or found[3] or found[4] or "").replace('"', "&quot;")
     return "".join(f' {name}="{value}"' for name, value in kept.items())
