@@ -12,12 +12,9 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from ..augmentation import augment
 from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import check_once, has_documents
-from ..levels.compressor import compressor_for
-from ..levels.segmenting import NodeSegmenter
 from ..plumbing.durable import remove
 from ..retrieval import ingest
 from ..retrieval.added import Added
@@ -409,6 +406,8 @@ def _batches(
                 if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
                     table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
                 if beside.augment:
+                    from ..augmentation import augment  # here, and what makes levels below, as few runs need it
+
                     table = augment(table, beside.augment, llm=told.llm)
                 changes.see(ingest.keys(table).unique() if "id" in table.column_names else None)
                 yield table, None, table["text"].nbytes
@@ -429,6 +428,8 @@ def _batches(
         options = with_llm(options, told.llm)
     made = Segmenter(**options)
     if levels is not None:
+        from ..levels.segmenting import NodeSegmenter
+
         made = NodeSegmenter(levels.split(","), **options, pooling=pooling or "tokens")
     changes.cut_by(made)
     choice: dict[str, Any] = {
@@ -459,6 +460,8 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
     chosen = given or made.notes.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")
     if Path(chosen).is_dir():
         chosen = str(Path(chosen).resolve())  # for the next time, from wherever that is
+    from ..levels.compressor import compressor_for
+
     compressor = compressor_for(chosen, made.info["encoder"]["fingerprint"])
     own = "tokens" if compressor is None else compressor.fingerprint
     if known is not None and own != known:

@@ -20,10 +20,12 @@ def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
     path = Path(path)
     if path.suffix == ".json":
         return _from_json(path)
-    tokens = path.read_text(encoding="utf-8").split("\n")
+    text = path.read_text(encoding="utf-8")
+    tokens = text.split("\n")
     if tokens and tokens[-1] == "":
         tokens.pop()
-    tokens = [token.removesuffix("\r") for token in tokens]
+    if "\r" in text:
+        tokens = [token.removesuffix("\r") for token in tokens]
     _check(tokens, "[UNK]", path)
     config = path.with_name("tokenizer_config.json")
     settings = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
@@ -39,6 +41,8 @@ def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
 def _check(tokens: list[str], unknown: str, path: Path) -> None:
     if unknown not in tokens:
         raise ValueError(f"{path}: the vocabulary lacks its unknown token {unknown!r}")
+    if len(set(tokens)) == len(tokens):
+        return
     seen: dict[str, int] = {}
     for row, token in enumerate(tokens):
         if token in seen:

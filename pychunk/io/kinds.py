@@ -6,31 +6,27 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from ..parsing.columns import PROSE
 from ..parsing.docling import BEGINS
-from . import (
-    arrow_files,
-    csv_files,
-    docling_files,
-    files,
-    html_files,
-    json_lines,
-    markdown_files,
-    paged_files,
-    parquet_files,
-    pdf_files,
-    streams,
-    text_files,
-)
+from ..plumbing.lazy import Late
+from . import docling_files, files, html_files, markdown_files, paged_files, streams
 from .bzip2 import Block
 from .documents import DeadLetters, schema
 from .html_files import How
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
+
+if TYPE_CHECKING:
+    from . import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
+else:  # as files of their kinds are read
+    arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files = (
+        Late(f"{__package__}.{name}")
+        for name in ("arrow_files", "csv_files", "json_lines", "parquet_files", "pdf_files", "text_files")
+    )
 
 
 class Asked(NamedTuple):

@@ -32,6 +32,22 @@ def _is_module(package: str, name: str) -> bool:
     return not name.startswith("_") and importlib.util.find_spec(f"{package}.{name}") is not None
 
 
+class Late:
+    """A module that is loaded when the first of its names is asked for.
+
+    >>> Late("colorsys").rgb_to_yiq(0, 0, 0)
+    (0.0, 0.0, 0.0)
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module(self._name), name)
+        self.__dict__[name] = found
+        return found
+
+
 def by_name(module: str, name: str) -> Any:
     """What a module that lies above the caller calls so: loaded when it is asked for."""
     return getattr(importlib.import_module(module), name)

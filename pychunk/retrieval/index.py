@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,9 @@ import pyarrow as pa
 from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
-from ..plumbing.lazy import by_name
-from . import checks, context, created, ingest, learned, merge, planning, showing
+from ..plumbing.lazy import Late, by_name
+from . import checks, context, created, ingest, merge
 from . import levels as by_level
-from . import rerank as reranking
-from . import rewrite as rewriting
 from .added import Added
 from .contents import Contents, steady
 from .digests import Digests
@@ -36,6 +34,15 @@ from .searcher import Ranking
 from .store import Store, Verify, schema_of
 from .terms import Analyzer
 from .vectors import KINDS, import_faiss
+
+if TYPE_CHECKING:
+    from . import learned, planning, showing
+    from . import rerank as reranking
+    from . import rewrite as rewriting
+else:  # of some searches alone
+    learned, planning, reranking, rewriting, showing = (
+        Late(f"{__package__}.{name}") for name in ("learned", "planning", "rerank", "rewrite", "showing")
+    )
 
 GIVEN = "given"
 
@@ -620,7 +627,7 @@ class Index:
             return Hits([Hits[Hit]() for _ in texts])
         probes = reader.probes(texts, vectors, ranking)
         reasons: dict[int, str] = {}
-        if isinstance(probing, rewriting.Feedback):
+        if probing is not None and isinstance(probing, rewriting.Feedback):
             probes = rewriting.with_feedback(probing, searcher, probes, ranking, allowed, threads)
         elif probing is not None:
             if queries is None:

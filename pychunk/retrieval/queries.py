@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..plumbing.lazy import Late
 from . import checks
-from . import rewrite as rewriting
 from .fusion import F32
 from .part import Layout
 from .probes import Probe
 from .searcher import Ranking
+
+if TYPE_CHECKING:
+    from . import rewrite as rewriting
+else:
+    rewriting = Late(f"{__package__}.rewrite")
 
 
 @dataclass(frozen=True)
