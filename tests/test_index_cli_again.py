@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -326,3 +327,31 @@ def test_a_table_that_breaks_off_leaves_the_index_as_it_was(tmp_path: Path, thre
     done = invoke([*command, "--on-error", "skip", "--limit", "30"])
     assert done.exit_code == 0, done.output
     assert "21 documents added, 9 kept" in " ".join(done.stderr.split())
+
+
+def test_an_index_that_another_process_makes_just_now_is_added_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cats.md").write_text("Cats purr.")
+    create = pychunk.Index.create
+    call = ["index", str(tmp_path / "cats.md"), "-o", str(tmp_path / "it.idx")]
+
+    def later(path: Path, **options: Any) -> pychunk.Index:
+        other = create(path)
+        if busy:
+            other.add(pychunk.segment("Dogs bark.", ids=["dogs"], vectors="sentence"))
+            others.append(other)
+        else:
+            other.close()
+        return create(path, **options)
+
+    monkeypatch.setattr(pychunk.Index, "create", later)
+    busy, others = True, []
+    assert f"another process writes to {tmp_path / 'it.idx'}: wait for it" in refused(*call)
+    others[0].save()  # its folder is still there
+    others[0].close()
+    shutil.rmtree(tmp_path / "it.idx")
+    busy = False
+    run(*call)
+    with pychunk.Index.open(tmp_path / "it.idx") as index:
+        assert index.ids() == [str(tmp_path / "cats.md")]

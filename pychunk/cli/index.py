@@ -293,8 +293,7 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
     if path is None:
         raise ValueError("name the index's folder, new or not: -o INDEX")
     check_folder(path, inputs)
-    new = not (path / "manifest.json").is_file()
-    made = _opened(path, given)
+    made, new = _opened(path, given)
     saved = False
     try:
         yield made
@@ -319,7 +318,8 @@ def _check_terms(given: dict[str, Any]) -> None:
         raise ValueError(f"{option} changes nothing with --terms {terms}: leave out one of them")
 
 
-def _opened(path: Path, given: dict[str, Any]) -> Index:
+def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
+    """(the index, whether it is new)."""
     _check_terms(given)
     if (path / "manifest.json").is_file():
         made = Index.open(path, verify=False)  # checking 490 MB took .3 s of every call
@@ -347,12 +347,16 @@ def _opened(path: Path, given: dict[str, Any]) -> Index:
                 )
                 + "; leave out the option, or remove the folder to build it anew"
             )
-        return made
+        return made, False
     if "ngram" in given and "terms" not in given:
         raise ValueError("--ngram changes nothing where BM25 counts words: add --terms ngrams, or leave it out")
-    if given.get("terms") == "none":
-        given["terms"] = None
-    return Index.create(path, **given)
+    options = {**given, "terms": None} if given.get("terms") == "none" else given
+    try:
+        return Index.create(path, **options), True
+    except ValueError:
+        if not (path / "manifest.json").is_file():
+            raise
+        return _opened(path, given)  # another process has just made it
 
 
 def _said(value: Any) -> str:
