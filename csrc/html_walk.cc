@@ -676,8 +676,12 @@ class Walker {
       return std::ranges::all_of(row.cells, [](const std::string& text) { return text.empty(); });
     });
     const auto kept = static_cast<int64_t>(rows.size());
-    for (const auto& row : rows) wide += row.cells.size() > 1;
-    if (kept < 2 || width < 2 || width * kept > kMostCells || wide * 2 < kept) return false;
+    bool beside = false;  // text next to text; a notice with its sign has none
+    for (const auto& row : rows) {
+      wide += row.cells.size() > 1;
+      beside |= std::ranges::count_if(row.cells, [](const std::string& text) { return !text.empty(); }) > 1;
+    }
+    if (kept < 2 || width < 2 || width * kept > kMostCells || wide * 2 < kept || !beside) return false;
     table.header = rows[0].all_heads || (width > 2 && !any_head);
     return true;
   }

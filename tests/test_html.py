@@ -66,6 +66,8 @@ def check(page: HtmlPage) -> None:
         ("<table><tr><th>k<td>v<tr><th>l<td>w</table>",
          [("table", 0, "|  |  |\n| --- | --- |\n| k | v |\n| l | w |")]),
         ("<table><tr><td><p>layout</table>", [("paragraph", 0, "layout")]),
+        ("<table><tr><td rowspan=2><img><th>Note<tr><td>Save it first.<td></table>",
+         [("paragraph", 0, "Note"), ("paragraph", 0, "Save it first.")]),
         ("<form><label>Name</label><button>Go</button><select><option>x<option>y</select></form>",
          [("paragraph", 0, "Name"), ("form", 0, "Go"), ("form", 0, "x"), ("form", 0, "y")]),
         ("<figure><img><figcaption>Of it</figcaption></figure>", [("caption", 0, "Of it")]),

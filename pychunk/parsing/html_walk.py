@@ -501,7 +501,8 @@ def _text_of(top: Any, line: str) -> str:
 def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None:
     """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
 
-    A table of data has rows of two cells and more, no headings, forms or tables inside, and no long text in cells.
+    A table of data has rows of two cells and more, of which two of one row have text (those of a notice and its sign
+    have not), no headings, forms or tables inside, and no long text in cells.
     """
     rows: list[list[str]] = []
     heads: list[list[bool]] = []
@@ -588,6 +589,8 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
     if len(kept) < 2 or width < 2 or width * len(kept) > MAX_CELLS:
         return None
     if sum(len(rows[number]) > 1 for number in kept) * 2 < len(kept):
+        return None
+    if all(sum(map(bool, rows[number])) < 2 for number in kept):
         return None
     first = heads[kept[0]]
     wide = width > 2
