@@ -26,6 +26,17 @@ bool runs_in(std::string_view sentence) {
   return sentence.size() <= kRunInBytes && count_words(sentence) <= kRunInWords;
 }
 
+// "Note", in a block of its own before what is noted, or before a list; of bytes that it labels, so many and more.
+constexpr int64_t kLabelWords = 3;
+constexpr size_t kLabelledBytes = 40;
+
+bool labels(std::string_view sentence, std::string_view next, bool listed) {
+  if (sentence.size() > kRunInBytes || (!listed && next.size() < kLabelledBytes)) return false;
+  const char32_t last = last_of(sentence);
+  return is_letter(first_of(sentence)) && !is_stop(last) && last != U',' && last != U';' &&
+         count_words(sentence) <= kLabelWords;
+}
+
 bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
 
 // Between the sentences of one block; `row` counts from its first.
@@ -55,6 +66,9 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, Tie plain) {
   if (before == BlockKind::kTable && after == BlockKind::kCaption) return Tie::kTrail;
   const bool answers = after == BlockKind::kParagraph || after == BlockKind::kItem || after == BlockKind::kQuote;
   if (prose && answers && row == 0 && asks(text_of_sentence(document, s - 1))) return Tie::kLead;
+  if (before == BlockKind::kParagraph && answers && row == 0 && plain == Tie::kOpen &&
+      labels(text_of_sentence(document, s - 1), text_of_sentence(document, s), after == BlockKind::kItem))
+    return Tie::kLead;
   return plain;
 }
 

@@ -335,6 +335,23 @@ def test_a_heading_that_runs_into_its_text_stays_with_it() -> None:
         assert any(part.startswith("Method of use. The dose") for part in chunks.texts), (size, chunks.texts)
 
 
+def test_a_label_stays_with_what_it_labels() -> None:
+    parts = [
+        "Capsules are swallowed whole with a glass of water.",
+        "Note",
+        "Whoever is asleep at that hour is woken up for it.",
+        "Yes.",
+        "Keep the rest in a dry place, where no child can reach them.",
+    ]
+    text = "\n\n".join(parts)
+    blocks = [("paragraph", 0, text.index(part), text.index(part) + len(part)) for part in parts]
+    for size in range(9, 30):
+        for chunk in pychunk.segment(text, "structure", size=size, unit="words", blocks=blocks).texts:
+            assert not chunk.endswith("Note"), (size, chunk)
+    cut = pychunk.segment(text, "structure", size=12, unit="words", blocks=blocks).texts
+    assert any(chunk.endswith("Yes.") for chunk in cut)  # what ends with a stop labels nothing
+
+
 def test_units_stay_together_and_short_sections_share_a_chunk_with_their_first() -> None:
     chunks = pychunk.segment(MARKDOWN, "structure", size=16, unit="words", blocks=blocks_of(MARKDOWN))
     assert [" ".join(text.split()) for text in chunks.texts] == [

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..data.blocks import BLOCK_KINDS, CAPTION, CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, Blocks
 from .atoms import Break, Tie
+from .characters import STOPS, is_letter
 from .graphemes import count_words
 from .sentences import PARAGRAPH as PARAGRAPH_START
 from .sentences import flags_of_gap
@@ -14,6 +15,8 @@ from .sentences import flags_of_gap
 ROWS = (TABLE, CODE, FRONT_MATTER)
 #: Of a heading that runs into its text.
 RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
+#: Of a label, and bytes of what it labels.
+LABEL_WORDS, LABELLED_BYTES = 3, 40
 assert len(BLOCK_KINDS) == 9
 
 
@@ -104,6 +107,14 @@ def _runs_in(sentence: str) -> bool:
     return len(sentence.encode()) <= RUN_IN_BYTES and count_words(sentence) <= RUN_IN_WORDS
 
 
+def _labels(sentence: str, following: str, listed: bool) -> bool:
+    """ "Note", in a block of its own before what is noted, or before a list."""
+    if len(sentence.encode()) > RUN_IN_BYTES or not (listed or len(following.encode()) >= LABELLED_BYTES):
+        return False
+    ends = sentence[-1:] in {*STOPS, ",", ";"}
+    return is_letter(sentence[:1] or " ") and not ends and count_words(sentence) <= LABEL_WORDS
+
+
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
     """Sets ties at borders of blocks, and in blocks that stay whole."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
@@ -132,4 +143,11 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
         elif before == TABLE and after == CAPTION:
             ties[s] = Tie.TRAIL
         elif prose and after in (PARAGRAPH, ITEM, QUOTE) and alone and sentences[s - 1][-1:] in ("?", "？"):
+            ties[s] = Tie.LEAD
+        elif (
+            before == PARAGRAPH
+            and after in (PARAGRAPH, ITEM, QUOTE)
+            and (alone and ties[s] == Tie.OPEN)
+            and _labels(sentences[s - 1], sentences[s], after == ITEM)
+        ):
             ties[s] = Tie.LEAD
