@@ -142,3 +142,12 @@ def test_an_index_without_levels_says_so(tmp_path) -> None:
         index.save()
         with pytest.raises(ValueError, match=r"add what pychunk\.Hierarchy\.chunks\(\) gives"):
             index.search("cats", levels="section")
+
+
+def test_chunks_of_no_level_are_told_in_an_index_of_levels(tmp_path) -> None:
+    with pychunk.Index.create(tmp_path / "it.idx", vectors="chunk") as index:
+        index.add(pychunk.segment("Cats purr.", levels=["sentence", "document"], vectors="chunk", ids=["a"]).chunks())
+        with pytest.warns(UserWarning, match="these chunks are of no level, and searches of an index of levels"):
+            index.add(pychunk.segment("Dogs bark.", "sentence", vectors="chunk", ids=["b"]))
+        assert [hit.id for hit in index.search("dogs bark", levels="sentence")[0]] == ["a"]
+        assert index.search("dogs bark")[0][0].id == "b"

@@ -416,6 +416,12 @@ class Index:
         ingest.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:
             return Added()
+        if table.num_rows and by_level.has_levels(self._contents.schema) and not by_level.has_levels(table.schema):
+            warnings.warn(
+                "these chunks are of no level, and searches of an index of levels by levels= or plan= pass over them: "
+                "add what pychunk.segment(..., levels=...).chunks() gives",
+                stacklevel=2,
+            )
         late, keys = ingest.outdated(table), ingest.keys(table)
         unique = keys.unique() if documents is None else documents.ids
         if documents is not None:
