@@ -142,12 +142,8 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             ties[s] = Tie.LEAD
         elif before == TABLE and after == CAPTION:
             ties[s] = Tie.TRAIL
-        elif prose and after in (PARAGRAPH, ITEM, QUOTE) and alone and sentences[s - 1][-1:] in ("?", "？"):
-            ties[s] = Tie.LEAD
-        elif (
-            before == PARAGRAPH
-            and after in (PARAGRAPH, ITEM, QUOTE)
-            and (alone and ties[s] == Tie.OPEN)
-            and _labels(sentences[s - 1], sentences[s], after == ITEM)
-        ):
-            ties[s] = Tie.LEAD
+        elif prose and after in (PARAGRAPH, ITEM, QUOTE) and alone:
+            asks = sentences[s - 1][-1:] in ("?", "？")
+            labels = before == PARAGRAPH and _labels(sentences[s - 1], sentences[s], after == ITEM)
+            if asks or (labels and ties[s] == Tie.OPEN):
+                ties[s] = Tie.LEAD
