@@ -3,19 +3,50 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 namespace pychunk {
 
-Vocabulary::Vocabulary(const std::vector<std::string>& tokens, std::string_view prefix) {
-  std::unordered_map<std::string_view, size_t> seen;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const auto [first, is_new] = seen.try_emplace(tokens[i], i);
-    if (!is_new)
-      throw std::invalid_argument("vocabulary: token '" + tokens[i] + "' has two ids, " +
-                                  std::to_string(first->second) + " and " + std::to_string(i));
+namespace {
+
+struct Entry {
+  std::string_view piece;
+  uint64_t head;  // its first 8 bytes, zeros after its end, the first one highest: most differ by them
+  int32_t id;
+
+  uint32_t byte(size_t at) const {
+    return at < 8 ? static_cast<uint32_t>(head >> (56 - 8 * at) & 0xFF) : static_cast<uint8_t>(piece[at]);
   }
+};
+
+uint64_t head_of(std::string_view piece) {
+  uint64_t head = 0;
+  for (size_t i = 0; i < std::min<size_t>(piece.size(), 8); ++i)
+    head |= static_cast<uint64_t>(static_cast<uint8_t>(piece[i])) << (56 - 8 * i);
+  return head;
+}
+
+// The tokens in order; those that continue words alone and without their prefix, where `continues`.
+std::vector<Entry> sorted(const std::vector<std::string>& tokens, std::string_view prefix, bool continues) {
+  std::vector<Entry> entries;
+  entries.reserve(tokens.size());
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    std::string_view piece = tokens[id];
+    if (continues) {
+      if (piece.substr(0, prefix.size()) != prefix) continue;
+      piece.remove_prefix(prefix.size());
+    }
+    entries.push_back({piece, head_of(piece), static_cast<int32_t>(id)});
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.head != b.head ? a.head < b.head : a.piece != b.piece ? a.piece < b.piece : a.id < b.id;
+  });
+  return entries;
+}
+
+}  // namespace
+
+Vocabulary::Vocabulary(const std::vector<std::string>& tokens, std::string_view prefix) {
   build_hash(tokens);
   build_trie(tokens, prefix);
 }
@@ -42,10 +73,6 @@ void Vocabulary::build_hash(const std::vector<std::string>& tokens) {
 }
 
 void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_view prefix) {
-  struct Entry {
-    std::string_view piece;
-    int32_t id;
-  };
   // A node of the trie still to be placed: the entries [first, last) share their first `depth` bytes.
   struct Node {
     size_t first, last, depth;
@@ -57,18 +84,21 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
   const auto is_free = [&](uint32_t cell) { return cell >= cells_.size() || cells_[cell].bits == 0; };
 
   for (const bool continues : {false, true}) {
-    std::vector<Entry> entries;
-    for (size_t id = 0; id < tokens.size(); ++id) {
-      std::string_view piece = tokens[id];
-      if (continues) {
-        if (piece.substr(0, prefix.size()) != prefix) continue;
-        piece.remove_prefix(prefix.size());
-      }
-      if (!piece.empty()) entries.push_back({piece, static_cast<int32_t>(id)});
-    }
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.piece < b.piece; });
+    const std::vector<Entry> entries = sorted(tokens, prefix, continues);
+    for (size_t i = 1; i < entries.size(); ++i)
+      if (entries[i].piece == entries[i - 1].piece)
+        throw std::invalid_argument("vocabulary: token '" + tokens[static_cast<size_t>(entries[i].id)] +
+                                    "' has two ids, " + std::to_string(entries[i - 1].id) + " and " +
+                                    std::to_string(entries[i].id));
+    const size_t empty = !entries.empty() && entries[0].piece.empty() ? 1 : 0;  // no word begins with nothing
 
-    std::vector<Node> nodes{{0, entries.size(), 0, 0}};
+    std::vector<Node> nodes{{empty, entries.size(), 0, 0}};
+    nodes.reserve(4 * entries.size());
+    struct Child {
+      uint32_t label;
+      size_t first, last;
+    };
+    std::vector<Child> children;
     for (size_t n = 0; n < nodes.size(); ++n) {  // breadth first: the nodes that most words pass lie together
       const Node node = nodes[n];
       size_t first = node.first;
@@ -77,13 +107,9 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
         ++first;
       }
       if (first == node.last) continue;
-      struct Child {
-        uint32_t label;
-        size_t first, last;
-      };
-      std::vector<Child> children;
+      children.clear();
       for (size_t i = first; i < node.last; ++i) {
-        const uint32_t label = static_cast<uint8_t>(entries[i].piece[node.depth]) + 1u;
+        const uint32_t label = entries[i].byte(node.depth) + 1u;
         if (children.empty() || children.back().label != label) children.push_back({label, i, i});
         children.back().last = i + 1;
       }

@@ -189,6 +189,12 @@ def test_vocabulary_files(tmp_path: Path) -> None:
     assert options["strip_accents"] is True
 
 
+def test_a_token_with_two_ids_is_refused() -> None:
+    for tokens, ids in ((["[UNK]", "a", "##a", "b", "a"], "1 and 4"), (["[UNK]", "##x", "", "##x", ""], "2 and 4")):
+        with pytest.raises(ValueError, match=f"has two ids, {ids}"):
+            _core.WordPiece(tokens)
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [("a\nb\n", "lacks its unknown token"), ("[UNK]\na\na\n", "stands twice")]
 )
