@@ -119,6 +119,7 @@ ALLOWED = {
     },
     "benchmark": {"", "plumbing"},
     "cli": {
+        "_arrow",
         "",
         "augmentation",
         "benchmark",

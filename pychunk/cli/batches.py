@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._arrow import primitive
 from ..chunks import ChunkBatch
 from ..documents import TextBatch
 from ..given.columns import DOCUMENT_COLUMNS
@@ -248,7 +249,7 @@ class _Held:
     def add(self, table: pa.Table, rows: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> None:
         """Some rows of a batch, whose documents have these numbers."""
         if len(rows):
-            chosen = table if len(rows) == len(table) else table.take(pa.array(rows))
+            chosen = table if len(rows) == len(table) else table.take(primitive(rows))
             self.tables.append(chosen)
             self.numbers.append(numbers[rows])
             self.size += chosen["text"].nbytes
@@ -269,7 +270,7 @@ def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
     own = numbers[np.asarray(out.table["document"], np.int64) - out.first_document]
     at = out.table.column_names.index("document")
     errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
-    table = out.table.set_column(at, out.table.schema.field(at), pa.array(own))
+    table = out.table.set_column(at, out.table.schema.field(at), primitive(own))
     return ChunkBatch(**{**vars(out), "table": table, "errors": errors})
 
 

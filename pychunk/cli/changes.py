@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._arrow import primitive
 from ..data.columns import COLUMNS
 from ..io import Source
 from ..io.files import SourceFile, scheme_of, unwritable
@@ -123,7 +124,8 @@ class Changes:
         changed = np.flatnonzero(self._index.changed(found))
         if len(changed) and not self._looked and not self._prune:  # which drops them
             self._looked = True
-            self._tell_otherwise(found.ids.take(pa.array(changed)), table["file"].take(pa.array(changed)))
+            rows = primitive(changed)
+            self._tell_otherwise(found.ids.take(rows), table["file"].take(rows))
         self._waiting.append(found.choose(changed))
         self._numbers.append(numbers[changed])
         self.kept += len(found) - len(changed)

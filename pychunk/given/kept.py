@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from .._arrow import primitive
 from ..data.columns import COLUMNS
 from ..documents.columns import only_column, package_of
 
@@ -51,7 +52,7 @@ def check_names(keep: Sequence[str]) -> None:
 
 def with_kept(table: pa.Table, kept: dict[str, Any], first_document: int) -> pa.Table:
     """A chunk table with these columns after its own."""
-    rows = pa.array(np.asarray(table["document"]) - first_document)
+    rows = primitive(np.asarray(table["document"]) - first_document)
     for name, values in kept.items():
         table = table.append_column(name, values.take(rows))
     return table

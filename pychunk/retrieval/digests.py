@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .._arrow import primitive
+
 U64 = npt.NDArray[np.uint64]
 #: What is hashed of the values [begin, end) of a column.
 _Pieces = Callable[[int, int], Iterator[Any]]
@@ -36,7 +38,7 @@ class Digests:
 
     def choose(self, rows: npt.NDArray[Any]) -> Digests:
         """Those of some rows, by number or by mask."""
-        kept = pa.array(np.arange(len(self))[rows])
+        kept = primitive(np.arange(len(self))[rows])
         return Digests(self.ids.take(kept), np.ascontiguousarray(self.values[:, rows]))
 
 
