@@ -1,5 +1,6 @@
 """An index's folder: damage is noticed and named, one writer at a time, readers see whole states."""
 
+import errno
 import json
 import re
 import shutil
@@ -18,6 +19,7 @@ import pyarrow as pa
 from index_reference import PETS, answers, chunks_of
 
 import pychunk
+from pychunk.plumbing.folder_lock import FolderLock
 from pychunk.retrieval import narrow
 from pychunk.retrieval import store as store_module
 from pychunk.retrieval.index import Index
@@ -322,6 +324,23 @@ def test_a_manifest_of_nested_brackets_is_damaged(saved_index: Path) -> None:
 
 
 # Readers beside a writer
+
+
+def test_a_folder_that_takes_no_writer_is_read_and_named(saved_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(lock: FolderLock) -> bool:
+        raise OSError(errno.EROFS, "Read-only file system", str(lock.path))
+
+    monkeypatch.setattr(FolderLock, "take", refuse)  # to root a folder that is not to be written to is like any other
+    message = r"saved can be read and searched, but not written to \(Read-only file system\): copy the folder to where"
+    with Index.open(saved_index) as index:
+        for change in (
+            lambda: index.remove(["x"]),
+            lambda: index.add(chunks_of(["A."], "sentence", ["a"])),
+            index.save,
+        ):
+            with pytest.raises(ValueError, match=message):
+                change()
+        assert index.search("cats", k=1)[0]
 
 
 def test_a_second_writer_waits_and_readers_do_not(saved_index: Path) -> None:

@@ -8,6 +8,7 @@ removed lives on as long as it is open or mapped.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -206,8 +207,17 @@ class Store:
         return found
 
     def lock(self) -> None:
-        """Become the writer; ValueError where another process is."""
-        if not self.locked and not self._lock.take():
+        """Become the writer; ValueError where another process is, or the folder takes no writer."""
+        try:
+            taken = self.locked or self._lock.take()
+        except OSError as error:
+            if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM) or not self.exists():
+                raise
+            raise ValueError(
+                f"{self.folder} can be read and searched, but not written to ({error.strerror}): copy the folder to "
+                "where you may write, and change the copy"
+            ) from error
+        if not taken:
             raise ValueError(f"another process writes to {self.folder}: wait for it, or open for reading")
 
     def unlock(self) -> None:
