@@ -323,6 +323,33 @@ def test_nothing_is_learned_from_the_pages_that_fit_worst() -> None:
     assert noise_fit.loss_of(lambda _: scores, given, 0.7, trimmed=0.99).item() == pytest.approx(min(each).item())
 
 
+def test_what_a_network_is_told_is_by_networks_that_saw_neither_the_page_nor_what_it_must_not() -> None:
+    from pychunk.training.noise import teachers_of
+    from pychunk.training.noise_pages import FOLDS
+
+    pupils = [*((fold,) for fold in range(FOLDS)), ()]
+    for pupil in pupils:
+        teachers = teachers_of(pupil)
+        assert set(teachers) == set(range(FOLDS)) - set(pupil)
+        assert all(fold in without and set(pupil) <= set(without) for fold, without in teachers.items())
+
+
+def test_a_label_is_the_mark_and_in_part_what_other_networks_say() -> None:
+    pytest.importorskip("torch", reason="needs torch: the extra train")
+    from pychunk.training import noise_fit
+    from pychunk.training.noise_pages import page_of
+
+    page = page_of(PAGE.encode(), PROSE * 3, "article", "d.com")
+    known = {name: np.zeros(1, np.uint32) for name in ("names", "wordings", "pages")}
+    own = noise_fit.Lesson(page, known)
+    assert np.array_equal(own.content, page.content)
+    assert own.wanted == len(page.wanted)
+    told = noise_fit.Lesson(page, known, np.full(len(page.words), 0.5), 0.2)
+    assert np.allclose(told.content, 0.8 * page.content + 0.1)
+    expected = sum(share * len(words) for share, words in zip(told.content.tolist(), page.words, strict=True))
+    assert told.wanted == pytest.approx(0.8 * len(page.wanted) + 0.2 * expected)
+
+
 def _of_page(given: dict[str, Any], scores: Any, page: int) -> dict[str, Any]:
     here = given["of"] == page
     return {

@@ -17,6 +17,7 @@ from .options import setting
 from .teacher import import_torch
 
 U32 = npt.NDArray[np.uint32]
+F64 = npt.NDArray[np.float64]
 
 #: Passes after which a page that fits badly is more likely one that is marked badly than one that is new.
 SURE = 2
@@ -36,6 +37,7 @@ class Plan:
     forgotten: float = setting(0.3, "share of the words that are left out")
     blocks: float = setting(0.7, "share of cross-entropy in the loss; the rest is 1 - F1 of the page")
     trimmed: float = setting(0.1, "share of a step's pages, those that fit worst, that nothing is learned from")
+    taught: float = setting(0.3, "share of a block's label that networks give which have not seen its page")
     words: int = setting(2500, "words of names, and of texts, that are known")
     hidden: int = setting(40, "width of the layers")
     shared: int = setting(12, "width of the summaries that blocks exchange")
@@ -54,9 +56,13 @@ def known_words(pages: Sequence[Page], parts: Callable[[Page], Sequence[U32]], l
 
 
 class Lesson:
-    """A page as arrays of rows: what the network is given of it."""
+    """A page as arrays of rows: what the network is given of it.
 
-    def __init__(self, page: Page, vocabularies: dict[str, U32]) -> None:
+    ``told``: how likely each block is content, by networks that have not seen the page, and the share of its label that
+    they give; the marks give the rest.
+    """
+
+    def __init__(self, page: Page, vocabularies: dict[str, U32], told: F64 | None = None, share: float = 0.0) -> None:
         features = page.features
         count = self.count = len(features.weight)
         self.dense = features.dense.astype(np.float32)
@@ -73,8 +79,10 @@ class Lesson:
         self.groups = [np.unique(group, return_inverse=True)[1].reshape(-1) for group in groups]
         self.weight = features.weight.astype(np.float32)
         self.size = np.array([len(words) for words in page.words], np.float32)
-        self.content = page.content
-        self.wanted = len(page.wanted)
+        self.content, self.wanted = page.content, float(len(page.wanted))
+        if told is not None:
+            self.content = ((1 - share) * page.content + share * told).astype(np.float32)
+            self.wanted = (1 - share) * self.wanted + share * float((self.content * self.size).sum())
 
 
 def words_at(features: NoiseFeatures, rows: Any) -> tuple[Any, Any]:
@@ -134,7 +142,7 @@ def batch_of(lessons: Sequence[Lesson], forgotten: float = 0.0, drawn: Any = Non
     made["weight"] = tensor([each.weight for each in lessons], np.float32)
     made["size"] = tensor([each.size for each in lessons], np.float32)
     made["content"] = tensor([each.content for each in lessons], np.float32)
-    made["wanted"] = torch.tensor([float(each.wanted) for each in lessons])
+    made["wanted"] = torch.tensor([each.wanted for each in lessons])
     return made
 
 
@@ -220,16 +228,27 @@ def loss_of(net: Any, given: dict[str, Any], blocks: float, trimmed: float = 0.0
     return torch.sort(losses)[0][: max(1, round(pages * (1 - trimmed)))].mean()
 
 
-def fit(pages: Sequence[Page], plan: Plan) -> dict[str, npt.NDArray[Any]]:
-    """Weights as they are stored, learned from pages; the same for the same pages, plan and torch."""
+def fit(pages: Sequence[Page], plan: Plan, told: Sequence[F64] | None = None) -> dict[str, npt.NDArray[Any]]:
+    """Weights as they are stored, learned from pages; the same for the same pages, plan and torch.
+
+    ``told``: what networks that have not seen them say of each page's blocks (:class:`Lesson`). Marks are uneven: of
+    two blocks alike one page's are marked and another's not. What networks say of a page that they have not seen is
+    even, so that less is learned of how single pages were marked (the same share of the network's own answers on pages
+    that it has learned from brings nothing).
+
+    Source: Li et al., "Learning from Noisy Labels with Distillation" (2017).
+    """
     torch = import_torch()
     vocabularies = {
         "names": known_words(pages, lambda page: (page.features.names.values,), 5, plan.words),
         "wordings": known_words(pages, lambda page: (page.features.wording[0],), 12, plan.words),
         "pages": known_words(pages, lambda page: (page.features.page,), 8, 300),
     }
+    answers: Sequence[F64 | None] = [None] * len(pages) if told is None else told
     lessons = [
-        Lesson(page, vocabularies) for page in pages if len(page.words) > 1 and page.wanted and page.content.any()
+        Lesson(page, vocabularies, said, plan.taught)
+        for page, said in zip(pages, answers, strict=True)
+        if len(page.words) > 1 and page.wanted and page.content.any()
     ]
     stored: dict[str, npt.NDArray[Any]] = {**vocabularies, "nets": np.array(plan.nets)}
     tables: list[dict[str, Any]] = []
