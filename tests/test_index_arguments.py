@@ -106,11 +106,18 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
         ({"terms": "letters"}, "terms must be one of"),
         ({"stemmer": "klingon"}, "stemmer must be one of .*english"),
         ({"encoder": None}, "with encoder=None the width of the vectors must be given: dim="),
+        ({"encoder": None, "dim": 0}, "dim must be a whole number of at least 1; got 0"),
+        ({"dim": 7}, "dim= is the width of given vectors, with encoder=None; those of 'static' are 256"),
+        ({"k1": float("nan")}, "k1 must be a finite number of at least 0; got nan"),
+        ({"k1": "a"}, "k1 must be a finite number of at least 0; got 'a'"),
+        ({"b": 1.5}, "b must be a finite number from 0 to 1; got 1.5"),
+        ({"accuracy": 0}, "accuracy must be a whole number of at least 1; got 0"),
     ],
 )
 def test_options_of_an_index_out_of_range_are_named(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         Index.create(tmp_path / "x", **options)
+    assert not (tmp_path / "x").exists()
     assert not (tmp_path / "x").exists()
 
 
@@ -166,3 +173,24 @@ def test_metadata_has_one_value_a_document_and_one_document_is_asked_for(tmp_pat
             index.get(["a", "b"])
     with pytest.raises(ValueError, match="is a file: name a folder"):
         Index.create(next(tmp_path.glob("x/manifest.json")))
+
+
+def test_stop_words_and_accuracy_are_checked_where_they_come_in(tmp_path: Path, saved_index: Path) -> None:
+    with pytest.raises(TypeError, match="stop_words must be a list of words; got the text 'the'"):
+        Index.create(tmp_path / "x", stop_words="the")
+    with pytest.raises(ValueError, match="accuracy must be a whole number of at least 1; got 0"):
+        Index.open(saved_index, accuracy=0)
+
+
+def test_tables_and_metadata_that_cannot_be_added_are_told_by_what_they_lack(tmp_path: Path) -> None:
+    chunks = chunks_of(["Cats purr.", "Dogs bark."], ids=["a", "b"])
+    with Index.create(tmp_path / "x") as index:
+        with pytest.raises(ValueError, match="do not say which encoder made their vectors, as pandas"):
+            index.add(chunks.table.replace_schema_metadata(None))
+        with pytest.raises(
+            TypeError, match=r"metadata must be a mapping of names to columns.*got a list with {'y': 1}"
+        ):
+            index.add(chunks, metadata=[{"y": 1}, {"y": 2}])
+        with pytest.raises(ValueError, match="metadata 'y' must be values of one type that Arrow knows"):
+            index.add(chunks, metadata={"y": [object(), 1]})
+        assert index.add(chunks, metadata={"y": [1, 2]}) == 2

@@ -73,6 +73,11 @@ def columns(metadata: Any, table: pa.Table) -> dict[str, Any]:
     """
     if isinstance(metadata, (str, list, tuple, set, frozenset)):
         names = [metadata] if isinstance(metadata, str) else list(metadata)
+        if other := [name for name in names if not isinstance(name, str)]:
+            raise TypeError(
+                "metadata must be a mapping of names to columns, {'year': [2001, 2002]}, a table, or names of columns "
+                f"that the chunks have; got a list with {other[0]!r:.80}"
+            )
         for name in names:
             if name not in table.column_names:
                 raise ValueError(

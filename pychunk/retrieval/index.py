@@ -133,6 +133,14 @@ class Index:
         ):
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        checks.number("k1", k1, 0)
+        checks.number("b", b, 0, 1)
+        if isinstance(stop_words, str):
+            raise TypeError(f"stop_words must be a list of words; got the text {stop_words!r:.80}")
+        if accuracy is not None:
+            checks.whole("accuracy", accuracy, 1)
+        if dim is not None:
+            checks.whole("dim", dim, 1)
         idle: dict[str, Any] = {"stemmer": stemmer, "stop_words": stop_words}
         for name, value in idle.items() if terms is None else ():
             if value:
@@ -141,6 +149,10 @@ class Index:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
         placement = Placement.of(runtime, device)
         made = registry.vector_encoder(encoder, placement) if encoder is not None else None
+        if made is not None and dim not in (None, made.dim):
+            raise ValueError(
+                f"dim= is the width of given vectors, with encoder=None; those of {encoder!r} are {made.dim}"
+            )
         analyzer = None
         if terms is not None:
             analyzer = Analyzer(
@@ -213,6 +225,8 @@ class Index:
         """
         if verify not in (True, False, "headers"):
             raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
+        if accuracy is not None:
+            checks.whole("accuracy", accuracy, 1)
         store = Store(Path(path))
         if create and not store.exists():
             name = "static" if encoder is None else encoder

@@ -112,6 +112,12 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
                 f"the chunks through pychunk.retrieval.ingest.encode_chunks(chunks, vectors={layout.vectors!r}) first"
             )
     found = fingerprint(table)
+    if wanted and found is None:
+        raise ValueError(
+            "the chunks do not say which encoder made their vectors, as pandas and Polars drop what a table says of "
+            "itself: pass chunks.table, what chunks.write() wrote, or the chunks through "
+            "pychunk.retrieval.ingest.encode_chunks first"
+        )
     if wanted and found != encoder:
         raise ValueError(
             f"the chunks' vectors are of encoder {found!r}, the index's of {encoder!r}: segment with the index's "

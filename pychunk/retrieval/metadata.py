@@ -23,7 +23,7 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
         chunks: what the table is of; a batch knows how many documents it was cut from.
 
     Raises:
-        ValueError: a name that the table has already, or another number of values than documents.
+        ValueError: a name that the table has already, another number of values than documents, or values of no type.
         TypeError: values that are no list.
     """
     document = np.asarray(table["document"], np.int64) - getattr(chunks, "first_document", 0)
@@ -33,7 +33,10 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
             raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise TypeError(f"metadata {name!r} must be a list of one value a document; got {values!r}")
-        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
+        try:
+            column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
+        except (pa.ArrowException, OverflowError) as error:
+            raise ValueError(f"metadata {name!r} must be values of one type that Arrow knows: {error}") from error
         if documents is not None and len(column) != documents:
             raise ValueError(
                 f"metadata {name!r} must have one value for each of the {documents} documents that the chunks are of; "
