@@ -14,8 +14,12 @@ from .spacing import spaced_headings
 _LARGER = 1.12
 #: Letters that a heading has at most, and lines.
 _LONG, _LINES = 250, 4
+#: Share of the running text that a size of it has at least.
+_MOST = 0.2
 #: Share of bold letters in a document from which bold says nothing.
 _BOLD = 0.4
+#: White between lines of one heading, in heights of a line.
+_UNDER = 0.5
 _MAX_LEVEL = 6
 _LETTER = re.compile(r"[^\W\d_]")
 _NUMBERING = re.compile(r"^\W*(?:(?:\d+|[ivxlc]+|[a-z])[.)]\s*|\d+(?:\.\d+)+\.?\s+|\d+\s+)*")
@@ -38,6 +42,7 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     then weight), or those that bookmarks give to the style. Where space tells more headings than
     bookmarks and fonts do, those are headings too, of the lowest level.
     """
+    running = max(body, _running_size(drafts))
     named: dict[int, dict[str, int]] = {}
     for bookmark in bookmarks:
         named.setdefault(bookmark.page, {}).setdefault(_key(bookmark.title), bookmark.level)
@@ -57,7 +62,7 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
         if level:
             draft.kind, draft.level = "heading", min(level, _MAX_LEVEL)
             levels.setdefault(_style(draft), Counter())[draft.level] += 1
-        elif _stands_out(draft, text, body, by_weight):
+        elif _stands_out(draft, text, body, running, by_weight):
             found.append(draft)
     known = {id(draft) for draft in drafts if draft.kind == "heading"} | set(map(id, found))
     spaced, below = spaced_headings(drafts, len(known))
@@ -69,14 +74,45 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     ranks = _ranks(set(styles.values()), levels)
     for draft in found:
         draft.kind, draft.level = "heading", ranks[styles[id(draft)]]
+    _join_lines(drafts, named)
 
 
-def _stands_out(draft: Draft, text: str, body: float, by_weight: bool) -> bool:
+def _join_lines(drafts: list[Draft], named: dict[int, dict[str, int]]) -> None:
+    """Headings of one style right under each other are lines of one, unless a number or a bookmark begins another."""
+    kept: list[Draft] = []
+    for draft in drafts:
+        last = kept[-1] if kept else None
+        if (
+            last is not None
+            and draft.kind == last.kind == "heading"
+            and (last.page, last.level, _style(last)) == (draft.page, draft.level, _style(draft))
+            and last.lines[-1].flow == draft.lines[0].flow
+            and -0.5 < (draft.lines[0].top - last.lines[-1].bottom) / (draft.lines[0].height or 1.0) < _UNDER
+            and _NUMBERING.sub("", draft.text, count=1) == draft.text
+            and _key(draft.text) not in named.get(draft.page, {})
+        ):
+            last.lines += draft.lines
+        else:
+            kept.append(draft)
+    drafts[:] = kept
+
+
+def _running_size(drafts: Sequence[Draft]) -> float:
+    """The largest size of a fifth of the running text and more; 0 without any: listings may have the most letters."""
+    letters: Counter[float] = Counter()
+    for draft in drafts:
+        if draft.kind in ("paragraph", "item") and (length := len(draft.text)) > _LONG:
+            letters[draft.size] += length
+    most = _MOST * sum(letters.values())
+    return max((size for size, count in letters.items() if count >= most), default=0.0)
+
+
+def _stands_out(draft: Draft, text: str, body: float, running: float, by_weight: bool) -> bool:
     if draft.kind == "caption" or text.rstrip().endswith((",", ";")) or CONTENTS.search(text):
         return False
     if draft.kind == "item" and _BULLET.match(text):
         return False
-    return draft.size > _LARGER * body or (by_weight and draft.bold and draft.size >= 0.95 * body)
+    return draft.size > _LARGER * running or (by_weight and draft.bold and draft.size >= 0.95 * body)
 
 
 def _style(draft: Draft) -> tuple[float, bool]:

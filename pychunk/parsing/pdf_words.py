@@ -28,7 +28,11 @@ _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|-bd\b", re.IGNORECASE)
 _MONO = re.compile(
     r"courier|mono|consol|menlo|typewriter|fixed|cmtt|cmvtt|sltt|cmsltt|sftt|nimbusmon|inconsolata", re.IGNORECASE
 )
-_LIGHT = re.compile(r"regular|roman|book|light|italic|oblique|mt$", re.IGNORECASE)
+#: Faces that are not bold; of TeX's, whose names are letters and a size, CMR10 weighs 744 by the width of its stems.
+_LIGHT = re.compile(
+    r"regular|roman|book|light|italic|oblique|mt$|(?:^|\+)(?:cm|ec|sf|tc)(?:r|rm|ti|sl|ss|si|csc|cc|mi|sy|u)\d",
+    re.IGNORECASE,
+)
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
