@@ -129,6 +129,18 @@ def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
     assert not decide(planner, "Who?", KNOWN).failed
 
 
+@pytest.mark.parametrize("seconds", ["10", -1, True, float("nan"), (5, 10)])
+def test_a_limit_that_is_no_number_of_seconds(seconds: object, index: pychunk.Index) -> None:
+    def planner(query: str, metadata: Metadata) -> tuple[str, str]:
+        return "sentence", "document"
+
+    planner.timeout = seconds  # type: ignore[attr-defined]
+    with pytest.raises(
+        ValueError, match="the planner's timeout, in seconds, must be a finite number of at least 0; got"
+    ):
+        index.plan("Who?", planner)
+
+
 def test_a_planner_without_a_limit_is_asked_where_the_caller_is() -> None:
     where = []
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from . import checks
+
 if TYPE_CHECKING:
     from .planning import Metadata, Planner
 
@@ -21,6 +23,9 @@ class Waiting:
 
     Args:
         planner: its attribute ``timeout`` is in seconds; None: it is called where the caller is, and waited for.
+
+    Raises:
+        ValueError: that attribute is something else.
 
     Example:
         >>> import time
@@ -40,6 +45,8 @@ class Waiting:
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
         self._seconds: float | None = getattr(planner, "timeout", SECONDS)
+        if self._seconds is not None:
+            checks.number("the planner's timeout, in seconds,", self._seconds, 0)
         self._late: threading.Thread | None = None
 
     def __call__(self, query: str, metadata: Metadata) -> Any:

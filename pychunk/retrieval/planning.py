@@ -173,8 +173,9 @@ def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None
     levels = metadata.levels
     if not query.strip():
         return Plan(levels[0], levels[-1], "the query is empty")
+    ask = ask or Waiting(planner)
     try:
-        answer: Any = (ask or Waiting(planner))(query, metadata)
+        answer: Any = ask(query, metadata)
     except Exception as error:  # whatever it is, the search goes on
         reason = f"the planner failed: {error}"
     else:
