@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "characters.h"
 #include "document.h"
 #include "measure.h"
+#include "utf8_text.h"
 
 namespace pychunk {
 namespace {
@@ -31,10 +33,11 @@ constexpr int64_t kLabelWords = 3;
 constexpr size_t kLabelledBytes = 40;
 
 bool labels(std::string_view sentence, std::string_view next, bool listed) {
-  if (sentence.size() > kRunInBytes || (!listed && next.size() < kLabelledBytes)) return false;
-  const char32_t last = last_of(sentence);
-  return is_letter(first_of(sentence)) && !is_stop(last) && last != U',' && last != U';' &&
-         count_words(sentence) <= kLabelWords;
+  if (sentence.empty() || sentence.size() > kRunInBytes || (!listed && next.size() < kLabelledBytes)) return false;
+  const auto size = static_cast<int64_t>(sentence.size());
+  const char32_t first = decode_utf8(sentence, 0).code_point;
+  const char32_t last = decode_utf8(sentence, character_before(sentence, size)).code_point;
+  return is_letter(first) && !is_stop(last) && last != U',' && last != U';' && count_words(sentence) <= kLabelWords;
 }
 
 bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
