@@ -16,6 +16,7 @@ pytest.importorskip("faiss")
 from index_reference import PETS, chunks_of
 
 import pychunk
+from pychunk.cli.batches import _taken
 from pychunk.retrieval import digests
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.register import Register
@@ -258,3 +259,25 @@ def test_a_register_is_a_dictionary(
         found = register.latest(np.arange(10, dtype=np.uint64))
         assert found[0].tolist() == [known[key] + 1 if key in known else 0 for key in range(10)]
         assert found[1].tolist() == [known.get(key, 0) for key in range(10)]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
+def test_digests_are_those_of_any_layout_in_memory(kind: pa.DataType) -> None:
+    values = ["one", "", "three\0", "four" * 900, "five", "6"]
+    table = pa.table(
+        {"id": list("abcdef"), "text": pa.array(values, pa.large_string()), "more": pa.array(values, kind)}
+    )
+    whole = digests.of(table, ["text", "more"], {}).values
+    pieces = pa.concat_tables([table[:1], table[1:1], table[1:4], table[4:]])
+    assert (digests.of(pieces, ["text", "more"], {}).values == whole).all()
+    with_nulls = table.set_column(2, "more", pa.array([*values[:5], None], kind))
+    assert (digests.of(with_nulls, ["text", "more"], {}).values[:, :5] == whole[:, :5]).all()
+    assert (digests.of(with_nulls, ["text", "more"], {}).values[1:, 5] != whole[1:, 5]).any()
+
+
+@pytest.mark.parametrize("rows", [[0], [5], [0, 1, 2], [1, 3, 4], list(range(6))])
+def test_rows_of_texts_in_pieces_are_those_of_texts_in_one(rows: list[int]) -> None:
+    table = pa.table({"id": list("abcdef"), "text": pa.array(["x" * n for n in range(6)], pa.large_string())})
+    pieces = pa.concat_tables([table[:1], table[1:4], table[4:]])
+    assert _taken(pieces, np.array(rows)).equals(_taken(table, np.array(rows)))
+    assert _taken(table, np.array(rows)).equals(table.take(pa.array(rows)))

@@ -161,3 +161,18 @@ def test_columns_of_parquet_are_those_of_its_first_rows(tmp_path: Path) -> None:
     assert open_source(path).column_names() == []
     pq.write_table(pa.Table.from_arrays([table["text"]] * 2, ["text", "text"]), path)
     assert open_source(path).column_names() == []
+
+
+def test_batches_in_pieces_hold_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pychunk.io.parquet_files.TOGETHER_BYTES", 1)
+    table = pa.table({"id": [str(n) for n in range(400)], "text": [f"Text {n}." * 50 for n in range(400)]})
+    pq.write_table(table, tmp_path / "a.parquet", data_page_size=1000, row_group_size=90)
+    whole = [batch.table for batch in open_source(tmp_path / "a.parquet").batches()]
+    pieces = [batch.table for batch in open_source(tmp_path / "a.parquet").batches(in_pieces=True)]
+    assert pieces[0]["text"].num_chunks > 1
+    assert {name: pieces[0][name].num_chunks for name in pieces[0].column_names if name != "text"} == {
+        "id": 1,
+        "file": 1,
+    }
+    assert len(pieces) == len(whole)
+    assert all(one.equals(other) for one, other in zip(pieces, whole, strict=True))

@@ -92,6 +92,7 @@ def segmented(
     kept: Sequence[str] = (),
     ids: str | None = None,
     merge: bool = False,
+    few: bool = False,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
@@ -100,7 +101,7 @@ def segmented(
     passed over, and counted all the same; no file may be there twice then. ``skip``: which files are not even read; all
     are where documents are limited in number, or are of several rows. ``kept``, ``ids``: columns that are kept, and
     taken for ids, where nothing else is said, of inputs that have them. ``merge``: rows of one id that follow each
-    other are one document.
+    other are one document. ``few``: most documents are likely to be passed over.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept, ids)
     if any(source.ids != reading.ids for source, _ in sources):
@@ -116,7 +117,9 @@ def segmented(
     tell_ignored([path for source, _ in sources for path in source.ignored])
     sources = _together(sources)
     whole = reading.limit is None and not merge
-    found = _segmented(made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge)
+    found = _segmented(
+        made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge, few
+    )
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
         return found
@@ -149,6 +152,7 @@ def _segmented(
     choose: Choose | None,
     skip: Skip | None,
     merge: bool,
+    few: bool,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     known = all(source.path != "-" for source, _ in sources)
     total = sum(source.total_bytes for source, _ in sources) if known else 0
@@ -157,7 +161,7 @@ def _segmented(
         held = _Held(made, said)
         unread = np.zeros(len(source.files), np.bool_) if skip is None else skip(source, said, first)
         places = _Places(source, unread)
-        batches = _read(_without(source, unread), ahead=limit is None and made.threads != 1)
+        batches = _read(_without(source, unread), ahead=limit is None and made.threads != 1, few=few and not merge)
         for batch in joined(batches, _counting(said)) if merge else batches:
             table = batch.table if limit is None else batch.table.slice(0, limit - first)
             share = (before + batch.bytes_read) / total if total else 0.0
@@ -210,15 +214,15 @@ class _Places:
         return own
 
 
-def _read(source: Source, *, ahead: bool) -> Iterable[Batch]:
+def _read(source: Source, *, ahead: bool, few: bool) -> Iterable[Batch]:
     """The batches of a source, of local tables one while another is cut or compared: of 124 MB of Parquet .4 s.
 
     Other kinds have threads or processes of their own; what never ends cannot be waited for.
     """
     tables = all(KINDS[kind].is_table for kind in source.kinds)
     if ahead and tables and source.files and not any(each.path == "-" or scheme_of(each.path) for each in source.files):
-        return Staged(source.batches(), [], depth=1)
-    return source.batches()
+        return Staged(source.batches(in_pieces=few), [], depth=1)
+    return source.batches(in_pieces=few)
 
 
 def _without(source: Source, unread: npt.NDArray[np.bool_]) -> Source:
@@ -249,7 +253,7 @@ class _Held:
     def add(self, table: pa.Table, rows: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> None:
         """Some rows of a batch, whose documents have these numbers."""
         if len(rows):
-            chosen = table if len(rows) == len(table) else table.take(primitive(rows))
+            chosen = table if len(rows) == len(table) else _taken(table, rows)
             self.tables.append(chosen)
             self.numbers.append(numbers[rows])
             self.size += chosen["text"].nbytes
@@ -257,12 +261,23 @@ class _Held:
     def cut(self, progress: Callable[[int, int], None]) -> tuple[ChunkBatch, int]:
         """The chunks of all of them, and bytes of text; none waits any more."""
         numbers, table = np.concatenate(self.numbers), pa.concat_tables(self.tables)
+        if table["text"].num_chunks > len(self.tables):  # one piece is one native call
+            table = table.combine_chunks()
         self._clear()
         begin = int(numbers[0])
         out = self._made(documents_of(table), progress=progress, first_document=begin, **self._said)
         if int(numbers[-1]) - begin >= len(numbers):
             out = _numbered(out, numbers)
         return out, text_bytes(out)
+
+
+def _taken(table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+    """Some rows, in order, copied: Arrow joins the chunks of a column that it takes any from."""
+    if table["text"].num_chunks == 1:
+        return table.take(primitive(rows))
+    borders = np.flatnonzero(np.diff(rows) != 1) + 1
+    runs = [(int(own[0]), len(own)) for own in np.split(rows, borders)]
+    return pa.concat_tables([table.slice(begin, size).take(primitive(np.arange(size))) for begin, size in runs])
 
 
 def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:

@@ -64,6 +64,11 @@ class Changes:
         own |= {beside.CONTEXT} if beside.is_in(self._index.schema) else set()
         return [name for name in self._index.schema.names if name not in own]
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether the index had any, so that most are likely to be there as they are."""
+        return len(self._index) > 0
+
     def cut_by(self, made: Segmenter) -> None:
         """What cuts the documents: with another option, model or version all of them are new."""
         options = {name: value for name, value in made.options.items() if name not in _FREE}

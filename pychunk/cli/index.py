@@ -442,6 +442,7 @@ def _batches(
         "kept": changes.columns,
         "ids": ids,
         "merge": changes.merge,
+        "few": changes.has_documents,
     }
     for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, **choice):
         lost = [error.row for error in out.errors if not isinstance(error, NotedRowError)]

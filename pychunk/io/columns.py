@@ -98,6 +98,16 @@ def joined(group: Sequence[Run]) -> pa.Table:
     return table if table.column("text").num_chunks == 1 else table.combine_chunks()
 
 
+def in_pieces(group: Sequence[Run]) -> pa.Table:
+    """The same with texts as they were read: joining those of 124 MB takes .03 s."""
+    table = group[0].table if len(group) == 1 else _concat([run.table for run in group])
+    for at, name in enumerate(table.column_names):
+        if name != "text" and table.column(name).num_chunks > 1:
+            whole = pa.concat_arrays(table.column(name).chunks)
+            table = table.set_column(at, table.schema.field(at), whole)
+    return table
+
+
 def _concat(tables: Sequence[pa.Table]) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")

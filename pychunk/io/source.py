@@ -102,12 +102,13 @@ class Source:
         for file, kind in zip(self.files, self.kinds, strict=True):
             yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True))
 
-    def batches(self, skip: int = 0) -> Iterator[Batch]:
+    def batches(self, skip: int = 0, *, in_pieces: bool = False) -> Iterator[Batch]:
         """The documents in order; the same batches each time, however many threads and workers there are.
 
         ``skip`` leaves out that many batches at the beginning without cleaning their text, and without telling again
         what was broken in them: the rest has the numbers it would have had. What was broken before a batch was
         full is told before that batch, in one order whatever is read ahead. Standard input can be read once.
+        ``in_pieces``: texts of tables may be in several chunks, as they were read, for who takes few of them.
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
@@ -120,7 +121,7 @@ class Source:
             for group in groups:
                 self._tell(group.letters)
                 if group.items:
-                    yield self._made(group, parsers)
+                    yield self._made(group, parsers, in_pieces=in_pieces)
         finally:
             if parsers is not None:
                 parsers.close()
@@ -158,11 +159,12 @@ class Source:
     def __iter__(self) -> Iterator[Batch]:
         return self.batches()
 
-    def _made(self, group: _Group, parsers: Processes | None) -> Batch:
+    def _made(self, group: _Group, parsers: Processes | None, *, in_pieces: bool = False) -> Batch:
         """A batch of a group that nobody else cleans; leaves the group empty."""
         last = group.items[-1]
         if KINDS[group.kind].is_table:
-            return Batch(columns.joined(group.items), group.number, last.file, last.bytes_read)
+            table = (columns.in_pieces if in_pieces else columns.joined)(group.items)
+            return Batch(table, group.number, last.file, last.bytes_read)
         documents = cast("list[Document]", group.items)
         if group.kind == "mediawiki":
             documents, letters = mediawiki.rendered(group.items, self.wanted)

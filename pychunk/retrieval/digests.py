@@ -19,6 +19,8 @@ from .._arrow import primitive
 U64 = npt.NDArray[np.uint64]
 #: What is hashed of the values [begin, end) of a column.
 _Pieces = Callable[[int, int], Iterator[Any]]
+_LARGE = (pa.large_string(), pa.large_binary())
+_PLAIN_TEXT = (*_LARGE, pa.string(), pa.binary())
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,9 @@ def _pieces(array: pa.Array) -> _Pieces:
         return _pieces(array.storage)
     if pa.types.is_dictionary(kind):
         return _pieces(array.dictionary_decode())
+    if len(array) and not array.null_count and kind in _PLAIN_TEXT:  # of small batches casts took .02 s
+        own = _bytes(array)
+        return lambda begin, end: itertools.chain((b"\1",), own(begin, end))
     valid = np.asarray(array.is_valid(), np.uint8)
     own = _values(array, valid)
     if valid.all():
@@ -150,7 +155,8 @@ def _numbers(values: npt.NDArray[Any]) -> _Pieces:
 
 def _bytes(array: pa.Array) -> _Pieces:
     _, offsets, data = array.buffers()
-    borders = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    width = np.int64 if array.type in _LARGE else np.int32
+    borders = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     text = memoryview(data if data is not None else b"")
     sizes, places = np.diff(borders).tobytes(), borders.tolist()
 
