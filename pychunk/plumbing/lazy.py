@@ -43,9 +43,7 @@ class Late:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(importlib.import_module(self._name), name)
-        self.__dict__[name] = found
-        return found
+        return getattr(importlib.import_module(self._name), name)  # each time, as of a module itself
 
 
 def by_name(module: str, name: str) -> Any:
