@@ -5,23 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-from ..plumbing.lazy import Late
-from . import static
+from . import pairs, static, static_pairs, transformer
 from .files import model_dir
 from .loaded import read
 from .running.placement import Placement
 
-if TYPE_CHECKING:
-    from . import pairs, static_pairs, transformer
-else:  # what runs exported models, and threads for them, take .01 s to load
-    pairs, static_pairs, transformer = (
-        Late(f"{__package__}.{name}") for name in ("pairs", "static_pairs", "transformer")
-    )
-
-VectorEncoder: TypeAlias = "static.StaticEncoder | transformer.TransformerEncoder"
-PairEncoder: TypeAlias = "pairs.PairScorer | static_pairs.StaticPairs"
+VectorEncoder = static.StaticEncoder | transformer.TransformerEncoder
+PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
 
 #: The next-sentence cross-encoder that pychunk ships.
 SHIPPED_PAIRS = static.SHIPPED / "nsp"

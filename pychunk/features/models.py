@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,19 +17,17 @@ from ..data.ragged import Ragged
 from ..data.request import Request
 from ..data.tokens import Tokens
 from ..encoders import static, topic_model
-from ..encoders.registry import pair_encoder, vector_encoder
+from ..encoders.pairs import PairScorer
+from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.running.placement import Placement
 from ..encoders.static import load as load_static
+from ..encoders.tokens import WordPieceTokenizer
 from ..engine import Engine
 from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic
 from .device import DeviceScorer, Prepared
 from .sentences import with_sentences, with_tokens
-
-if TYPE_CHECKING:
-    from ..encoders.pairs import PairScorer
-    from ..encoders.registry import PairEncoder, VectorEncoder
 
 #: Share of the request's work that is done, from 0 to 1.
 Report = Callable[[float], None]
@@ -84,12 +82,9 @@ class Models:
         """What counts tokens: the tokenizer of the encoder that cuts; a static one is its own."""
         model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         own = model.tokenizer
-        if self._fills_table and self.cutter.in_engine and not model.in_engine:
-            from ..encoders.tokens import WordPieceTokenizer  # here, for only exported models have such
-
+        if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
             # Where it makes the same tokens, the static encoder fills the table natively, too.
-            if isinstance(own, WordPieceTokenizer) and own.equals(self.cutter.tokenizer):
-                return self.cutter.tokenizer
+            return self.cutter.tokenizer if own.equals(self.cutter.tokenizer) else own
         return own
 
     @property
