@@ -65,11 +65,19 @@ class Indexing(Work):
         for number, step in enumerate(self.script, 1):
             now = found[-1]
             if step[0] == "add":
-                now = {**now, **self._batch(step[1], number)[2]}
+                now = {**now, **self._with_years_of_before(self._batch(step[1], number)[2], number, now)}
             if step[0] == "remove":
                 now = {name: rows for name, rows in now.items() if name not in step[1]}
             found.append(now)
         return found
+
+    @staticmethod
+    def _with_years_of_before(added: State, number: int, before: State) -> State:
+        """What is not given again is kept, unless it is said what the documents are, columns and all."""
+        if number % 2 or _says_documents(number):
+            return added
+        years = {name: rows[0][1] for name, rows in before.items()}
+        return {name: [(text, years.get(name), said) for text, _, said in rows] for name, rows in added.items()}
 
     @property
     def same_bytes(self) -> bool:
@@ -93,7 +101,7 @@ class Indexing(Work):
 
         if step[0] == "add":
             chunks, keywords, _ = self._batch(step[1], number)
-            if number % 3 == 0:
+            if _says_documents(number):
                 texts = pa.table({"id": step[1], "text": [f"version {number}"] * len(step[1])})
                 keywords["documents"] = digests.of(texts, ["text"], None)
             index.add(chunks, **keywords)
@@ -174,6 +182,10 @@ class Indexing(Work):
         which = [i for i, state in enumerate(self.states) if state == found and (possible is None or i in possible)]
         assert which, f"not one of the states {possible}: {found}"
         return which[-1]  # of two that are equal, the save between changed nothing
+
+
+def _says_documents(number: int) -> bool:
+    return number % 3 == 0
 
 
 def _state_of(index: Any) -> State:
