@@ -1,10 +1,13 @@
 #include "block_words.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <unordered_set>
 
 #include "crc32.h"
+#include "graphemes.h"
 #include "interrupt.h"
 #include "utf8_text.h"
 
@@ -89,6 +92,12 @@ void split_words(std::string_view text, std::vector<std::string_view>& out) {
   }
 }
 
+// How many words are written without a space: 1, but in scripts that have none, whose letters take three bytes or more.
+int64_t words_in(std::string_view run) {
+  const bool spaced = std::ranges::none_of(run, [](char c) { return static_cast<uint8_t>(c) >= 0xE0; });
+  return spaced ? 1 : words_of_run(run);
+}
+
 bool ends_a_sentence(std::string_view last_word) {
   const auto begin = character_before(last_word, static_cast<int64_t>(last_word.size()));
   return Marks(".!?\u2026:;").has(decode_utf8(last_word, begin).code_point);
@@ -108,7 +117,7 @@ BlockWords block_words(const Texts& texts, const BlockWordOptions& options) {
     checkpoint_each(block, 1024);
     split_words(texts[block], words);
     const auto size = static_cast<int64_t>(words.size());
-    out.words.push_back(size);
+    out.words.push_back(std::transform_reduce(words.begin(), words.end(), int64_t{0}, std::plus<>(), words_in));
     out.stops.push_back(std::ranges::count_if(
         words, [&](std::string_view word) { return word.size() <= longest && stops.contains(word); }));
     out.ends_sentence.push_back(size == 0 || ends_a_sentence(words.back()));

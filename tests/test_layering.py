@@ -31,7 +31,7 @@ ALLOWED = {
     "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
     "methods": {"_native", "data"},
     "features": {"_device", "_native", "data", "encoders", "engine", "methods"},
-    "parsing": {"_arrow", "_native", "data", "engine", "plumbing"},
+    "parsing": {"_arrow", "_native", "_reference", "data", "engine", "plumbing"},
     "plumbing": set(),
     "engine": {"_device", "_native", "_reference"},
     "llm": {"plumbing"},

@@ -46,6 +46,8 @@ def test_marks_space_and_digits_are_pythons() -> None:
     assert ends.tolist() == [0, 1, 1, 0]
     assert hashes[:4].tolist() == [noise_features.word_hash(word) for word in ("the", "0", "12ab", "00")]
     assert hashes.dtype == np.uint32
+    check(["中国 is two", "ไทย", "한국어 문장"])
+    assert native(["中国 is two", "ไทย", "한국어 문장"])[0].tolist() == [4, 3, 2]  # as sizes in words are counted
 
 
 def test_first_and_last_words_may_be_none() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _native
 from ..data.blocks import FORM, HEADING
 from ..engine import backend_name
+from .bodies import within_body
 from .coherence import TYPED, with_neighbours
 from .comments import without_comments
 from .html_facts import word_hash
@@ -104,7 +105,8 @@ def find_noise(
             so a page of uncertain blocks keeps the better half of them, and not nothing. Of copies (:func:`copies`)
             only the one with the lowest score counts; the others' scores are 1, as are those of blocks in the page's
             menus and footer (:mod:`pychunk.parsing.landmarks`), and of comments under an article
-            (:mod:`pychunk.parsing.comments`).
+            (:mod:`pychunk.parsing.comments`); outside of the element that is named as the body of an article scores
+            are higher (:mod:`pychunk.parsing.bodies`).
         model: default: the one that pychunk ships.
 
     Raises:
@@ -140,6 +142,7 @@ def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[npt.NDArray[np.f
     """(how likely each block is content, float64[b]: by the model and what the page says; which blocks are copies)."""
     content = by_landmarks(model.content(features), features.landmark)
     content = without_comments(content, features.comments)
+    content = within_body(content, features.bodies, features.titles, features.weight)
     content = with_neighbours(content, features.role, features.landmark, features.weight)
     again = copies(content, features)
     return np.where(again, 0.0, content), again

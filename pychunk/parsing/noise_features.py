@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..data.blocks import BLOCK_KINDS
+from ..data.blocks import BLOCK_KINDS, HEADING
 from ..data.ragged import offsets_of
 from ..engine import backend_name
+from .bodies import body_spans
 from .coherence import roles
 from .comments import comments
 from .html_facts import word_hash
@@ -30,13 +31,67 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     U32 = npt.NDArray[np.uint32]
 
+#: Words that hold sentences together, the most frequent of each language: menus have few, prose has many.
 _STOP_WORDS = """
 a about after all also an and any are as at be because been but by can could did do does for from had has have
 he her here him his how i if in into is it its just like may more most my no not of on one only or other our out
 over she should so some such than that the their them then there these they this to up us was we were what when
-where which who will with would you your der die das und ist nicht ein eine zu den von mit auf für im dem des
-sich le la les un une et est que pas pour dans sur au du en el los las y por con para del se o da di il che per
-non w na nie jest и в не на что с по как это но из за для от к у а
+where which who will with would you your
+
+aber als auch auf aus bei das dass dem den der des die durch ein eine einem einen einer er es für haben hat ich im ist
+kann mit nach nicht noch nur oder sich sie sind und vom von vor wenn werden wie wir wird zu zum zur über
+
+au aux avec ce ces cette comme dans de des du elle en est et fait il ils la le les leur mais ne nous ont ou par pas
+plus pour que qui sa se ses son sont sur tout un une vous y être
+
+al como con cuando de del desde donde el en entre es esta este fue ha hay la las lo los muy más nos o para pero por que
+se ser si sin sobre son su sus también un una y ya
+
+ao as com da das de do dos e ele em entre essa esse esta este foi isso já mais mas muito na nas no nos não nós o os ou
+para pela pelo por quando que se sem ser seu sua são também um uma você à é
+
+ai al alla alle anche che ci come con cui da dal dalla degli dei del della delle di e gli ha i il in la le lo loro ma
+nel nella non o per più questa questo si sono stato su tra un una è
+
+aan als bij daar dan dat de deze die dit door een en er geen heeft het hij is kan maar met meer naar niet nog om ook op
+over te tot uit van voor waar wat werd worden wordt ze zich zijn zo
+
+by być była co czy dla do i ich jak jako jego jest już który która które lub ma może na nie o od oraz po pod przez przy
+się są tak to tego tylko tym w z za ze że
+
+ale jak je jeho jejich jsem jsou ještě již k který která které může nebo není od pak po pro před při s se si tak také
+tento to tím ve však z že
+
+av de den det efter en ett från för har hur här i ingen inte kan man med men mot nu när och om på sig sin ska som till
+under ut vara var vi vid är än även
+
+at blev blir eller er et fra hun han hvor ikke jeg kan med meg mig når og sig sitt skal som så til ud ved vært være å
+
+ei että hän ja joka jos kun kuin mutta myös niin oli olla on ovat se sekä sen tai
+
+az egy ez ezt hogy és csak de ha is még már meg mint nem van vagy volt
+
+au avea ca care ce cu de din după este fi fost în la lui mai nu o pe pentru prin sau se sunt un și
+
+bir bu da daha de değil en gibi her ile için kadar ki mi ne o olan olarak olduğu sonra tarafından var ve veya ya çok
+
+ada adalah akan anda bisa dalam dan dapat dari dengan di hanya ia ini itu juga kami karena ke kita mereka namun oleh
+pada para saya sebagai sudah telah tersebut tidak untuk yang
+
+bị bởi các cho có của cũng cùng do để được đã đến hoặc không là này nhiều những như ra sẽ thì trong tại từ vào về với và
+vì ở
+
+а без бы был была были было быть в вас вы для до его если есть еще ещё же за и из или их к как когда ли мы на не но о
+он она они от по под при с со так также то только у уже чтобы что это я
+
+але або буде був була було бути в вже він вона вони від для до є з за зі його її їх і й коли ми на не ним про при та так
+також те то тільки у це що щоб як який яка які якщо
+
+αλλά από αυτό για δεν είναι ένα η θα και με μια μας να ο οι όπως που σε στη στην στο στον τα τη την της τις το του των
+
+أن أو إلى إن التي الذي بعد بين حتى عن على عند في قد كان كل كما لا لم ما مع من هذا هذه هو هي ذلك
+
+एक और कर करने का किया की के को जो तक तो था थी थे ने नहीं पर भी में यह या लिए वह से है हैं हो
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 #: Words of a block whose hashes are kept: the first ones and the last ones.
@@ -70,6 +125,8 @@ class NoiseFeatures(NamedTuple):
         landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.landmarks.landmarks`).
         comments: bool[b], which are comments under an article (:func:`pychunk.parsing.comments.comments`).
         role: int8[b], what each is to those around it (:func:`pychunk.parsing.coherence.roles`).
+        bodies: int64[k, 2], blocks of elements named as bodies of articles (:func:`pychunk.parsing.bodies.body_spans`).
+        titles: bool[b], headings that may be the page's title: those of level 1, and those that are like ``<title>``.
     """
 
     dense: F64
@@ -85,6 +142,8 @@ class NoiseFeatures(NamedTuple):
     landmark: npt.NDArray[np.int8]
     comments: npt.NDArray[np.bool_]
     role: npt.NDArray[np.int8]
+    bodies: I64
+    titles: npt.NDArray[np.bool_]
 
 
 def _log(values: F64) -> F64:
@@ -157,14 +216,16 @@ def _native_words(lower: tuple[npt.NDArray[np.uint8], I64]) -> _Words:
 
 def _words(bodies: list[str]) -> _Words:
     """The same of texts in Python: the reference."""
+    from .._reference.graphemes import words_of_run
+
     known = _coded.get
     hashes: list[int] = []
     counted: list[tuple[int, int, int, bool]] = []
     for body in bodies:
         words = body.split()
-        size = len(words)
+        size = sum(map(words_of_run, words))
         stops = sum(map(STOP_WORDS.__contains__, words))
-        if size > FIRST_WORDS + LAST_WORDS:
+        if len(words) > FIRST_WORDS + LAST_WORDS:
             words = words[:FIRST_WORDS] + words[-LAST_WORDS:]
         codes = [code for word in words if (code := known(word) or _code(word)) > 0]
         hashes += codes
@@ -187,6 +248,11 @@ def _titles(title: str) -> U32:
     """Hashes of the words of a title, rising."""
     words = {word for each in title.lower().split() if len(word := each.strip(_STRIPPED)) > 2}
     return np.array(sorted({word_hash(word) for word in words}), np.uint32)
+
+
+def _title_headings(blocks: Blocks, dense: F64) -> npt.NDArray[np.bool_]:
+    alike = (dense[:, _IN_TITLE] >= 0.6 * 4) & (dense[:, _WORDS] >= np.log2(4) / 2)
+    return np.asarray((blocks.kind == HEADING) & (alike | (blocks.level == 1)))
 
 
 def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseFeatures:
@@ -224,6 +290,8 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         landmarks(facts),
         comments(facts),
         roles(blocks, text, weight),
+        body_spans(facts),
+        _title_headings(blocks, dense),
     )
 
 
@@ -382,11 +450,16 @@ def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseF
         landmarks(facts),
         comments(facts),
         roles(blocks, text, words_),
+        body_spans(facts),
+        _title_headings(blocks, dense),
     )
 
 
-#: Columns of ``dense``.
+#: Columns of ``dense``: words, share of those that are in the title, and how many there are.
+_WORDS, _IN_TITLE = 1, 6
 DENSE = 8 + 9 + (len(BLOCK_KINDS) - 1) + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
+#: Columns of ``dense`` that tell of stop words: of the block, of five elements around it, of blocks named alike.
+STOPS = (5, *(17 + len(BLOCK_KINDS) - 1 + 12 + 11 * level + 3 for level in range(LEVELS)), DENSE - 9 - 4 * LEVELS - 1)
 
 
 def _above(facts: HtmlFacts, under: I64) -> I64:

@@ -135,6 +135,8 @@ def train(options: argparse.Namespace) -> None:
         "scale": scale,
         "nets": plan.nets,
         "taught": plan.taught,
+        "foreign": plan.foreign,
+        "unnamed": plan.unnamed,
         "seed": plan.seed,
         "licence": "Apache-2.0",
         "pages": len(_pages),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.noise_features import DENSE, NoiseFeatures
+from ..parsing.noise_features import DENSE, STOPS, NoiseFeatures
 from ..parsing.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
 from .noise_pages import Page
 from .options import setting
@@ -35,6 +36,8 @@ class Plan:
     decay: float = setting(0.03, "weight decay")
     dropout: float = setting(0.3, "share of a layer that is left out")
     forgotten: float = setting(0.3, "share of the words that are left out")
+    foreign: float = setting(0.25, "share of a step's pages that are seen as if no word of their language were known")
+    unnamed: float = setting(0.15, "share of a step's pages that are seen without the names of elements")
     blocks: float = setting(0.7, "share of cross-entropy in the loss; the rest is 1 - F1 of the page")
     trimmed: float = setting(0.1, "share of a step's pages, those that fit worst, that nothing is learned from")
     taught: float = setting(0.3, "share of a block's label that networks give which have not seen its page")
@@ -83,6 +86,19 @@ class Lesson:
         if told is not None:
             self.content = ((1 - share) * page.content + share * told).astype(np.float32)
             self.wanted = (1 - share) * self.wanted + share * float((self.content * self.size).sum())
+
+    def seen_as(self, foreign: float | None, unnamed: bool) -> Lesson:
+        """The same page where words of its text are not known, and stop words to a share; or no names of elements.
+
+        Marked pages are English, and of few templates: the network shall tell text of other ones by what it is made of.
+        """
+        made = copy.copy(self)
+        if foreign is not None:
+            made.dense = self.dense.copy()
+            made.dense[:, list(STOPS)] *= np.float32(foreign)
+        without = (["wording"] if foreign is not None else []) + (["near", "path"] if unnamed else [])
+        made.words = {**self.words, **dict.fromkeys(without, (np.zeros(0, np.int64), np.zeros(0, np.int64)))}
+        return made
 
 
 def words_at(features: NoiseFeatures, rows: Any) -> tuple[Any, Any]:
@@ -271,7 +287,8 @@ def fit(pages: Sequence[Page], plan: Plan, told: Sequence[F64] | None = None) ->
                 rate = plan.rate * min(1, step / 50) * (0.5 + 0.5 * float(np.cos(np.pi * step / steps)))
                 for group in optimizer.param_groups:
                     group["lr"] = rate
-                given = batch_of([lessons[row] for row in order[first : first + plan.batch]], plan.forgotten, drawn)
+                chosen = [_seen_as_drawn(lessons[row], plan, drawn) for row in order[first : first + plan.batch]]
+                given = batch_of(chosen, plan.forgotten, drawn)
                 loss = loss_of(net, given, plan.blocks, trimmed)
                 optimizer.zero_grad()
                 loss.backward()
@@ -285,6 +302,11 @@ def fit(pages: Sequence[Page], plan: Plan, told: Sequence[F64] | None = None) ->
             stored[f"{number}_{name}_weight"] = _whole(part.weight.data.T.numpy())
             stored[f"{number}_{name}_bias"] = _whole(part.bias.data.numpy())
     return stored
+
+
+def _seen_as_drawn(lesson: Lesson, plan: Plan, drawn: np.random.Generator) -> Lesson:
+    foreign = float(drawn.random()) if drawn.random() < plan.foreign else None
+    return lesson.seen_as(foreign, drawn.random() < plan.unnamed)
 
 
 def _stepped(values: Any, steps: int) -> Any:
