@@ -24,7 +24,7 @@ def spans_of(markup: str) -> list[list[int]]:
 
 def slow_spans(page: HtmlPage) -> list[list[int]]:
     """Of each element by itself, from the words that it is named with."""
-    facts, found = page.facts, set()
+    facts, found = page.facts, []
     whose = set(map(word_hash, ("article", "post", "entry", "story", "news", "blog", "node")))
     body = set(map(word_hash, ("body", "content", "text", "copy")))
     for row, (a, b) in enumerate(zip(facts.words.offsets, facts.words.offsets[1:])):
@@ -32,8 +32,8 @@ def slow_spans(page: HtmlPage) -> list[list[int]]:
         if word_hash("<article") in own or (own & whose and own & body):
             inside = [k for k, e in enumerate(facts.element.tolist()) if row <= e < facts.last[row]]
             if inside and len(inside) < len(facts.element):
-                found.add((inside[0], inside[-1] + 1))
-    return [list(each) for each in sorted(found)]
+                found.append([inside[0], inside[-1] + 1])
+    return found
 
 
 def slow_odds(content: list[float], spans: list[list[int]], titles: list[bool], weight: list[float]) -> list[float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .html_facts import word_hash
+from .html_facts import Names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,17 +35,15 @@ LEAST = 80
 _WHOSE = "article post entry story news blog node"
 _BODY = "body content text copy"
 _ALONE = "<article"
-_KNOWN, _PART = np.unique(
-    np.array([word_hash(word) for word in (*_WHOSE.split(), *_BODY.split(), _ALONE)], np.uint32), return_index=True
-)
-#: Bits of each of the known words: 1 for the first sort, 2 for the second, both for those that need no other.
-_SAYS = np.array([1] * len(_WHOSE.split()) + [2] * len(_BODY.split()) + [3], np.uint8)[_PART]
+_NAMES = Names((*_WHOSE.split(), *_BODY.split(), _ALONE))
+#: Bits of each of them: 1 for the first sort, 2 for the second, both for those that need no other.
+_SAYS = np.array([1] * len(_WHOSE.split()) + [2] * len(_BODY.split()) + [3], np.uint8)
 
 
 def body_spans(facts: HtmlFacts) -> I64:
     """int64[k, 2]: first block, and one past the last, of each element that is named as the body of an article is.
 
-    Those that hold no block, and those that hold all, are left out.
+    In preorder; those that hold no block, and those that hold all, are left out.
 
     Time: the names of the page's elements once, 4 bytes each.
 
@@ -55,16 +53,14 @@ def body_spans(facts: HtmlFacts) -> I64:
         >>> body_spans(page.facts).tolist()
         [[1, 3], [2, 3]]
     """
-    words = facts.words.values
-    at = np.minimum(np.searchsorted(_KNOWN, words), len(_KNOWN) - 1)
-    hits = np.flatnonzero(_KNOWN[at] == words)
-    rows = np.searchsorted(facts.words.offsets, hits, side="right") - 1
-    says = np.zeros(len(facts.parent), np.uint8)
-    np.bitwise_or.at(says, rows, _SAYS[at[hits]])
-    named = np.flatnonzero(says == 3)
+    rows, which = _NAMES.find(facts)
+    says = np.zeros((2, len(facts.parent)), np.bool_)
+    says[0, rows[_SAYS[which] & 1 != 0]] = True
+    says[1, rows[_SAYS[which] & 2 != 0]] = True
+    named = np.flatnonzero(says.all(axis=0))
     spans = np.searchsorted(facts.element, np.stack([named, facts.last[named]], axis=1)).astype(np.int64)
     size = spans[:, 1] - spans[:, 0]
-    return np.unique(spans[(size > 0) & (size < len(facts.element))], axis=0)
+    return spans[(size > 0) & (size < len(facts.element))]
 
 
 def within_body(content: F64, found: I64, titles: npt.NDArray[np.bool_], weight: F64) -> F64:

@@ -66,12 +66,14 @@ def with_neighbours(content: F64, role: I8, landmark: I8, weight: F64) -> F64:
         return content
     content = content.copy()
     place = np.arange(len(content))
-    for kind, behind in ((LISTED, (INTRODUCES,)), (TYPED, (NONE, HEADS, LISTED, INTRODUCES, TITLES))):
+    for kind in (LISTED, TYPED):
         rows = np.flatnonzero(role == kind)
         if len(rows):
             last = np.maximum.accumulate(np.where(role == kind, -1, place))[rows]
             rows, last = rows[last >= 0], last[last >= 0]
-            goes = np.isin(role[last], behind) & (landmark[rows] == landmark[last])
+            goes = landmark[rows] == landmark[last]
+            if kind == LISTED:
+                goes &= role[last] == INTRODUCES
             content[rows[goes]] = np.maximum(content[rows[goes]], content[last[goes]])
     heads = np.flatnonzero((role == HEADS) | (role == TITLES))
     likely = content >= _BODY

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .html_facts import word_hash
+from .html_facts import Names, word_hash
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,9 +35,9 @@ _FORUM = frozenset(
     ).tolist()
 )
 #: Names of sections of comments, and of each comment.
-_NAMES = _hashes("comments commentlist comment disqus")
+_NAMES = Names(["comments", "commentlist", "comment", "disqus"])
 #: Elements that hold the page's own text, whatever their names say: <article class="comments-open">.
-_OWN = _hashes("<main <h1 <body")
+_OWN = Names(["<main", "<h1", "<body"])
 #: Comments are left out where something else is content with at least this probability.
 ELSE = 0.3
 
@@ -61,10 +61,9 @@ def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
     kinds = set(facts.page.tolist())
     if _ARTICLE.isdisjoint(kinds) or not _FORUM.isdisjoint(kinds):
         return found
-    rows = _named(facts, _NAMES)
-    own = _named(facts, _OWN)
+    own, _ = _OWN.find(facts)
     until = 0
-    for row in rows.tolist():  # in preorder
+    for row in _NAMES.find(facts)[0].tolist():  # in preorder
         end = int(facts.last[row])
         if end <= until:  # inside one that is known
             continue
@@ -75,12 +74,6 @@ def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
         found[first:last] = True
         until = end
     return found
-
-
-def _named(facts: HtmlFacts, names: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    """Rows of the elements that have one of the names, rising."""
-    hits = np.flatnonzero(np.isin(facts.words.values, names))
-    return np.unique(np.searchsorted(facts.words.offsets, hits, side="right") - 1)
 
 
 def without_comments(content: npt.NDArray[np.float64], found: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -8,11 +8,12 @@ the network kept 34,000.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .html_facts import word_hash
+from .html_facts import Names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,16 +28,8 @@ SELDOM = 8
 _OF_PAGE = {"<footer": OUTSIDE, "<header": BESIDE}
 _ANYWHERE = {"<nav": OUTSIDE, "<dialog": OUTSIDE, "contentinfo": OUTSIDE, "<aside": BESIDE, "<label": BESIDE}
 _OWN = ("<article", "<main", "<blockquote")
-_MAIN = word_hash("<main")
-
-_KNOWN = np.array(sorted(map(word_hash, (*_OF_PAGE, *_ANYWHERE, *_OWN))), np.uint32)
-_SAYS = {word_hash(name): says for name, says in {**_OF_PAGE, **_ANYWHERE}.items()}
-_HEADS = {word_hash(name) for name in _OF_PAGE}
-_AROUND = {word_hash(name) for name in _OWN}
-#: Most words are none of these: the first look is at their last bits.
-_BITS = 4095
-_MAYBE = np.zeros(_BITS + 1, np.bool_)
-_MAYBE[_KNOWN & _BITS] = True
+_NAMES = Names((*_OF_PAGE, *_ANYWHERE, *_OWN))
+_SAYS = {**_OF_PAGE, **_ANYWHERE}
 
 
 def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
@@ -55,27 +48,25 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
         [2, 0, 0, 1, 2]
     """
     found = np.zeros(len(facts.element), np.int8)
-    words = facts.words.values
-    hits = np.flatnonzero(_MAYBE[words & _BITS])
-    hits = hits[np.isin(words[hits], _KNOWN)]
-    rows = (np.searchsorted(facts.words.offsets, hits, side="right") - 1).tolist()
+    rows, which = _NAMES.find(facts)
+    ends = facts.last[rows]
+    first, last = np.searchsorted(facts.element, np.stack([rows, ends])).tolist()
     own_until = -1
-    held: list[tuple[int, int, int]] = []  # first element, one past the last, what they say
+    held: list[tuple[int, int, int, int]] = []  # element, one past the last inside, which name, what it says
     mains: list[int] = []
-    for row, word in zip(rows, words[hits].tolist(), strict=True):  # in preorder
-        end = int(facts.last[row])
-        if word in _AROUND:
+    for at, (row, end, number) in enumerate(zip(rows.tolist(), ends.tolist(), which.tolist(), strict=True)):  # preorder
+        name = _NAMES.words[number]
+        if name in _OWN:
             own_until = max(own_until, end)
-            if word == _MAIN:
+            if name == "<main":
                 mains.append(row)
-        elif word not in _HEADS or row >= own_until:
-            held.append((row, end, _SAYS[word]))
-    for row, end, says in held:
-        main_at = int(np.searchsorted(mains, row))
-        if main_at < len(mains) and mains[main_at] < end:
-            continue
-        first, last = np.searchsorted(facts.element, (row, end))
-        np.maximum(found[first:last], says, out=found[first:last])
+        elif name not in _OF_PAGE or row >= own_until:
+            held.append((row, end, at, _SAYS[name]))
+    for row, end, at, says in held:
+        main_at = bisect_left(mains, row)
+        if main_at == len(mains) or mains[main_at] >= end:
+            blocks = found[first[at] : last[at]]
+            np.maximum(blocks, says, out=blocks)
     return found
 
 
