@@ -1,5 +1,6 @@
 """bench/structure.py tenets on a few short pages: what is counted, and that chunks which lose text are found."""
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -67,6 +68,10 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
         **{name: [snippets] * 4 for name, snippets in SNIPPETS.items()},
     }
     pq.write_table(pa.table(table), tmp_path / "wcxb" / "dev.parquet")
+    (tmp_path / "article_extraction" / "html").mkdir(parents=True)
+    truth = {name: {"articleBody": MARKED, "url": ""} for name in ("one", "absent")}
+    (tmp_path / "article_extraction" / "ground-truth.json").write_text(json.dumps(truth))
+    (tmp_path / "article_extraction" / "html" / "one.html.gz").write_bytes(gzip.compress(HTML.encode()))
     save = tmp_path / "tenets.json"
     monkeypatch.setattr(sys, "argv", ["structure.py", "tenets", "--data", str(tmp_path), "--save", str(save)])
     structure.main()
@@ -83,6 +88,10 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
     for row in found["sizes and time"]:
         assert 0 < row["p50 tokens"] <= row["p90 tokens"]
         assert row["seconds"] >= row["of these cutting"]
+    whole = found[bench.WHOLE]
+    assert [row["way"] for row in whole] == list(rows)
+    assert whole[0]["noise"]["mean"] < 0.05 < whole[2]["noise"]["mean"]
+    assert "noise snippets" not in whole[0]  # nobody wrote any down
     shares = found[f"what the noise of {bench.STRUCTURE} is"]
     assert {row["its noise"]: row["share"]["mean"] for row in shares} == {
         each: each == "tables and code" for each in bench.NATURES
