@@ -14,9 +14,9 @@
 
 namespace pychunk {
 
-// Rows whose heads are looked at before any of them is looked at whole, so many that those left can be asked for
-// together; fewer queries than kWorthBounds do so.
-constexpr int64_t kHeadBlock = 512;
+// Rows whose heads are looked at before any of them is looked at whole: so many that those left can be asked for
+// together, and so few that the heads of many queries' rows stay in the first cache.
+constexpr int64_t kHeadBlock = 512, kHeadBlockOfMany = 256;
 
 // The heads of a scan's rows, made for its second search.
 class HeadsWhenAsked {

@@ -7,12 +7,21 @@
 
 namespace pychunk {
 
-// A query as heads_above takes it (heads_simd.h): numbers of at least -127, and what bounds are made of besides.
+// A query as heads_above takes it (heads_simd.h), and what bounds are made of besides.
 struct HeadQuery {
   const int8_t* numbers;
-  int32_t shift;
-  float unit, by_rest, by_tail, margin;
+  int32_t weights[2];  // of the first run of numbers, and of the others
+  int32_t start;
+  int32_t by_lengths;  // two of 16 bits
+  float unit, margin;
+  double per_unit;  // 1 / unit
 };
+// Numbers are added up in runs. The first one's are larger than those after it, and have a weight of their own: numbers
+// of eight bits say them all as well.
+constexpr size_t kFirstHeadRun = 32, kHeadRun = 192;
+// What the positive numbers of a run and the negative ones are at most, for sums of 16 bits: of a code below 16 and a
+// number of eight bits each.
+constexpr int32_t kMostOfRun = 32767 / 15;
 
 struct Kernels {
   const char* name;  // "baseline", "avx2", "avx512" or "avx512vnni"
@@ -93,10 +102,12 @@ struct Kernels {
   size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
                         const float* units, const float* margins, const float* limits, const uint32_t* found,
                         size_t count, uint32_t* left);
-  // The same of one query and heads of rows in groups of 64 (row_heads.h); n is a multiple of 64, `head` of 32.
-  // bounds: what each of those found could score.
-  size_t (*heads_above)(const uint8_t* heads, const float* rests, const float* tails, size_t n, size_t head,
-                        const HeadQuery& query, float limit, uint32_t* found, float* bounds);
+  // The same of one query or a multiple of four and heads of rows in groups of 64 (row_heads.h); n is a multiple of
+  // 64, `head` of 32; limits are of whole numbers (row_heads.h). Found of each query have room for n, and so has what
+  // they could score; room: 64 * head bytes.
+  void (*heads_above)(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
+                      size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could,
+                      size_t* counts);
   // The highest of n >= 1 numbers, none of which is NaN.
   float (*highest_of)(const float* numbers, size_t n);
   // out[i * 16 + q] = dot(rows[i], query q) of 16 queries, panel[c * 16 + q]; n is a multiple of 8, dim of 32.

@@ -157,7 +157,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
   const int64_t among = groups.empty() ? chunks() : grouped;
   const int64_t there = allowed == nullptr ? among : count_true(allowed, chunks());
   const bool few = there * kMostOfAll < among;
-  const bool by_heads = whole && !few && queries.rows < kWorthBounds;
+  const bool by_heads = whole && !few;
   const auto runs_of = [&](int64_t count_of_rows) {
     return std::clamp<int64_t>(count_of_rows / kLeastRun, 1, threads <= 1 ? 1 : threads * kRunsAThread);
   };

@@ -36,8 +36,8 @@ struct ScoredBeside {
 
 class HeadsWhenAsked;
 
-// From the second search on, few queries look at the first numbers of rows, where those are of use (row_heads.h):
-// 0.4 of the rows' bytes in memory.
+// From the second search on, queries look at the first numbers of rows, where those are of use (row_heads.h): 0.4 of
+// the rows' bytes in memory.
 class Scan {
  public:
   // Rows of several arrays, numbered on from one to the next. Chunk i has the rows offsets[i] .. offsets[i + 1];

@@ -54,17 +54,21 @@ class RunHits {
   RunHits(size_t queries, size_t count, SharedLimits& shared, const ScoredBeside* beside, std::vector<BestHits>& found)
       : count_(count), shared_(shared), beside_(beside), found_(found), pending_(queries, {kBelowAll, -1, -1}) {}
 
-  // What a row of the chunks [first, last] must score more than.
-  float limit(size_t q, int64_t first, int64_t last) const {
-    const float limit = shared_limit(q);
+  // What the sum of a chunk must be more than.
+  float limit_of_sums(size_t q) const {
+    const float shared = shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
+    return std::max(found_[q].limit, shared == kBelowAll ? kBelowAll : std::nextafterf(shared, kBelowAll));
+  }
+  // What a row of the chunks [first, last] must score more than, `limit` being that of sums.
+  float limit_of(size_t q, int64_t first, int64_t last, float limit) const {
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q)) + first;
-    for (int64_t k = 0; k < 2; ++k) __builtin_prefetch(scores + kChunksAhead + k * kScoresALine);
+    const int64_t ahead = std::max(kChunksAhead, last - first + 1);
+    for (int64_t k = 0; k <= last - first + kScoresALine; k += kScoresALine) __builtin_prefetch(scores + ahead + k);
     return without_beside(kernels().highest_of(scores, static_cast<size_t>(last - first + 1)), limit);
   }
   // The same of some rows, each of which is a chunk.
-  float limit(size_t q, std::span<const int64_t> rows) const {
-    const float limit = shared_limit(q);
+  float limit_of(size_t q, std::span<const int64_t> rows, float limit) const {
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q));
     float most = kBelowAll;
@@ -72,11 +76,9 @@ class RunHits {
     return without_beside(most, limit);
   }
   // The same of one chunk.
-  float limit_of(size_t q, int64_t chunk) const {
-    const float limit = shared_limit(q);
+  float limit_of(size_t q, int64_t chunk, float limit) const {
     return beside_ == nullptr ? limit : without_beside(beside_->scores.row(static_cast<int64_t>(q))[chunk], limit);
   }
-  bool has_beside() const { return beside_ != nullptr; }
   void add(size_t q, const ScanHit& row) {
     if (pending_[q].chunk != row.chunk) {
       settle(q);
@@ -93,10 +95,6 @@ class RunHits {
   // which is too many streams for the processor to look ahead in. Without it they took 14 % of a scan for 64 queries.
   static constexpr int64_t kChunksAhead = 40, kScoresALine = 16;
 
-  float shared_limit(size_t q) const {
-    const float shared = shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
-    return std::max(found_[q].limit, shared == kBelowAll ? kBelowAll : std::nextafterf(shared, kBelowAll));
-  }
   float without_beside(float most, float limit) const {
     return limit_without(static_cast<double>(beside_->weight) * static_cast<double>(most), limit);
   }

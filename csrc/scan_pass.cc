@@ -89,7 +89,8 @@ class ScanPass {
     const auto stride = static_cast<size_t>(scan_.stride_);
     const auto count = static_cast<size_t>(queries_.count);
     if (pieces_.empty()) return;
-    for (size_t q = 0; q < count; ++q) limits_[q] = hits_.limit(q, pieces_.front().chunk, pieces_.back().chunk);
+    for (size_t q = 0; q < count; ++q)
+      limits_[q] = hits_.limit_of(q, pieces_.front().chunk, pieces_.back().chunk, hits_.limit_of_sums(q));
     int64_t at = 0;
     for (const Extent& extent : extents_) {
       const uint8_t* rows = scan_.at(extent.part, extent.row);

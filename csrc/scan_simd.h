@@ -206,7 +206,7 @@ size_t bytes_above(const int8_t* rows, size_t n, size_t dim, const int16_t* quer
     memcpy(&scale, row + dim, sizeof(scale));
     Places sums[32 / kShorts] = {};
     for (size_t c = 0; c < dim; c += 32) {
-      if (c % kLine == 0) __builtin_prefetch(row + c + kAheadBytes);
+      if (n > 1 && c % kLine == 0) __builtin_prefetch(row + c + kAheadBytes);
 #pragma GCC unroll 4
       for (size_t k = 0; k < 32 / kShorts; ++k)
         sums[k] = add_pairs(sums[k], load_shorts(row + c + k * kShorts), load_shorts(query + c + k * kShorts));

@@ -186,11 +186,11 @@ def test_numbers_that_matter_may_be_the_first_or_the_last(
     assert found(Scan([rows], dim, offsets), queries, count, threads=2) == expected(rows, offsets, queries, count)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32),
-    st.sampled_from([96, 128, 256]),
-    st.sampled_from([1, 2, 4]),
+    st.sampled_from([32, 96, 128, 256, 384]),
+    st.sampled_from([1, 2, 4, 5, 21]),
     st.sampled_from([1, 20, 10**6]),
     st.sampled_from([None, 0.05, 0.9]),
     st.booleans(),
@@ -273,6 +273,33 @@ def test_heads_of_odd_rows_hide_none(dim: int) -> None:
                     found = scan.top(query[None], count)
                     there = found[1][0] >= 0
                     assert [each[0][there].tolist() for each in found] == [each.tolist() for each in own]
+            together = scan.top(queries, count)
+            for number, own in enumerate(wanted):
+                there = together[1][number] >= 0
+                assert [each[number][there].tolist() for each in together] == [each.tolist() for each in own]
+
+
+@pytest.mark.parametrize("dim", [256, 8192])
+def test_heads_of_queries_whose_sums_are_large(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    signs = rng.choice([-1, 1], size=dim) * 0.9996 ** np.arange(dim)
+    rows = eight_bit.packed((signs + rng.normal(size=(200, dim)) * 0.3 * signs).astype(F32))
+    rows[5] = eight_bit.packed(signs[None].astype(F32) * 2)[0]
+    wide = np.zeros((200, dim // 2), F32)
+    wide[:, : dim // 8] = rng.normal(size=(200, dim // 8)) + 3  # most of what they are lies in their first numbers
+    for stored, queries in (
+        (rows, np.stack([signs, -signs, np.abs(signs), np.sign(signs), signs * 1e30, signs * 1e-30])),
+        (
+            eight_bit.packed(wide),
+            np.stack([wide[0] * 0 + 1, wide[1], wide[2] * -1, wide[3] * (np.arange(dim // 2) % 2)]),
+        ),
+    ):
+        width = stored.shape[1] - 4
+        scan = Scan([stored], width)
+        wanted = expected(stored, np.arange(len(stored) + 1), queries.astype(F32), 7)
+        for _ in range(2):
+            assert found(scan, queries.astype(F32), 7) == wanted
+        assert [found(scan, query[None], 7)[0] for query in queries.astype(F32)] == wanted
 
 
 @pytest.mark.parametrize("decay", [1, 0.98])
@@ -285,7 +312,8 @@ def test_a_scale_that_is_not_finite_hides_no_row(decay: float) -> None:
     queries = rng.normal(size=(8, dim)).astype(F32)
     scan = Scan([rows], dim)
     scores = scan.top(queries, 1)[0][:, 0]
-    for _ in range(2):  # without heads, and with
+    for _ in range(2):  # without heads, and with, where there are some
+        assert scan.top(queries, 1)[0][:, 0].tolist() == scores.tolist()
         assert [scan.top(query[None], 1)[0][0, 0] for query in queries] == scores.tolist()
     products = np.stack([reference.products(rows, query) for query in queries])
     assert scores.tolist() == np.nanmax(products, axis=1).tolist()
@@ -318,8 +346,9 @@ def test_instruction_sets_scan_to_the_same_bits() -> None:
         "    queries = rng.normal(size=(45, dim)).astype(np.float32)\n"
         "    for dtype in ('float16', 'float32', 'int8'):\n"
         "        scan = Scan([eight_bit.stored(rows, dtype)], dim, offsets)\n"
-        "        for each in (*scan.top(queries, 50), *scan.top(queries[:1], 50), *scan.top(queries[:3], 50)):\n"
-        "            digest.update(each.tobytes())\n"
+        "        for asked in (45, 1, 3, 45):\n"
+        "            for each in scan.top(queries[:asked], 50):\n"
+        "                digest.update(each.tobytes())\n"
         "print(digest.hexdigest())\n"
     )
     printed = printed_by_each(code)

@@ -20,8 +20,8 @@ class Scan:
 
     The vectors are read as they lie in memory-mapped files, once for all queries of a call; hits and the bits of their
     scores are the same for any number of threads and of queries, and for every instruction set. Of int8 vectors that
-    have most of their length in their first numbers, the second search for few queries keeps four bits of each of those
-    in memory, 0.4 of the files' bytes, and reads few rows whole.
+    have most of their length in their first numbers, the second search keeps four bits of each of those in memory, 0.4
+    of the files' bytes, and reads few rows whole.
 
     Args:
         arrays: float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.eight_bit`), all of one type, numbered on from
