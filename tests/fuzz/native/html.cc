@@ -7,6 +7,7 @@
 #include "fuzz.h"
 #include "html_bytes.h"
 #include "html_walk.h"
+#include "measure.h"
 #include "noise_features.h"
 #include "noise_names.h"
 
@@ -290,7 +291,7 @@ void check_words(const fuzz::Documents& documents, fuzz::Input& input) {
   int64_t first = 0;
   for (int64_t i = 0; i < texts.size(); ++i) {
     const auto at = static_cast<size_t>(i);
-    const int64_t size = fuzz::length_for_langchain(texts[i], Unit::kWords);
+    const int64_t size = count_words(texts[i]);
     REQUIRE(found.words[at] == size, found.words[at], " words, and ", size);
     REQUIRE(found.stops[at] <= size && found.hashed[at] <= std::min(size, options.first + options.last), "text ", i);
     const std::string own(texts[i]);
