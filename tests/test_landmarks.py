@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.html_facts import word_hash
+from pychunk.parsing.html_facts import Names, word_hash
 from pychunk.parsing.landmarks import BESIDE, NONE, OUTSIDE, by_landmarks, landmarks
 from pychunk.parsing.noise import find_noise
 
@@ -103,6 +103,15 @@ def test_odds_are_divided_where_content_is_seldom() -> None:
     found = np.array([BESIDE, NONE, BESIDE, OUTSIDE, BESIDE], np.int8)
     assert by_landmarks(content, found).tolist() == [1, 0.75, np.rint(1024 * 3 / 11) / 1024, 0, 0]
     assert by_landmarks(np.zeros(0), np.zeros(0, np.int8)).tolist() == []
+
+
+def test_names_that_end_in_the_same_bits_are_told_apart() -> None:
+    assert word_hash("ech") & 4095 == word_hash("nav") & 4095
+    facts = parse_html("<div class=ech><p>One</div><div class='menu nav ech'><p>Two</div>").facts
+    rows, which = Names(["nav", "menu"]).find(facts)
+    assert which.tolist() == [1, 0]
+    assert rows[0] == rows[1] > 0
+    assert [each.tolist() for each in Names(["footer"]).find(facts)] == [[], []]
 
 
 _TAGS = ("div", "p", "nav", "footer", "header", "main", "article", "aside", "blockquote", "label", "dialog", "li", "h2")
