@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -379,9 +380,45 @@ def test_a_text_in_another_encoding_is_told_of_the_option(tmp_path: Path) -> Non
     path = tmp_path / "a.txt"
     path.write_bytes("Café.".encode("latin-1"))
     status, said = run(tmp_path, str(path))
-    assert (status, "name its encoding (--encoding latin-1), mend it, or pass --on-error skip" in said) == (2, True)
-    status, said = run(tmp_path, str(path), "--encoding", "latin-1")
+    advice = "it may be cp1252, which is a guess: pass --encoding cp1252; mend it, or pass --on-error skip"
+    assert (status, advice in " ".join(said.split())) == (2, True)
+    status, said = run(tmp_path, str(path), "--encoding", "cp1252")
     assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["Café."]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "encoding"),
+    [
+        ("a.txt", "“Quoted” – it costs 5 €… done.\n", "cp1252"),
+        ("a.md", "Все счастливые семьи похожи друг на друга, каждая несчастливая семья", "koi8_u"),
+        ("a.txt", "北京是中国的首都，有很多人住在那里。这是一个测试，看看能不能猜出来。", "gb18030"),
+        ("a.txt", "東京は日本の首都であり、多くの人が住んでいます。", "cp932"),
+        ("a.csv", "id,text\n1,Müßig – “so”\n", "cp1252"),
+        ("a.jsonl", '{"text": "Где оборванец-жид, боль моя, где ты, старый знакомый?"}\n', "cp1251"),
+        ("a.csv", "id,text\n1,Hello there.\n", "utf-16"),
+        ("a.jsonl", '{"text": "Hello there."}\n', "utf-16-le"),
+        ("a.txt", "Привіт, світе! Як справи?", "utf-16-be"),
+        ("a.txt", "Hello there.", "utf-32-le"),
+    ],
+)
+def test_the_advice_names_the_encoding_by_a_guess(tmp_path: Path, name: str, text: str, encoding: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    status, said = run(tmp_path, str(path))
+    assert (status, f"pass --encoding {encoding};" in " ".join(said.split())) == (2, True), said
+    assert ("a guess" in said) == (not encoding.startswith("utf"))
+    status, said = run(tmp_path, str(path), "--encoding", encoding)
+    assert status == 0, said
+    assert next(row["text"] for row in rows_of(tmp_path / "out.jsonl")).strip() in text
+
+
+@pytest.mark.parametrize(
+    "data", [random.Random(5).randbytes(500), b"\x7fOOP\0\x9c\x01\x02" * 9, "é ".encode() * 9 + b"\xff"]
+)
+def test_no_encoding_is_advised_of_what_has_none(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "bin.txt").write_bytes(data)
+    status, said = run(tmp_path, str(tmp_path / "bin.txt"))
+    assert (status, "--encoding" in said) == (2, False), said
 
 
 def test_a_folder_is_read_file_by_file_whatever_their_kinds(tmp_path: Path) -> None:

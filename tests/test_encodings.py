@@ -1,4 +1,4 @@
-"""Files in other encodings than UTF-8, where the caller says which."""
+"""Encodings that are not UTF-8: named by the caller, declared by pages, or found by their bytes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from pychunk.io import DeadLetter, open_source, streams
 from pychunk.io.bzip2 import Block
+from pychunk.parsing.encodings import declared_in, decode, without_mark
 
 FILES = {
     "in.txt": "Zażółć gęślą jaźń.",
@@ -60,3 +61,71 @@ def test_a_name_that_is_no_encoding_is_one_error(tmp_path: Path, name: object) -
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(ValueError, match=r"unknown encoding .*: pass one that Python knows, such as utf-8, latin-1"):
         open_source(tmp_path / "a.txt", encoding=name)
+
+
+@pytest.mark.parametrize(
+    ("page", "encoding"),
+    [
+        ("<!-- <meta charset=koi8-r> --><meta charset=windows-1251>", "cp1251"),
+        ('<meta name="x" content="charset=koi8-r"><meta charset=windows-1251>', "cp1251"),
+        ('<meta name="description" content="text/html; charset=koi8-r">', ""),
+        ('<p title="<meta charset=koi8-r>"><meta charset=windows-1251>', "cp1251"),
+        ("<a href='x'data-x='charset=koi8-r'><META\tCharSet = 'Windows-1251' >", "cp1251"),
+        ("<!--><meta charset=koi8-r><!-- never closed <meta charset=windows-1251>", "koi8-r"),
+        ("<!-- never closed <meta charset=windows-1251>", ""),
+        ("<meta content='text/html; CHARSET = \"866\"' http-equiv='Content-Type'>", "cp866"),
+        ("<meta http-equiv=refresh content='0; charset=koi8-r'><meta charset=windows-1251>", "cp1251"),
+        ("<meta charset=nonsense><meta charset=windows-1251>", "cp1251"),
+        ("<meta charset=koi8-r charset=windows-1251>", "koi8-r"),
+        ("<metadata charset=koi8-r><meta/charset=windows-1251>", "cp1251"),
+        ("<? <meta charset=koi8-r><meta charset=windows-1251>", "cp1251"),
+        ("</p charset=koi8-r><!doctype x><meta charset='windows-1251'>", "cp1251"),
+        ("<meta charset=utf-16>", "utf-8"),
+        ("<meta charset=x-user-defined>", "cp1252"),
+        ("<meta charset='koi8-r><meta charset=windows-1251>", ""),
+        ('<?xml version="1.0" encoding="windows-1251"?><html>', "cp1251"),
+        ('<?xml version="1.0" encoding="koi8-r"?><meta charset=windows-1251>', "cp1251"),
+        ("<meta charset=unicode_escape>", ""),
+        ("<meta charset=hz-gb-2312>", ""),
+        ("x" * 4096 + "<meta charset=koi8-r>", ""),
+    ],
+)
+def test_pages_declare_as_the_standard_has_it(page: str, encoding: str) -> None:
+    assert declared_in(page.encode()) == encoding
+    if encoding not in ("", "utf-8", "cp1252"):
+        page += "<p>Ящик."  # too few letters for a guess
+        assert decode(page.encode(encoding)) == (page, encoding)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<", "<meta ", "<a ", "<!--", "</", "<a a='", "<meta charset", "=", "<meta a ", "<?xml "]
+)
+def test_the_prescan_ends_on_any_bytes(piece: str) -> None:
+    for data in (piece.encode() * 4000, (piece * 300 + ">").encode(), piece.encode()):
+        assert declared_in(data) == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!-- Привіт --><html><p>Світе, як справи?",
+        "Привіт <b>світе</b>",
+        "<!-- 世界 --><p>你好，世界。这是一个测试。",
+        "<p>Ā　Ѐ и 🎉</p>" * 40,
+        "<html><p>plain</p>",
+    ],
+)
+def test_utf_16_and_utf_32_without_a_mark(page: str, encoding: str) -> None:
+    assert decode(page.encode(encoding)) == (page, encoding)
+
+
+@pytest.mark.parametrize("data", [b"", b"plain text", b"a\0b plain text, and more of it", bytes(100), b"\0\1\2\3" * 20])
+def test_other_zeros_are_no_utf_16(data: bytes) -> None:
+    assert without_mark(data) == ""
+
+
+def test_what_is_declared_as_latin_1_is_windows_1252(tmp_path: Path) -> None:
+    for label in ("iso-8859-1", "latin1", "us-ascii", "ISO_8859-1:1987", "l1"):
+        page = f"<meta charset={label}><p>It’s 5 € for a “crêpe”"
+        assert decode(page.encode("cp1252")) == (page, "cp1252")

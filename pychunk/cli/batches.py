@@ -21,6 +21,7 @@ from ..io import KINDS, DeadLetter, Source
 from ..io.documents import Batch, DeadLetters, documents_of
 from ..io.files import scheme_of
 from ..io.source import check_once
+from ..io.text_files import advice
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
 from .consoles import errors, has_terminal, say
@@ -73,9 +74,8 @@ def refuse(letter: DeadLetter) -> None:
         LeftOut()(letter)
         return
     place = f"{letter.source}, {letter.position}: {letter.reason}"
-    is_text = "invalid UTF-8" in letter.reason and not letter.position.startswith("row")  # of Parquet: always UTF-8
-    encoding = "name its encoding (--encoding latin-1), " if is_text else ""
-    raise ValueError(f"{place}; {encoding}mend it, or pass --on-error skip")
+    of_rows = letter.reason.startswith("invalid UTF-8") and letter.position.startswith("line")  # text files say it
+    raise ValueError(f"{place}{advice(letter.excerpt) if of_rows else ''}; mend it, or pass --on-error skip")
 
 
 def segmented(

@@ -16,7 +16,7 @@ import typer
 from .consoles import say
 
 #: What a message advises to pass to a function.
-_KEYWORD = re.compile(r"\bpass (\w+)=('(\w+)')?")
+_KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)')?")
 #: What it names besides, where the command line has an option of that name: with a value, or with nothing behind it.
 _OPTION = re.compile(
     r"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"

@@ -178,7 +178,7 @@ class Reading:
     ] = None
     said: dict[str, str] = field(default_factory=dict, metadata=many(_COLUMNS))
     encoding: Annotated[
-        str | None, typer.Option(help="Of text, CSV and JSON Lines, such as latin-1; default: UTF-8.")
+        str | None, typer.Option(help="Of text, CSV and JSON Lines, such as cp1252; default: UTF-8.")
     ] = None
     redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False
     namespace: Annotated[

@@ -15,8 +15,9 @@ from ..parsing.docling import BEGINS
 from ..plumbing.lazy import Late
 from . import docling_files, files, html_files, markdown_files, paged_files, streams
 from .bzip2 import Block
-from .documents import DeadLetters, schema
+from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
 from .html_files import How
+from .text_files import not_text
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
 
@@ -79,6 +80,19 @@ class Opened:
             blocks = streams.blocks(file, self.name, self.tell, threads=self.threads)
             yield from streams.without_mark(streams.as_utf8(blocks, self.encoding) if self.encoding else blocks)
 
+    def lines(self) -> Iterator[Block]:
+        """Yield what ``blocks`` does, for kinds of many documents; nothing, and a letter, where that is no text."""
+        blocks = self.blocks()
+        first = next(blocks, None)
+        if first is None:
+            return
+        if reason := "" if self.encoding else not_text(first.data):
+            self.tell(DeadLetter(self.name, "whole file", reason, first.data[:EXCERPT_BYTES]))
+            return
+        yield first
+        del first  # a block is let go before the next one is read
+        yield from blocks
+
     def stored(self) -> Iterator[Block]:
         """The bytes, decompressed, of what is no text."""
         with self.stream() as file:
@@ -119,19 +133,19 @@ def _mediawiki(file: Opened, asked: Asked) -> Iterator[Any]:
 
 
 def _wikiextractor(file: Opened, asked: Asked) -> Iterator[Any]:
-    return wikiextractor.documents(file.blocks(), file.name, file.tell)
+    return wikiextractor.documents(file.lines(), file.name, file.tell)
 
 
 def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
     if asked.every:
-        return json_lines.typed(file.blocks(), file.name, file.tell)
-    return json_lines.parts(file.blocks(), file.name, file.tell, **asked.named)
+        return json_lines.typed(file.lines(), file.name, file.tell)
+    return json_lines.parts(file.lines(), file.name, file.tell, **asked.named)
 
 
 def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
     def read(file: Opened, asked: Asked) -> Iterator[Any]:
         return csv_files.parts(
-            file.blocks(), file.name, file.tell, asked.columns, asked.optional, separator=separator, typed=asked.every
+            file.lines(), file.name, file.tell, asked.columns, asked.optional, separator=separator, typed=asked.every
         )
 
     return read
@@ -157,12 +171,12 @@ def _arrow(file: Opened, asked: Asked) -> Iterator[Any]:
 
 
 def _text(file: Opened, asked: Asked) -> Iterator[Any]:
-    document = text_files.document(file.blocks(), file.name, file.tell)
+    document = text_files.document(file.blocks(), file.name, file.tell, guess=not file.encoding)
     return iter(() if document is None else (document,))
 
 
 def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
-    document = markdown_files.document(file.blocks(), file.name, file.tell)
+    document = markdown_files.document(file.blocks(), file.name, file.tell, guess=not file.encoding)
     return iter(() if document is None else (document,))
 
 

@@ -7,10 +7,12 @@ import re
 
 from .guessing import guessed
 
-#: Bytes in which an encoding is declared (browsers look at 1,024; a quarter of real pages have it later).
+#: Bytes in which a declaration counts. The standard looks ahead at 1,024 and heeds later ones while it parses; a
+#: quarter of real pages have theirs later.
 DECLARED_WITHIN = 4096
-#: Bytes in which a page in UTF-16 without a mark has nothing but markup.
-_MARKUP = 16
+#: Bytes by whose zeros UTF-16 and UTF-32 are found, and the share of its characters that must have a zero byte: markup,
+#: spaces and digits are that many of any page, and Cyrillic prose alone has one in six.
+_ZEROS_WITHIN, _ZEROS = 4096, 0.1
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -18,34 +20,77 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_DECLARED = re.compile(
-    rb"""(?:<meta[^>]{0,400}?|<\?xml[^>]{0,100}?en)c(?:harset|oding)\s*=\s*["']?\s*([\w.:-]{2,40})""", re.I
+#: The labels of the Encoding Standard, by the codec that each means. Of UTF-16 a page cannot declare itself in bytes
+#: that are read as ASCII, so it means UTF-8 there; labels that the standard refuses (iso-2022-kr, hz-gb-2312) are out.
+_LABELS = {
+    "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8 csunicode iso-10646-ucs-2 ucs-2 "
+    "unicode unicodefeff unicodefffe utf-16 utf-16be utf-16le utf16 utf-32 utf32",
+    "cp1252": "ansi_x3.4-1968 ascii us-ascii ansi windows-1252 x-cp1252 x-user-defined cp819 csisolatin1 ibm819 "
+    "iso-8859-1 iso-ir-100 iso8859-1 iso88591 iso_8859-1 iso_8859-1:1987 l1 latin1 latin-1",
+    "cp1250": "windows-1250 x-cp1250",
+    "cp1251": "windows-1251 x-cp1251",
+    "cp1253": "windows-1253 x-cp1253",
+    "cp1254": "windows-1254 x-cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 "
+    "l5 latin5",
+    "cp1255": "windows-1255 x-cp1255",
+    "cp1256": "windows-1256 x-cp1256",
+    "cp1257": "windows-1257 x-cp1257",
+    "cp1258": "windows-1258 x-cp1258",
+    "cp866": "866 csibm866 ibm866",
+    "cp874": "dos-874 iso-8859-11 iso8859-11 iso885911 tis-620 windows-874",
+    "iso-8859-2": "csisolatin2 iso-ir-101 iso8859-2 iso88592 iso_8859-2 iso_8859-2:1987 l2 latin2",
+    "iso-8859-3": "csisolatin3 iso-ir-109 iso8859-3 iso88593 iso_8859-3 iso_8859-3:1988 l3 latin3",
+    "iso-8859-4": "csisolatin4 iso-ir-110 iso8859-4 iso88594 iso_8859-4 iso_8859-4:1988 l4 latin4",
+    "iso-8859-5": "csisolatincyrillic cyrillic iso-ir-144 iso8859-5 iso88595 iso_8859-5 iso_8859-5:1988",
+    "iso-8859-6": "arabic asmo-708 csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6-e iso-8859-6-i "
+    "iso-ir-127 iso8859-6 iso88596 iso_8859-6 iso_8859-6:1987",
+    "iso-8859-7": "csisolatingreek ecma-118 elot_928 greek greek8 iso-ir-126 iso8859-7 iso88597 iso_8859-7 "
+    "iso_8859-7:1987 sun_eu_greek",
+    "iso-8859-8": "csiso88598e csiso88598i csisolatinhebrew hebrew iso-8859-8-e iso-8859-8-i iso-ir-138 iso8859-8 "
+    "iso88598 iso_8859-8 iso_8859-8:1988 logical visual",
+    "iso-8859-10": "csisolatin6 iso-ir-157 iso8859-10 iso885910 l6 latin6",
+    "iso-8859-13": "iso8859-13 iso885913",
+    "iso-8859-14": "iso8859-14 iso885914",
+    "iso-8859-15": "csisolatin9 iso8859-15 iso885915 iso_8859-15 l9",
+    "iso-8859-16": "",
+    "koi8-r": "cskoi8r koi koi8 koi8_r",
+    "koi8-u": "koi8-ru",
+    "mac_roman": "csmacintosh mac macintosh x-mac-roman",
+    "mac_cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "gb18030": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk",
+    "big5hkscs": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
+    "euc_jp": "cseucpkdfmtjapanese euc-jp x-euc-jp",
+    "iso2022_jp": "csiso2022jp iso-2022-jp",
+    "cp932": "csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis",
+    "cp949": "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 "
+    "windows-949",
+}
+_MEANT = {label: codec for codec, labels in _LABELS.items() for label in (codec, *labels.split())}
+
+#: Bytes by which an encoding is guessed that nobody names.
+_LIKELY_WITHIN = 1 << 18
+_BEYOND, _BEYOND_BYTES = re.compile(r"[^\x00-\x7f]+"), re.compile(rb"[\x80-\xff]+")
+#: The bytes that windows-1252 leaves open.
+_UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_SPACE = rb"\t\n\f\r "
+#: A tag or what else a "<" begins in markup: a comment, a meta element, another tag, a declaration.
+_MARKUP = re.compile(rb"<(?:(!--)|(meta)(?=[%b/])|/?[a-z][^%b>]*|[!/?])" % (_SPACE, _SPACE), re.I)
+#: An attribute as the standard's prescan takes one: its name, and its value with or without quotes.
+_ATTRIBUTE = re.compile(
+    rb"""[%(s)b/]*(=?[^%(s)b/>=]*)(?:[%(s)b]*=[%(s)b]*(?:"([^"]*)"|'([^']*)'|([^%(s)b>]*)))?""" % {b"s": _SPACE}
 )
-#: Labels of web pages that mean another encoding than Python's of that name, or one that Python does not know.
-_MEANT = {
-    "iso-8859-1": "cp1252", "iso8859-1": "cp1252", "iso_8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252",
-    "ascii": "cp1252", "us-ascii": "cp1252", "x-cp1252": "cp1252", "ansi": "cp1252",
-    "iso-8859-9": "cp1254", "latin5": "cp1254", "tis-620": "cp874", "iso-8859-11": "cp874", "windows-874": "cp874",
-    "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
-    "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "x-sjis": "cp932", "windows-31j": "cp932",
-    "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "windows-949": "cp949", "x-euc-jp": "euc_jp",
-    "x-mac-cyrillic": "mac_cyrillic",
-    "macintosh": "mac_roman", "big5": "big5hkscs", "big5-hkscs": "big5hkscs", "iso-8859-8-i": "iso-8859-8",
-}  # fmt: skip
-#: What a page may declare; Python's other codecs (unicode_escape, punycode, ...) are none of the web's.
-_KNOWN = re.compile(
-    r"cp(?:125[0-8]|866|874|932|949)|windows-125[0-8]|iso-8859-(?:[2-8]|1[03-6])|koi8-[ru]|mac_(?:roman|cyrillic)"
-    r"|gb18030|big5hkscs|euc[-_]jp|iso-2022-jp"
-)
+_CONTENT = re.compile(rb"""charset[%(s)b]*=[%(s)b]*(?:"([^"]*)"|'([^']*)'|([^%(s)b;"']*))""" % {b"s": _SPACE}, re.I)
+_XML = re.compile(rb"""<\?xml[^>]*?encoding[%(s)b]*=[%(s)b]*(["'])([^"'>]*)\1""" % {b"s": _SPACE})
 
 
 def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
-    """(text without NUL and without a byte order mark, the encoding it was read by).
+    """Return (text without NUL and without a byte order mark, the encoding it was read by).
 
-    A byte order mark decides; else bytes that are UTF-8 are UTF-8, whatever is declared (other text is not, by chance,
-    once it has letters beyond ASCII); else what the page declares, then UTF-8 where most of what is not ASCII is right
-    in it, then the encoding in which letters are those of a language that windows-1252 does not write, then that, which
-    is also declared of pages that are not in it. Never fails: bytes that mean nothing become U+FFFD.
+    A byte order mark decides, then zeros where UTF-16 and UTF-32 have them; else bytes that are UTF-8 are UTF-8,
+    whatever is declared (other text is not, by chance, once it has letters beyond ASCII); else what the page declares,
+    then UTF-8 where most of what is not ASCII is right in it, then the encoding in which letters are those of a
+    language that windows-1252 does not write, then that, which is also declared of pages that are not in it. Never
+    fails: bytes that mean nothing become U+FFFD.
 
     Example:
         >>> decode("naïve".encode("cp1252")), decode('<meta charset="koi8-r">мир'.encode("koi8-r"))[1]
@@ -55,25 +100,23 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _clean(data[len(mark) :].decode(encoding, "replace")), encoding
-    if encoding := _wide(data[:_MARKUP]):
+    if encoding := without_mark(data):
         return _clean(data.decode(encoding, "replace")), encoding
-    found = _DECLARED.search(data, 0, DECLARED_WITHIN)
-    label = found[1].decode("ascii", "replace").lower() if found else ""
-    declared = _MEANT.get(label, label)
-    if declared == "iso-2022-jp" and b"\x1b" in data:
-        return _clean(data.decode("iso2022_jp", "replace")), declared
+    declared = None
+    if b"\x1b" in data and (declared := declared_in(data)) == "iso2022_jp":
+        return _clean(data.decode(declared, "replace")), "iso-2022-jp"
     try:
         text = data.decode()
         return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are looked through in no time, text is not
     except UnicodeDecodeError:
         pass
-    if _KNOWN.fullmatch(declared) and declared not in ("cp1252", "windows-1252"):
+    declared = declared or declared_in(data)
+    if declared not in ("", "cp1252", "utf-8", "iso2022_jp"):
         text = data.decode(declared, "replace")
         if text.count("�") * 100 <= len(text):
             return _clean(text), declared
     text = data.decode("utf-8", "replace")
-    beyond = len(text) - sum(map(len, re.findall(r"[\x00-\x7f]+", text)))
-    if text.count("�") * 3 <= beyond:
+    if text.count("�") * 3 <= sum(map(len, _BEYOND.findall(text))):
         return _clean(text), "utf-8"
     if found_by_letters := guessed(data):
         return _clean(data.decode(found_by_letters, "replace")), found_by_letters
@@ -81,20 +124,122 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
     return _clean(data.decode("latin-1").translate(_WINDOWS)), "cp1252"
 
 
+def likely(data: bytes | bytearray) -> str:
+    """Return the codec that bytes which are no UTF-8 are most likely in; "" where that is UTF-8 with errors, or open.
+
+    Example:
+        >>> likely("“Quoted” – it costs 5 €".encode("cp1252")), likely("Все счастливые семьи".encode("koi8-r"))
+        ('cp1252', 'koi8_u')
+    """
+    data = bytes(data[:_LIKELY_WITHIN])
+    text = data.decode("utf-8", "replace")
+    if text.count("�") * 3 <= sum(map(len, _BEYOND.findall(text))):
+        return ""
+    if found := guessed(data):
+        return found
+    beyond = _BEYOND_BYTES.findall(data)
+    in_runs = sum(len(run) for run in beyond if len(run) > 2)
+    letters = b"".join(beyond).strip(b"\xfe\xff")  # of a broken mark of UTF-16, seldom of a text
+    return "cp1252" if letters and not _UNUSED.search(data) and 2 * in_runs <= len(letters) else ""
+
+
+def without_mark(data: bytes | bytearray) -> str:
+    """Return the codec of UTF-16 or UTF-32 without a byte order mark, by where zero bytes are; "" for other bytes.
+
+    Example:
+        >>> without_mark("<!-- Привіт --><p>".encode("utf-16-le")), without_mark("<p>".encode())
+        ('utf-16-le', '')
+    """
+    head = bytes(data[:_ZEROS_WITHIN])
+    if b"\0" not in head or len(head) < 8:
+        return ""
+    for encoding, (high, plane) in {"utf-32-le": (3, 2), "utf-32-be": (0, 1)}.items():
+        planes = head[plane::4]  # that of most letters is 0
+        if not head[high::4].strip(b"\0") and 2 * planes.count(0) > len(planes) and _reads(head, encoding):
+            return encoding
+    low, high = head[0::2], head[1::2]
+    plain = sum(32 <= one < 127 and 32 <= other < 127 for one, other in zip(low, high, strict=False))
+    for encoding, zeros, others in (("utf-16-le", high, low), ("utf-16-be", low, high)):
+        count = zeros.count(0)
+        if count >= max(_ZEROS * len(high), plain, 2 * others.count(0)) and _reads(head, encoding):
+            return encoding
+    return ""
+
+
+def _reads(head: bytes, encoding: str) -> bool:
+    """Whether bytes are text of an encoding: at most one character in a hundred is none, or a control character."""
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(head)
+    return 100 * len(_NO_TEXT.findall(text)) <= len(text)
+
+
+_NO_TEXT = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff]")
+
+
+def declared_in(data: bytes) -> str:
+    """Return the codec that a page declares in its first bytes as browsers understand it, "" if it declares none.
+
+    What is in a comment or in another attribute declares nothing: this is the prescan of the HTML standard. An XML
+    declaration counts where no ``<meta>`` does.
+
+    Example:
+        >>> declared_in(b'<!-- <meta charset=koi8-r> --><meta name="x" content="charset=koi8-r"><META charset="866">')
+        'cp866'
+    """
+    head = data[:DECLARED_WITHIN]
+    at = 0
+    while found := _MARKUP.search(head, at):
+        at = found.end()
+        if found[1]:
+            if (end := head.find(b"-->", found.start() + 2)) < 0:
+                break
+            at = end + 3
+        elif found[2]:
+            attributes, at = _attributes(head, at)
+            if codec := _of_meta(attributes):
+                return codec
+        elif found[0] not in (b"<!", b"</", b"<?"):
+            at = _attributes(head, at)[1]
+        elif (at := head.find(b">", at)) < 0:
+            break
+    xml = _XML.match(head)
+    return _MEANT.get(_label(xml[2]), "") if xml else ""
+
+
+def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
+    """The attributes of a tag by their names in lower case, the first of each, and where the tag ends."""
+    found: dict[bytes, bytes] = {}
+    while (one := _ATTRIBUTE.match(head, at)) and one.end() > at:
+        at = one.end()
+        value = one[2] if one[2] is not None else one[3] if one[3] is not None else one[4] or b""
+        if one[4] and one[4][:1] in b"\"'":  # a quote that nothing closes
+            return {}, len(head)
+        if one[1]:
+            found.setdefault(one[1].lower(), value)
+        if head[at : at + 1] == b">":
+            break
+    return found, at
+
+
+def _of_meta(attributes: dict[bytes, bytes]) -> str:
+    """The codec that a ``<meta>`` declares, "" for none that is known."""
+    if b"charset" in attributes:
+        return _MEANT.get(_label(attributes[b"charset"]), "")
+    if attributes.get(b"http-equiv", b"").lower() != b"content-type":
+        return ""
+    content = _CONTENT.search(attributes.get(b"content", b""))
+    return _MEANT.get(_label(content[1] or content[2] or content[3] or b""), "") if content else ""
+
+
+def _label(name: bytes) -> str:
+    return name.strip(_SPACES).decode("ascii", "replace").lower()
+
+
+_SPACES = b"\t\n\f\r "
 _WINDOWS = {
     byte: bytes([byte]).decode("cp1252", "replace")
     for byte in range(0x80, 0xA0)
     if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 }
-
-
-def _wide(head: bytes) -> str:
-    """UTF-16 without its mark: every second byte of markup is NUL."""
-    if len(head) >= 8 and head[1::2].count(0) == len(head) // 2 and head[0::2].count(0) == 0:
-        return "utf-16-le"
-    if len(head) >= 8 and head[0::2].count(0) == (len(head) + 1) // 2 and head[1::2].count(0) == 0:
-        return "utf-16-be"
-    return ""
 
 
 def _clean(text: str) -> str:
