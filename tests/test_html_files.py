@@ -84,9 +84,10 @@ def test_what_is_no_page_is_a_dead_letter_and_reading_goes_on(tmp_path: Path, mo
     (tmp_path / "b.html").write_text("<p>short")
     letters = []
     rows = [row for batch in open_source(tmp_path, dead_letters=letters.append) for row in batch.table.to_pylist()]
-    assert [(Path(row["id"]).name, row["text"]) for row in rows] == [("b.html", "short\n"), ("e.html", "")]
+    assert [(Path(row["id"]).name, row["text"]) for row in rows] == [("b.html", "short\n")]
     reasons = {Path(letter.source).name: letter.reason for letter in letters}
-    assert set(reasons) == {"a.html", "c.html.gz", "d.html"}
+    assert set(reasons) == {"a.html", "c.html.gz", "d.html", "e.html"}
+    assert reasons["e.html"] == "no text: the page is empty"
     assert reasons["a.html"] == "a PNG image, not text"
     assert reasons["d.html"] == "a page longer than 480 bytes"
 

@@ -41,7 +41,9 @@ def document(
     noise: How = "model",
     threshold: float | None = None,
 ) -> Document | None:
-    """A page as one document, named by its path: the text is its Markdown; None where it cannot be read.
+    """Return a page as one document, named by its path; None where it cannot be read, or has no text.
+
+    The text is the page's Markdown, of a page without any what its JSON-LD says.
 
     Args:
         blocks: the file's bytes.
@@ -61,11 +63,19 @@ def document(
     if (reason := not_text(held)) and "UTF-" not in reason:
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
-    from ..parsing.html import parse_html  # here, as many inputs are no pages: .01 s of every command's start
+    from ..parsing.html import parse_html  # here, as many inputs are no pages: 0.01 s of every command's start
+    from ..parsing.textless import linked_page, why_textless
 
-    page = parse_html(bytes(held))
-    removed = removed_to_arrow([removed_spans(page, noise, threshold)])
-    more = (blocks_to_arrow(page.blocks), page.title or None, removed)
+    data = bytes(held)
+    page = parse_html(data)
+    spans = removed_spans(page, noise, threshold)
+    if reason := why_textless(page, spans, data):
+        linked = linked_page(data, page.title)
+        if linked is None:
+            dead_letters(DeadLetter(file, "whole file", reason, data[:EXCERPT_BYTES]))
+            return None
+        page, spans = linked, []
+    more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]))
     return Document(file, page.text, file, more, max(1, len(held)), read)
 
 
