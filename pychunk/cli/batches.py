@@ -327,7 +327,8 @@ def tell_ignored(ignored: list[str]) -> None:
     """Says on standard error which files of folders are not read."""
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
-        say(f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}", "yellow")
+        said = f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}"
+        say(f"{said} (--kind text reads text of any name)", "yellow")
 
 
 def text_bytes(out: ChunkBatch) -> int:

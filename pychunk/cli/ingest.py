@@ -74,7 +74,9 @@ def command(
     shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text a shard.")] = 128.0,
     compression: Annotated[str, typer.Option(help=f"Of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped; start where none did.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Status 1 if anything could not be read.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Status 1 if anything could not be read, or a file of a folder was not.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary; errors alone.")] = False,
     asking: Asking,
 ) -> None:
@@ -112,6 +114,7 @@ def command(
                     shard_bytes=round(shard_size * 1e6),
                     compression=compression,
                     resume=resume,
+                    strict=strict,
                     threads=cutting.threads,
                     progress=_shown(bar, bar.add_task("", total=1.0, rate="")),
                     **reading.said,
@@ -123,7 +126,7 @@ def command(
                 raise typer.Exit(1) from None
     if asking.dry_run:
         return
-    _summarise(report, console)
+    _summarise(report, console, strict=strict)
     nothing = report.letters and not report.documents
     if nothing:
         message = f"error: nothing could be read; {output / LETTERS} says why, first: {_first_letter(output)}"
@@ -148,7 +151,7 @@ def _shown(bar: Bar | NoBar, task: TaskID) -> Progress:
     return show
 
 
-def _summarise(report: Report, console: Console) -> None:
+def _summarise(report: Report, console: Console, *, strict: bool) -> None:
     tell = partial(say, console=console)
     for name in report.removed:
         tell(f"removed {name}, which was not whole", "yellow")
@@ -162,9 +165,10 @@ def _summarise(report: Report, console: Console) -> None:
         tell(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
     totals = f"{documents}, {chunks}, {sized(report.text_bytes)} of text"
+    unread = f", {counted(len(report.ignored), 'file')} not read" if report.ignored and not strict else ""
     if report.did_nothing:
-        tell(f"{report.folder} is complete already, nothing to do: {totals}, {counted(report.shards, 'shard')}")
+        tell(f"{report.folder} is complete already, nothing to do: {totals}{unread}, {counted(report.shards, 'shard')}")
         return
     rate = rate_in(report.new_text_bytes, report.seconds)
     shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
-    tell(f"{totals}, {rate}, {counted(report.letters, 'failure')}, {shards}: {report.folder}")
+    tell(f"{totals}, {rate}, {counted(report.letters, 'failure')}{unread}, {shards}: {report.folder}")

@@ -56,6 +56,7 @@ def ingest(
     shard_bytes: int = SHARD_BYTES,
     compression: str = "none",
     resume: bool = False,
+    strict: bool = False,
     workers: int = 1,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -80,6 +81,7 @@ def ingest(
         resume: go on with what a run of the same source, options and versions left (of several sources the same ones
             in the same order, as they number the documents); start where there is nothing. Of a
             method that asks a model, answers up to there are in the client's cache, and are not asked for again.
+        strict: files of folders that are not read, as they are of no known kind or another, are dead letters, too.
         threads: of segmentation and of decompression; default: every CPU.
         progress: is called with the share that is done, 0 to 1, and the report so far.
         keep: columns of the source that every chunk repeats.
@@ -153,6 +155,8 @@ def ingest(
                     manifest.remove(folder)
                 raise
         _total(report, manifest)
+        if manifest.complete:
+            _tell_unread(report, manifest, opened if strict else None)
     report.seconds = time.perf_counter() - begun
     return report
 
@@ -334,6 +338,15 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
             "remove the folder"
         )
     return manifest
+
+
+def _tell_unread(report: Report, manifest: Manifest, source: Source | None) -> None:
+    """Put letters about files that are not read after those of all shards, or take away what another run put there."""
+    end = sum(shard.letter_bytes for shard in manifest.shards)
+    letters.cut(report.folder, end)
+    if source is not None and (unread := list(source.unread())):
+        letters.put(report.folder, end, letters.encoded(unread))
+        report.letters += len(unread)
 
 
 def _total(report: Report, manifest: Manifest) -> None:

@@ -28,7 +28,8 @@ EXCERPT_BYTES = 200
 class DeadLetter(NamedTuple):
     """What could not be read: the file, the place in it (byte, line, row or page), why, and the first raw bytes.
 
-    ``partial``: the document itself is read, without what stands at that place, such as a scanned page.
+    ``partial``: no error where nobody asks for letters: the document itself is read, without what stands at that place,
+    such as a scanned page, or a file of a folder was taken for what it is not.
     """
 
     source: str

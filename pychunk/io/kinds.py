@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -13,11 +15,11 @@ import pyarrow as pa
 from ..parsing.columns import PROSE
 from ..parsing.docling import BEGINS
 from ..plumbing.lazy import Late
-from . import docling_files, files, html_files, markdown_files, paged_files, streams
+from . import docling_files, files, html_files, json_arrays, markdown_files, paged_files, streams
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
 from .html_files import How
-from .text_files import not_text
+from .text_files import BINARY, is_binary, not_text
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
 
@@ -129,7 +131,14 @@ class Kind:
 
 
 def _mediawiki(file: Opened, asked: Asked) -> Iterator[Any]:
-    return mediawiki.pages(file.blocks(), file.name, file.tell, asked.wanted)
+    blocks = file.blocks()
+    first = next(blocks, None)
+    if first is None:
+        return iter(())
+    if not first.gap and not mediawiki.may_be(first.data):
+        file.tell(DeadLetter(file.name, "whole file", _FOREIGN_XML, first.data[:EXCERPT_BYTES]))
+        return iter(())
+    return mediawiki.pages(itertools.chain([first], blocks), file.name, file.tell, asked.wanted)
 
 
 def _wikiextractor(file: Opened, asked: Asked) -> Iterator[Any]:
@@ -137,9 +146,12 @@ def _wikiextractor(file: Opened, asked: Asked) -> Iterator[Any]:
 
 
 def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
+    blocks, tell, unit = json_arrays.as_lines(file.lines(), file.name, file.tell)
     if asked.every:
-        return json_lines.typed(file.lines(), file.name, file.tell)
-    return json_lines.parts(file.lines(), file.name, file.tell, **asked.named)
+        found = json_lines.typed(blocks, file.name, tell)
+    else:
+        found = json_lines.parts(blocks, file.name, tell, **asked.named)
+    return (part._replace(unit=unit) for part in found)
 
 
 def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
@@ -205,10 +217,21 @@ def _starts(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(marks)
 
 
+#: How a line of JSON Lines begins, and an array of objects; a notebook is JSON of its own.
+_JSON_BEGINS = re.compile(rb'\s*(?:\{[ \t]*(?:"|\})|\[\s*\{)')
+_NOTEBOOK = re.compile(rb'\s*\{[^{}\[\]]*"(?:cells|nbformat)"\s*:')
+
+
+def _begins_jsonl(head: bytes) -> bool:
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    return _JSON_BEGINS.match(head) is not None and _NOTEBOOK.match(head) is None
+
+
 def _magic(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)
 
 
+_FOREIGN_XML = "XML, but no MediaWiki dump: pass kind='text' to read it as it stands"
 _MARKDOWN = "(md|markdown|mdown|mdwn|mkdn|mkd)"
 #: Every kind that is read; of those that a name is of, the first is meant unless another is asked for.
 KINDS = {
@@ -224,7 +247,7 @@ KINDS = {
         lambda head: BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None,
         columns=paged_files.COLUMNS,
     ),
-    "jsonl": Kind(_named(r".*\.(jsonl|ndjson|jsonlines)$"), _json_lines, _starts(b"{"), is_table=True),
+    "jsonl": Kind(_named(r".*\.(jsonl|ndjson|jsonlines)$"), _json_lines, _begins_jsonl, is_table=True),
     "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True),
     "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True),
     "parquet": Kind(_named(r".*\.(parquet|pq)$"), _parquet, _magic(b"PAR1"), is_table=True, listed=_parquet_columns),
@@ -262,3 +285,58 @@ def kind_of(name: str, wanted: str = "auto") -> str | None:
 def kind_of_bytes(head: bytes) -> str | None:
     """The kind that a file's first bytes say, decompressed."""
     return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
+
+
+def is_beside(path: str) -> bool:
+    """Whether a file holds no documents by its name: the index of a dump, what an ingest could not read."""
+    return _NONE.fullmatch(streams.bare(files.base_name(path))) is not None
+
+
+def may_be(head: bytes, kind: str, encoding: str = "") -> bool:
+    """Whether a file of an unknown name may be of a kind, by its first bytes; text may be in any ``encoding``."""
+    if kind in ("text", "markdown", "csv", "tsv"):
+        return bool(encoding) or not (not_text(head) or (is_binary(head) and not _is_utf8(head)))
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") if kind == "html" else KINDS[kind].begins(head)
+
+
+def _is_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_PLAIN = "text of an unknown kind: pass kind='text' to read it"
+
+
+def is_plain(reason: str) -> bool:
+    """Whether :func:`why_unread` says no more of a file than that it is text."""
+    return reason == _PLAIN
+
+
+def why_unread(path: str, head: bytes) -> str:
+    """Return why a file of a folder is not read, and what to do; ``head``: its first bytes, none of a remote one.
+
+    Example:
+        >>> why_unread("a.ipynb", b'{"cells": []}')
+        'a Jupyter notebook, of which no reader is there: jupyter nbconvert --to markdown makes Markdown of it'
+    """
+    if _NOTEBOOK.match(head):
+        return "a Jupyter notebook, of which no reader is there: jupyter nbconvert --to markdown makes Markdown of it"
+    bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if bare.startswith(b"<?xml") or (kind_of(path) == "mediawiki" and head):
+        return _FOREIGN_XML
+    if (known := kind_of(path)) is not None:
+        return f"its name is that of kind {known}, and another was asked for: pass kind='{known}' to read it"
+    if not head:
+        return "of no known kind: pass kind= and its kind to read it"
+    if found := kind_of_bytes(head):
+        return f"its first bytes are those of kind {found}, its name is of none: pass kind='{found}' to read it"
+    if reason := not_text(head) or (BINARY if is_binary(head) else ""):
+        return reason
+    if bare.startswith((b"{", b"[")) and streams.bare(files.base_name(path)).lower().endswith(".json"):
+        return (
+            "JSON that is neither an array of objects nor a DoclingDocument: pass kind='text' to read it as it stands"
+        )
+    return _PLAIN

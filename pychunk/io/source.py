@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
 from .html_files import How, check_noise
-from .kinds import KINDS, Asked, Opened, kind_of, kind_of_bytes
+from .kinds import KINDS, Asked, Opened, is_beside, is_plain, kind_of, kind_of_bytes, may_be, why_unread
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Raw text that one process cleans at a time.
 _TASK_BYTES = 1 << 20
+#: Bytes by which a file is known whose name says nothing.
+_HEAD = 4096
 #: The columns of every batch, which a column that is kept beside them must not be called.
 _OWN = ("id", "text", "file")
 
@@ -93,6 +96,19 @@ class Source:
             else:
                 found[kind] = [name for name, _ in KINDS[kind].columns]
         return found
+
+    def unread(self) -> Iterator[DeadLetter]:
+        """Yield a letter for each file of a folder that is not read: what it is, and what to do to have it read.
+
+        None are about what holds no document by its name: the index of a dump, what an ingest could not read, and a
+        dump that is there in another compression as well.
+        """
+        for path in _missing(self.ignored, self.files):
+            try:
+                reason = why_unread(path, b"" if files.scheme_of(path) else _head(path))
+                yield DeadLetter(path, "whole file", f"not read: {reason}")
+            except OSError as error:
+                yield DeadLetter(path, "whole file", f"not read: {error}")
 
     def tables(self) -> Iterator[pa.Table]:
         """Tables of bounded size with every column, in types of their own: what chunks are read with."""
@@ -232,11 +248,19 @@ class Source:
                     DeadLetter(file.path, "whole file", f"{kind} has no column {lacking!r}, which every document needs")
                 )
                 continue
+            # What a table by its first bytes alone lacks is told, and does not end the run of a folder.
+            guessed = KINDS[kind].is_table and kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
+            own = _softened(tell) if guessed else tell
             try:
-                for item in self._read(kind, file, tell):
+                for item in self._read(kind, file, own):
                     yield item._replace(bytes_read=before + min(item.bytes_read, file.size or item.bytes_read))
             except OSError as error:
                 tell(DeadLetter(file.path, "whole file", f"cannot be read: {error}"))
+            except ValueError as error:
+                if not guessed:
+                    raise
+                reason = str(error).removeprefix(f"{file.path}: ")
+                own(DeadLetter(file.path, "whole file", f"cannot be read as {kind}: {reason}"))
             before += file.size
 
     def _lacking(self, kind: str) -> str:
@@ -275,6 +299,11 @@ class Source:
         )
 
 
+def _softened(tell: DeadLetters) -> DeadLetters:
+    """Letters that are told without an error where none are asked for."""
+    return lambda letter: tell(letter._replace(partial=True))
+
+
 class _Group(NamedTuple):
     """What becomes one batch, and what was broken before it was full.
 
@@ -310,9 +339,10 @@ def open_source(
     Args:
         path: where they are. Several are read one after the other, as they are named.
         kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, html, pdf, markdown, text,
-            or auto: by the files' names, else by their first bytes; standard input is text. A folder is read below as
-            well: each file by its kind, or those of the kind that is named. All but Parquet and Arrow may be
-            compressed: .gz, .bz2, .zst, .xz, .7z.
+            or auto: by the files' names, else by their first bytes; standard input is text, and so is text of an
+            unknown name that is named by itself. A folder is read below as well: each file by its kind, or, if a kind
+            is named, those whose names are of it or of none; ``Source.unread()`` says why others are not read. All but
+            Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
             are written. The id of a text, Markdown, HTML or PDF file is its path as given, without ``./``.
@@ -354,8 +384,15 @@ def open_source(
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
-    found, kinds, ignored = _listed(paths[0], kind) if len(paths) == 1 else _listed_together(paths, kind)
+    listed = _listed(paths[0], kind, codec) if len(paths) == 1 else _listed_together(paths, kind, codec)
+    found, kinds, ignored = listed
     _check_kept(keep, column, ids, kinds)
+    if dead_letters is refuse and (missing := _missing(ignored, found)):
+        more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
+        said = (
+            f"not read, of no known kind or another: {', '.join(missing[:3])}{more}; Source.unread() says of each why"
+        )
+        warnings.warn(said, stacklevel=2)
     return Source(
         ", ".join(paths),
         found,
@@ -394,13 +431,13 @@ def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
             seen[own] = path
 
 
-def _listed_together(paths: list[str], kind: str) -> tuple[list[SourceFile], list[str], list[str]]:
+def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
     """:func:`_listed` of several paths, one after the other."""
     if not paths:
         raise ValueError("name a file, a folder or a URL: got an empty list")
     if "-" in paths:
         raise ValueError("standard input goes alone: write it to a file first, or leave out the other inputs")
-    listed = [_listed(each, kind) for each in paths]
+    listed = [_listed(each, kind, encoding) for each in paths]
     check_once(zip(paths, (found for found, _, _ in listed), strict=True))
     found, kinds, ignored = ([each for part in parts for each in part] for parts in zip(*listed, strict=True))
     return found, kinds, ignored
@@ -421,24 +458,31 @@ def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds:
             raise ValueError(f"{kind} has no column {absent[0]!r}; its columns are {', '.join(known)}")
 
 
-def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str]]:
+def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
     """(files to read, the kind of each, files that are not read)."""
     if path == "-":
         return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
     found = files.find(path)
     if len(found) == 1 and found[0].path == files.plain(path):
         return found, [kind if kind != "auto" else _recognised(path)], []
-    kinds = {file.path: kind_of(file.path, kind) or _json_kind(file.path) for file in found}
-    for name in _again(kinds):
+    kinds = {file.path: _kind_in_folder(file.path, kind) for file in found}
+    again = _again(kinds)
+    for name in again:
         kinds[name] = None
     if not any(kinds.values()):
         kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
+    elif kind != "auto":
+        for name, known in kinds.items():
+            if known is None and name not in again and not is_beside(name) and _may_be(name, kind, encoding):
+                kinds[name] = kind
     wanted = {each: place for place, each in enumerate(KINDS) if kind in ("auto", each)}
     known = ((file, kinds[file.path]) for file in found)
     chosen = [(file, each) for file, each in known if each in wanted]
     chosen.sort(key=lambda own: wanted[own[1]])
     if not chosen and kind == "auto":
-        raise ValueError(f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)}")
+        raise ValueError(
+            f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)} (text reads text of any name)"
+        )
     if not chosen:
         raise ValueError(f"{path} holds no file whose name is that of kind {kind!r}")
     others = [file.path for file in found if kinds[file.path] not in wanted]
@@ -449,6 +493,14 @@ def _listed(path: str, kind: str) -> tuple[list[SourceFile], list[str], list[str
     )
 
 
+def _missing(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
+    """Files of a folder that are not read, without those that hold nothing else by their names."""
+    if not ignored:
+        return []
+    again = set(_again([*ignored, *(file.path for file in found)]))
+    return [path for path in ignored if path not in again and not is_beside(path)]
+
+
 def has_documents(path: str) -> bool:
     """Whether a local folder has a file whose name says that it holds documents, and no table; found without a list."""
     if files.scheme_of(path) or not os.path.isdir(path):
@@ -457,15 +509,32 @@ def has_documents(path: str) -> bool:
     return any(kind is not None and not KINDS[kind].is_table for kind in kinds)
 
 
-def _json_kind(path: str) -> str | None:
-    """That of a .json file of a local folder, which only its first bytes can say."""
-    if files.scheme_of(path) or not streams.bare(files.base_name(path)).lower().endswith(".json"):
-        return None
+def _kind_in_folder(path: str, kind: str) -> str | None:
+    """The kind that a name says in a folder; of .json and .xml, which many formats are called, the first bytes do."""
+    found = kind_of(path, kind)
+    name = files.base_name(path).lower()
+    is_json = streams.bare(name).endswith(".json") and found is None
+    if files.scheme_of(path) or not (is_json or name.endswith(".xml")):  # of compressed XML the reader sees it
+        return found
     try:
-        found = _sniffed(path)
+        head = _head(path)
     except OSError:  # told when it is read, if it is
-        return None
-    return found if found == "docling" else None
+        return found
+    said = kind_of_bytes(head)
+    if is_json:
+        is_array = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(
+            b"["
+        )  # an object may be anything, settings most often
+        return said if (said == "docling" or is_array) and kind in ("auto", said) else None
+    return said if said == "html" else found if mediawiki.may_be(head) else None
+
+
+def _may_be(path: str, kind: str, encoding: str) -> bool:
+    """Whether a file of an unknown name may be of the kind that is asked for, by its first bytes."""
+    try:
+        return may_be(_head(path), kind, encoding)
+    except OSError:  # told when it is read
+        return True
 
 
 def _again(names: Iterable[str]) -> list[str]:
@@ -476,18 +545,28 @@ def _again(names: Iterable[str]) -> list[str]:
 
 
 def _recognised(path: str) -> str:
-    kind = kind_of(path) or _sniffed(path)
-    if kind is None:
-        raise ValueError(f"{path}: unknown kind of file; pass kind=, one of {', '.join(KINDS)}")
-    return kind
+    """The kind of a file that was named by itself: text of an unknown name is text."""
+    if (kind := kind_of(path)) is not None:
+        return kind
+    head = _head(path)
+    if (kind := kind_of_bytes(head)) is not None:
+        return kind
+    why = why_unread(path, head)
+    if is_plain(why):
+        return "text"
+    raise ValueError(f"{path}: unknown kind of file ({why}); pass kind=, one of {', '.join(KINDS)}")
 
 
 def _sniffed(path: str) -> str | None:
     """The kind that a file's first bytes say."""
+    return kind_of_bytes(_head(path))
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a file, decompressed."""
     quiet: list[DeadLetter] = []
     with _opened(path) as opened:
-        head = next(iter(streams.blocks(opened, path, quiet.append)), Block(b"", 0)).data[:4096]
-    return kind_of_bytes(head)
+        return next(iter(streams.blocks(opened, path, quiet.append)), Block(b"", 0)).data[:_HEAD]
 
 
 class _StandardInput:

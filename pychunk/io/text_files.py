@@ -38,6 +38,7 @@ _CONTROLS = bytes(range(0x20)).translate(None, b"\t\n\v\f\r\x08\x1b") + b"\x7f"
 #: Bytes that say what a file is, and the share of control characters among them that no text has: random bytes have
 #: nine in a hundred.
 _HEAD, _MOST_CONTROLS = 4096, 0.02
+BINARY = "no text at all: bytes of a program, an image or the like"
 
 
 def not_text(data: bytes | bytearray) -> str:
@@ -62,7 +63,7 @@ def decoded(data: bytes | bytearray, *, guess: bool = True) -> tuple[str, str, i
     except UnicodeDecodeError as error:
         at = error.start
     if is_binary(data):
-        return "", "no text at all: bytes of a program, an image or the like", at
+        return "", BINARY, at
     return "", f"invalid UTF-8 at byte {at}{advice(data) if guess else ''}", at
 
 

@@ -35,6 +35,8 @@ COLUMNS = (
 )
 
 _BEGIN, _END = b"<page>", b"</page>"
+_ELEMENT = re.compile(rb"<[A-Za-z]")
+_OWN_TAGS = (b"<mediawiki", b"<siteinfo", _BEGIN)
 _NS = re.compile(rb"<ns>\s*(-?\d{1,9})\s*</ns>")
 _SITE_BEGIN, _SITE_END = b"<siteinfo", b"</siteinfo>"
 _FURNITURE = re.compile(rb"<\?xml\b[^<>]*>|</?mediawiki\b[^<>]*>")
@@ -115,6 +117,14 @@ def begins(head: bytes) -> bool:
     if encoding := utf_16(head):
         head = head.decode(encoding, "replace").encode()
     return b"<mediawiki" in head and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+
+
+def may_be(head: bytes) -> bool:
+    """Whether the first bytes of a file may be those of a dump, or of a part of one: not those of other markup."""
+    if encoding := utf_16(head):
+        head = head.decode(encoding, "replace").encode()
+    is_markup = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and _ELEMENT.search(head)
+    return not is_markup or any(each in head for each in _OWN_TAGS)
 
 
 def utf_16(head: bytes) -> str:
