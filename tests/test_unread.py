@@ -3,13 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from pychunk.cli.main import app
+from pychunk.data.blocks import Blocks
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, json_arrays, open_source
 from pychunk.io.documents import DeadLetters
+from pychunk.io.paged_files import why_empty
+from pychunk.parsing.paged import Paged, Span
 
 NOTEBOOK = {"cells": [{"cell_type": "markdown", "source": ["# Tide"]}], "metadata": {}, "nbformat": 4}
 FILES: dict[str, bytes] = {
@@ -200,6 +204,29 @@ def test_a_page_that_is_called_xml_is_one(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<!DOCTYPE html><html><body><p>Ants run.</p></body></html>")
     (tmp_path / "b.txt").write_text("Bees hum.")
     assert open_source(tmp_path).kinds == ["html", "text"]
+
+
+def test_documents_without_text_are_counted_and_no_failures(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, text in {"a.txt": "", "b.md": " \n", "c.txt": "Ants run."}.items():
+        (tmp_path / "in" / name).write_text(text)
+    (tmp_path / "in" / "d.jsonl").write_text('{"text": ""}\n{"text": "Bees hum."}\n')
+    for again in ("complete already", "5 documents"):
+        status, said = run("ingest", tmp_path / "in", "-o", tmp_path / "out", "--strict")
+        assert (status, "5 documents (3 without text), 2 chunks" in said) == (0, True), (again, said)
+    assert ingest(tmp_path / "in", tmp_path / "out2").blank == 3
+
+
+def test_a_paged_document_of_heads_and_page_numbers_alone_has_no_text() -> None:
+    def why(text: str, *spans: tuple[int, int]) -> str:
+        removed = [Span(start, end, "page_number", 1.0) for start, end in spans]
+        none = np.zeros(0, np.int64)
+        blocks = Blocks(np.zeros(2, np.int64), none.astype(np.int8), none.astype(np.int16), none, none)
+        return why_empty(Paged(text, blocks, np.zeros(1, np.int64), "", removed, []))
+
+    assert why("Head\f2\n", (0, 4), (5, 6)) == "no text is left: 2 lines were taken for heads, feet and page numbers"
+    assert why("2", (0, 1)) == "no text is left: 1 line was taken for heads, feet and page numbers"
+    assert why("Head\nText", (0, 4)) == why("Text") == ""
 
 
 @pytest.mark.parametrize(

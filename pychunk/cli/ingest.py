@@ -164,6 +164,7 @@ def _summarise(report: Report, console: Console, *, strict: bool) -> None:
     if report.letters:
         tell(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
+    documents += f" ({report.blank:,} without text)" if report.blank else ""
     totals = f"{documents}, {chunks}, {sized(report.text_bytes)} of text"
     unread = f", {counted(len(report.ignored), 'file')} not read" if report.ignored and not strict else ""
     if report.did_nothing:

@@ -22,7 +22,8 @@ LARGE_BYTES = 64 << 20
 class Part:
     """The wanted documents of batch ``number``: ``table`` of ``id``, ``text`` and others, from ``first`` on.
 
-    ``read``: documents of the batch before any were left out; ``table_rows``: those kept. A part with neither, whose
+    ``read``: documents of the batch before any were left out; ``table_rows``: those kept; ``blank``: those of them that
+    have no chunks, once they are cut. A part with neither, whose
     ``table_rows`` is None, brings the letters that were told after the last batch.
     """
 
@@ -34,6 +35,7 @@ class Part:
     letters: list[DeadLetter]
     bytes_read: int
     table_rows: int | None
+    blank: int = 0
 
     def documents(self) -> TextBatch:
         """The texts with their ids, and the other columns that were asked for."""

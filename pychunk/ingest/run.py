@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..chunks import ChunkBatch
 from ..documents.texts import NotedRowError
 from ..given.columns import NAMES, wanted_columns
@@ -229,6 +231,9 @@ class _Run:
             chunks = self.made(part.documents(), first_document=part.first, **self.said)
         except OSError as error:  # of a model's client: it is the only one that reads or writes meanwhile
             raise self.output.unfinished(error, "Go on") from error
+        documents = np.asarray(chunks.table.column("document"))
+        cut = np.count_nonzero(np.diff(documents)) + (len(documents) > 0)
+        part = replace(part, blank=len(part.table) - int(cut))
         return part.with_letters(self._noted(chunks)).without_table(), chunks
 
     def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
@@ -356,3 +361,4 @@ def _total(report: Report, manifest: Manifest) -> None:
         report.chunks += shard.chunks
         report.text_bytes += shard.text_bytes
         report.letters += shard.letters
+        report.blank += shard.blank

@@ -39,6 +39,18 @@ def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple
     return bytes(found), read
 
 
+def why_empty(paged: Paged) -> str:
+    """Return why a document has no text beside what is left out of it; "" if it has some."""
+    at, kept = 0, []
+    for span in paged.removed:
+        kept.append(paged.text[at : span.start])
+        at = span.end
+    if paged.text[at:].strip() or any(map(str.strip, kept)):
+        return ""
+    count = len(paged.removed)
+    return f"no text is left: {count:,} line{' was' if count == 1 else 's were'} taken for heads, feet and page numbers"
+
+
 def document(paged: Paged, file: str, bytes_read: int) -> Document:
     """A row of a batch, named by its path."""
     more: tuple[Any, ...] = (

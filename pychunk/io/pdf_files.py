@@ -59,6 +59,9 @@ def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], li
             reason = str(found) if known else f"cannot be read: {type(found).__name__}: {found}"
             letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
             continue
+        if reason := paged_files.why_empty(found):
+            letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
+            continue
         documents.append(paged_files.document(found, item.file, item.bytes_read))
         letters += _letters(item.file, found.notes)
     return documents, letters
