@@ -114,7 +114,7 @@ def segmented(
     elif dropped := [name for name in kept if name not in (reading.keep or ())]:
         said = f"not kept of what is cut now: {', '.join(dropped)}, which the index has (--keep names columns)"
         say(said, "yellow")
-    tell_ignored([path for source, _ in sources for path in source.ignored])
+    tell_ignored([path for source, _ in sources for path in source.ignored], kind)
     sources = _together(sources)
     whole = reading.limit is None and not merge
     found = _segmented(
@@ -295,7 +295,7 @@ def documents(
     """Batches of documents, and for each Segmenter the keywords of a call that name columns of theirs."""
     wants = frozenset[str]().union(*(each.method.wants for each in made))
     sources = reading.sources(inputs, kind, wants, dead_letters)
-    tell_ignored([path for source, _ in sources for path in source.ignored])
+    tell_ignored([path for source, _ in sources for path in source.ignored], kind)
     left = reading.limit
     for source, said in sources:
         names = {name: value for name, value in said.items() if name != "keep"}
@@ -323,12 +323,12 @@ def _tell_kept(sources: Sequence[tuple[Source, dict[str, Any]]], kept: Sequence[
             say(f"{source.path} has no column {', '.join(lacking)}, as the index has: null for its documents", "yellow")
 
 
-def tell_ignored(ignored: list[str]) -> None:
+def tell_ignored(ignored: list[str], kind: str) -> None:
     """Says on standard error which files of folders are not read."""
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
         said = f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}"
-        say(f"{said} (--kind text reads text of any name)", "yellow")
+        say(f"{said} (--kind text reads text of any name)" if kind == "auto" else said, "yellow")
 
 
 def text_bytes(out: ChunkBatch) -> int:

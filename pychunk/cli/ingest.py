@@ -126,7 +126,7 @@ def command(
                 raise typer.Exit(1) from None
     if asking.dry_run:
         return
-    _summarise(report, console, strict=strict)
+    _summarise(report, console, kind, strict=strict)
     nothing = report.letters and not report.documents
     if nothing:
         message = f"error: nothing could be read; {output / LETTERS} says why, first: {_first_letter(output)}"
@@ -151,14 +151,14 @@ def _shown(bar: Bar | NoBar, task: TaskID) -> Progress:
     return show
 
 
-def _summarise(report: Report, console: Console, *, strict: bool) -> None:
+def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> None:
     tell = partial(say, console=console)
     for name in report.removed:
         tell(f"removed {name}, which was not whole", "yellow")
     for each in report.damaged:
         tell(f"made again: {each}", "yellow")
     if not console.quiet:
-        tell_ignored(report.ignored)
+        tell_ignored(report.ignored, kind)
     if report.repeated:
         tell(f"{report.repeated} (counted from 0)", "yellow")
     if report.letters:

@@ -472,8 +472,8 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
     if not any(kinds.values()):
         kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
     elif kind != "auto":
-        for name, known in kinds.items():
-            if known is None and name not in again and not is_beside(name) and _may_be(name, kind, encoding):
+        for name, own in kinds.items():
+            if own is None and name not in again and not is_beside(name) and _may_be(name, kind, encoding):
                 kinds[name] = kind
     wanted = {each: place for place, each in enumerate(KINDS) if kind in ("auto", each)}
     known = ((file, kinds[file.path]) for file in found)

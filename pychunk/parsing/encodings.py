@@ -153,9 +153,9 @@ def without_mark(data: bytes | bytearray) -> str:
     head = bytes(data[:_ZEROS_WITHIN])
     if b"\0" not in head or len(head) < 8:
         return ""
-    for encoding, (high, plane) in {"utf-32-le": (3, 2), "utf-32-be": (0, 1)}.items():
-        planes = head[plane::4]  # that of most letters is 0
-        if not head[high::4].strip(b"\0") and 2 * planes.count(0) > len(planes) and _reads(head, encoding):
+    for encoding, (first, second) in {"utf-32-le": (3, 2), "utf-32-be": (0, 1)}.items():
+        planes = head[second::4]  # that of most letters is 0
+        if not head[first::4].strip(b"\0") and 2 * planes.count(0) > len(planes) and _reads(head, encoding):
             return encoding
     low, high = head[0::2], head[1::2]
     plain = sum(32 <= one < 127 and 32 <= other < 127 for one, other in zip(low, high, strict=False))
