@@ -102,7 +102,6 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
             return _clean(data[len(mark) :].decode(encoding, "replace")), encoding
     if encoding := without_mark(data):
         return _clean(data.decode(encoding, "replace")), encoding
-    declared = None
     if b"\x1b" in data and (declared := declared_in(data)) == "iso2022_jp":
         return _clean(data.decode(declared, "replace")), "iso-2022-jp"
     try:
@@ -110,7 +109,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are looked through in no time, text is not
     except UnicodeDecodeError:
         pass
-    declared = declared or declared_in(data)
+    declared = declared_in(data)
     if declared not in ("", "cp1252", "utf-8", "iso2022_jp"):
         text = data.decode(declared, "replace")
         if text.count("�") * 100 <= len(text):

@@ -181,13 +181,16 @@ def linked_page(data: bytes, title: str = "") -> HtmlPage | None:
 
 def _found(text: str) -> Iterator[Any]:
     """The values of a page's JSON-LD that are JSON."""
-    left = _JSON_BYTES
+    end, left = 0, _JSON_BYTES
     for opened in _OPENS.finditer(text):
+        if opened.start() < end:  # inside the script before it
+            continue
         closed = _CLOSES.search(text, opened.end())
-        written = _WRAPPED.sub("", text[opened.end() : closed.start() if closed else len(text)])
-        left -= len(written)
+        end = closed.start() if closed else len(text)
+        left -= end - opened.end()
         if left < 0:
             return
+        written = _WRAPPED.sub("", text[opened.end() : end])
         try:
             yield json.loads(written.strip().removesuffix(";"), strict=False)
         except (ValueError, RecursionError):
