@@ -41,6 +41,10 @@ def why(page: str) -> str:
     [
         (SHELL, "no text: the page is made by scripts"),
         ("<SCRIPT>render()</SCRIPT><div hidden></div>", "no text: the page is made by scripts"),
+        ("<body><div id=root>Loading…</div><script src=a.js></script>", "no text: the page is made by scripts"),
+        ("<body><h2>Bitte warten</h2>", ""),
+        ("<frameset><frame src=a.html></frameset><script>x</script>", "no text: the page shows other pages in frames"),
+        ("<body><iframe src=a.html></iframe>", "no text: the page shows other pages in frames"),
         ("", "no text: the page is empty"),
         ("<html><body><img src=a.png><p> \n &nbsp;</p></body></html>", "no text: the page is empty"),
         (SHELL + NOSCRIPT, "no text: only a notice to enable JavaScript"),

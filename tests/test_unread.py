@@ -256,6 +256,14 @@ def test_arrays_of_objects_are_read_like_lines(
     assert [letter.position for letter in told] == letters
 
 
+def test_a_line_that_is_an_array_is_one_letter_among_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('[{"text": "a"}]\n{"text": "b"}\n[]\n{"text": "c"}\n')
+    told: list[DeadLetter] = []
+    source = open_source(tmp_path / "a.jsonl", dead_letters=told.append)
+    assert [text for batch in source for text in batch.table["text"].to_pylist()] == ["b", "c"]
+    assert [letter.position for letter in told] == ["line 1", "line 3"]
+
+
 def test_a_long_array_is_read_in_parts_and_a_longer_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,8 @@ from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 
 #: Bytes that a file may have: it is in memory as a whole, where JSON Lines are read as they come.
 MAX_BYTES = 256 << 20
-_BEGINS = re.compile(rb"\s*\[\s*(?:\{|\])")
+#: How an array begins, and lines that are arrays each, or of which the first alone is one.
+_BEGINS, _LINES = re.compile(rb"\s*\[\s*(?:\{|\])"), re.compile(rb"[^\r\n]*\][ \t]*[\r\n]+[ \t]*[{\[]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BREAKS = str.maketrans("\r\n", "  ")
 
@@ -26,7 +27,7 @@ def as_lines(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> t
     if first is None:
         return iter(()), dead_letters, "line"
     blocks = itertools.chain([first], blocks)
-    if not _BEGINS.match(first.data):
+    if not _BEGINS.match(first.data) or _LINES.match(first.data):
         return blocks, dead_letters, "line"
 
     def tell(letter: DeadLetter) -> None:

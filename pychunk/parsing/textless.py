@@ -51,7 +51,16 @@ _BUTTON = re.compile(
 #: Characters of a button, and buttons and links that are looked at.
 _BUTTON_CHARS, _PRESSED = 40, 500
 _NOSCRIPT = Names(("<noscript",))
-_HAS_SCRIPT = re.compile(rb"<script\b", re.I)
+_SCRIPT, _FRAMESET, _IFRAME = (re.compile(rb"<%b\b" % name, re.I) for name in (b"script", b"frameset", b"iframe"))
+_MADE = "no text: the page is made by scripts"
+_FRAMES = "no text: the page shows other pages in frames"
+#: What stands where a script will put the page.
+_WAITS = re.compile(
+    r"#* *(?:(?:app |page )?(?:is )?(?:now )?loading|please wait|laden|lädt|wird geladen|chargement(?: en cours)?|"
+    r"cargando|carregando|caricamento|ładowanie|загрузка|идёт загрузка|завантаження|読み込み中|加载中|正在加载|載入中|"
+    r"로딩 중)[ .…!]*",
+    re.I,
+)
 
 
 def why_textless(page: HtmlPage, removed: Sequence[tuple[int, int, str, float]], data: bytes) -> str:
@@ -70,9 +79,11 @@ def why_textless(page: HtmlPage, removed: Sequence[tuple[int, int, str, float]],
     if left > _CONSENT_CHARS + 2 * len(page.blocks.start):
         return ""
     if not page.text.strip():
-        if _HAS_SCRIPT.search(data):
-            return "no text: the page is made by scripts"
-        return "no text: the page is empty"
+        if _FRAMESET.search(data):
+            return _FRAMES
+        if _SCRIPT.search(data):
+            return _MADE
+        return _FRAMES if _IFRAME.search(data) else "no text: the page is empty"
     starts, ends = page.blocks.start, page.blocks.end
     kept = np.ones(len(starts), np.bool_)
     for start, end, _, _ in removed:
@@ -80,6 +91,8 @@ def why_textless(page: HtmlPage, removed: Sequence[tuple[int, int, str, float]],
     rows = np.flatnonzero(kept) if kept.any() else np.arange(len(starts))
     if (ends[rows] - starts[rows]).sum() <= _CONSENT_CHARS:
         texts = [page.text[starts[row] : ends[row]].strip() for row in rows.tolist()]
+        if len(texts) == 1 and _WAITS.fullmatch(texts[0]) and _SCRIPT.search(data):
+            return _MADE
         if _asks_for_scripts(texts) or _is_within_noscript(page, rows, texts):
             return "no text: only a notice to enable JavaScript"
         if _asks_for_consent(texts, _pressed(page)):
