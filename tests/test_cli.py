@@ -412,6 +412,14 @@ def test_the_advice_names_the_encoding_by_a_guess(tmp_path: Path, name: str, tex
     assert next(row["text"] for row in rows_of(tmp_path / "out.jsonl")).strip() in text
 
 
+def test_latin_1_that_is_windows_1252_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("“Quoted” – it costs 5 €".encode("cp1252"))
+    status, said = run(tmp_path, str(tmp_path / "a.txt"), "--encoding", "latin-1")
+    assert status == 0
+    assert "byte 0x93 is a control character in latin-1" in said
+    assert "pass --encoding cp1252" in said
+
+
 @pytest.mark.parametrize(
     "data", [random.Random(5).randbytes(500), b"\x7fOOP\0\x9c\x01\x02" * 9, "é ".encode() * 9 + b"\xff"]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -80,6 +81,8 @@ class Opened:
         """The bytes, decompressed, as UTF-8 without its mark."""
         with self.stream() as file:
             blocks = streams.blocks(file, self.name, self.tell, threads=self.threads)
+            if self.encoding == "iso8859-1":
+                blocks = _watched(blocks, self.name)
             yield from streams.without_mark(streams.as_utf8(blocks, self.encoding) if self.encoding else blocks)
 
     def lines(self) -> Iterator[Block]:
@@ -103,6 +106,24 @@ class Opened:
     def at(self) -> AbstractContextManager[Any]:
         """The file as it is, for reading at any place."""
         return self.place()
+
+
+#: Bytes that are control characters in latin-1, and quotation marks, dashes and letters in windows-1252.
+_WINDOWS = re.compile(rb"[\x80\x82-\x84\x86-\x8c\x8e\x91-\x9c\x9e\x9f]")
+
+
+def _watched(blocks: Iterator[Block], name: str) -> Iterator[Block]:
+    """Blocks as they are; warns where they are latin-1 by name alone."""
+    warned = False
+    for block in blocks:
+        if not warned and (found := _WINDOWS.search(block.data)):
+            warned = True
+            warnings.warn(
+                f"{name}: byte 0x{found[0][0]:X} is a control character in latin-1; windows-1252 has quotation marks, "
+                "dashes and the euro sign there: pass encoding='cp1252'",
+                stacklevel=2,
+            )
+        yield block
 
 
 @dataclass(frozen=True)
