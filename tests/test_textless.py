@@ -196,7 +196,7 @@ REASONS = {
 
 def test_ingest_counts_pages_without_text_and_names_them(tmp_path: Path, pages: Path) -> None:
     report = ingest(pages, tmp_path / "out", noise="rules")
-    assert (report.documents, report.letters) == (3, 3)
+    assert (report.documents, report.letters, report.blank) == (4, 3, 1)
     letters = [json.loads(line) for line in (tmp_path / "out" / "_dead_letters.jsonl").read_text().splitlines()]
     assert {Path(letter["source"]).name: letter["reason"] for letter in letters} == REASONS
 
@@ -207,23 +207,36 @@ def test_the_commands_say_it(tmp_path: Path, pages: Path) -> None:
         return done.exit_code, " ".join(done.output.split())
 
     status, said = run("ingest", str(pages), "-o", str(tmp_path / "out"), "--noise", "rules")
-    assert (status, "3 documents" in said, "3 failures" in said) == (0, True, True), said
+    assert (status, "4 documents (1 without text)" in said, "3 failures" in said) == (0, True, True), said
     assert run("ingest", str(pages), "-o", str(tmp_path / "strict"), "--strict")[0] == 1
     for command, output in (("segment", "out.jsonl"), ("index", "out.idx")):
         options = (str(pages), "-o", str(tmp_path / output), "--noise", "rules")
         status, said = run(command, *options)
-        assert (status, "menus.html, whole file: no text is left: 2 blocks were taken for noise" in said) == (2, True)
+        assert (status, "shell.html, whole file: no text: the page is made by scripts" in said) == (2, True), said
         status, said = run(command, *options, "--on-error", "skip")
         assert status == 0, said
         for name, reason in REASONS.items():
             assert f"left out {pages / name}: {reason}" in said
 
 
+def test_a_page_that_is_all_noise_is_no_document_lost(pages: Path, tmp_path: Path) -> None:
+    for name in ("shell.html", "wall.html"):
+        (pages / name).unlink()
+    call = ["index", str(pages), "-o", str(tmp_path / "x.idx"), "--noise", "rules", "--prune"]
+    for _ in range(2):
+        done = CliRunner().invoke(app, call, env={"COLUMNS": "300"})
+        assert done.exit_code == 0, done.output
+        assert "nothing was dropped" not in done.output
+
+
 def test_python_readers_raise_or_tell(pages: Path) -> None:
-    with pytest.raises(ValueError, match=r"menus\.html, whole file: no text is left: 2 blocks were taken for noise"):
+    with pytest.raises(ValueError, match=r"shell\.html, whole file: no text: the page is made by scripts"):
         list(open_source(pages, noise="rules"))
+    with pytest.warns(UserWarning, match=r"menus\.html, whole file: no text is left: 2 blocks were taken for noise"):
+        (batch,) = open_source(pages / "menus.html", noise="rules")
+    assert "Privacy policy" in batch.table["text"][0].as_py()  # for who asks for what is removed
     letters: list[DeadLetter] = []
     source = open_source(pages, noise="rules", dead_letters=letters.append)
     rows = [row for batch in source for row in batch.table.to_pylist()]
-    assert [Path(row["id"]).name for row in rows] == ["linked.html", "river.html", "note.txt"]
+    assert [Path(row["id"]).name for row in rows] == ["linked.html", "menus.html", "river.html", "note.txt"]
     assert len(letters) == 3

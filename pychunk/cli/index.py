@@ -281,10 +281,12 @@ class Lost:
 
     def __call__(self, letter: DeadLetter) -> None:
         self._tell(letter)
+        if letter.partial:
+            return
         if letter.position == "whole file":
             self.files.append(letter.source)
         else:
-            self.count += not letter.partial
+            self.count += 1
 
 
 @contextmanager

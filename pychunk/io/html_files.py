@@ -64,17 +64,20 @@ def document(
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
     from ..parsing.html import parse_html  # here, as many inputs are no pages: 0.01 s of every command's start
-    from ..parsing.textless import linked_page, why_textless
+    from ..parsing.textless import ALL_REMOVED, linked_page, why_textless
 
     data = bytes(held)
     page = parse_html(data)
     spans = removed_spans(page, noise, threshold)
     if reason := why_textless(page, spans, data):
         linked = linked_page(data, page.title)
-        if linked is None:
-            dead_letters(DeadLetter(file, "whole file", reason, data[:EXCERPT_BYTES]))
-            return None
-        page, spans = linked, []
+        if linked is not None:
+            page, spans = linked, []
+        else:
+            is_removed = reason.startswith(ALL_REMOVED)  # such a text is there for who asks for what is removed
+            dead_letters(DeadLetter(file, "whole file", reason, data[:EXCERPT_BYTES], partial=is_removed))
+            if not is_removed:
+                return None
     more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]))
     return Document(file, page.text, file, more, max(1, len(held)), read)
 

@@ -204,12 +204,12 @@ def _arrow(file: Opened, asked: Asked) -> Iterator[Any]:
 
 
 def _text(file: Opened, asked: Asked) -> Iterator[Any]:
-    document = text_files.document(file.blocks(), file.name, file.tell, guess=not file.encoding)
+    document = text_files.document(file.blocks(), file.name, file.tell)
     return iter(() if document is None else (document,))
 
 
 def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
-    document = markdown_files.document(file.blocks(), file.name, file.tell, guess=not file.encoding)
+    document = markdown_files.document(file.blocks(), file.name, file.tell)
     return iter(() if document is None else (document,))
 
 

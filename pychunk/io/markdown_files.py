@@ -19,9 +19,9 @@ MAX_BYTES = 32 << 20
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()))
 
 
-def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, guess: bool = True) -> Document | None:
+def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
     """Return a file as one document, named by its path, whose text is the file's; None where it cannot be decoded."""
-    found = text_files.document(blocks, file, dead_letters, guess=guess)
+    found = text_files.document(blocks, file, dead_letters)
     if found is None:
         return None
     if found.size > MAX_BYTES:

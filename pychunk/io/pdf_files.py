@@ -60,8 +60,7 @@ def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], li
             letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
             continue
         if reason := paged_files.why_empty(found):
-            letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
-            continue
+            letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES], partial=True))
         documents.append(paged_files.document(found, item.file, item.bytes_read))
         letters += _letters(item.file, found.notes)
     return documents, letters

@@ -23,6 +23,7 @@ from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, gr
 from .files import SourceFile
 from .html_files import How, check_noise
 from .kinds import KINDS, Asked, Opened, is_beside, is_plain, kind_of, kind_of_bytes, may_be, why_unread
+from .text_files import MAY_BE
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 
@@ -288,9 +289,8 @@ class Source:
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> Opened:
         def tell_encoding(letter: DeadLetter) -> None:
-            tell(
-                letter._replace(reason=letter.reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,"))
-            )
+            reason = letter.reason.partition(MAY_BE)[0]  # no guess beside what was named
+            tell(letter._replace(reason=reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,")))
 
         path = file.path
         said = tell_encoding if self.encoding else tell
@@ -387,7 +387,7 @@ def open_source(
     listed = _listed(paths[0], kind, codec) if len(paths) == 1 else _listed_together(paths, kind, codec)
     found, kinds, ignored = listed
     _check_kept(keep, column, ids, kinds)
-    if dead_letters is refuse and (missing := _missing(ignored, found)):
+    if kind == "auto" and dead_letters is refuse and (missing := _missing(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
         said = (
             f"not read, of no known kind or another: {', '.join(missing[:3])}{more}; Source.unread() says of each why"

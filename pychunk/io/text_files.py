@@ -54,8 +54,8 @@ def not_text(data: bytes | bytearray) -> str:
     return ""
 
 
-def decoded(data: bytes | bytearray, *, guess: bool = True) -> tuple[str, str, int]:
-    """Return (text, "", 0), or ("", why it is none, the byte at fault); ``guess``: the reason guesses the encoding."""
+def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
+    """Return (text, "", 0), or ("", why it is none, the byte at fault)."""
     if reason := not_text(data):
         return "", reason, 0
     try:
@@ -64,13 +64,17 @@ def decoded(data: bytes | bytearray, *, guess: bool = True) -> tuple[str, str, i
         at = error.start
     if is_binary(data):
         return "", BINARY, at
-    return "", f"invalid UTF-8 at byte {at}{advice(data) if guess else ''}", at
+    return "", f"invalid UTF-8 at byte {at}{advice(data)}", at
 
 
 def is_binary(data: bytes | bytearray) -> bool:
     """Whether bytes that are no UTF-8 are no text in another encoding either, by their control characters."""
     head = bytes(data[:_HEAD])
     return len(head) - len(head.translate(None, _CONTROLS)) > _MOST_CONTROLS * len(head)
+
+
+#: How a guess begins in a letter's reason.
+MAY_BE = "; it may be "
 
 
 def advice(data: bytes | bytearray) -> str:
@@ -81,10 +85,10 @@ def advice(data: bytes | bytearray) -> str:
         "; it may be cp1252, which is a guess: pass encoding='cp1252'"
     """
     found = likely(data)
-    return f"; it may be {found}, which is a guess: pass encoding='{found}'" if found else ""
+    return f"{MAY_BE}{found}, which is a guess: pass encoding='{found}'" if found else ""
 
 
-def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, guess: bool = True) -> Document | None:
+def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
     """Return a file as one document, named by its path; None where it cannot be decoded."""
     held = bytearray()  # not a list of blocks: they and what they are joined to would be in memory at once
     read = 0
@@ -97,7 +101,7 @@ def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, g
             excerpt = bytes(held[:EXCERPT_BYTES])
             dead_letters(DeadLetter(file, "whole file", f"longer than {MAX_BYTES:,} bytes", excerpt))
             return None
-    text, reason, at = decoded(held, guess=guess)
+    text, reason, at = decoded(held)
     if reason:
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[at : at + EXCERPT_BYTES])))
         return None

@@ -50,6 +50,8 @@ _BUTTON = re.compile(
 )
 #: Characters of a button, and buttons and links that are looked at.
 _BUTTON_CHARS, _PRESSED = 40, 500
+#: How the reason begins of a page whose blocks were all taken for noise.
+ALL_REMOVED = "no text is left: "
 _NOSCRIPT = Names(("<noscript",))
 _SCRIPT, _FRAMESET, _IFRAME = (re.compile(rb"<%b\b" % name, re.I) for name in (b"script", b"frameset", b"iframe"))
 _MADE = "no text: the page is made by scripts"
@@ -98,7 +100,7 @@ def why_textless(page: HtmlPage, removed: Sequence[tuple[int, int, str, float]],
         if _asks_for_consent(texts, _pressed(page)):
             return "no text: only a request for consent"
     if not kept.any():
-        return f"no text is left: {_blocks(len(starts))} taken for noise"
+        return f"{ALL_REMOVED}{_blocks(len(starts))} taken for noise"
     return ""
 
 
