@@ -1,5 +1,6 @@
-"""Files that are not read: told by their content, counted, named, and letters where they are asked for."""
+"""Files that are not read: known by their content, counted, named, and letters if they are asked for."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -197,6 +198,16 @@ def test_text_of_an_unknown_name_is_text_by_itself(folder: Path, name: str) -> N
     source = open_source(folder / name)
     assert source.kind == "text"
     assert [text for batch in source for text in batch.table["text"].to_pylist()] == [FILES[name].decode()]
+
+
+def test_compressed_xml_that_is_no_dump_does_not_end_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ants run.")
+    (tmp_path / "b.xml.gz").write_bytes(gzip.compress(FILES["b.xml"]))
+    source = open_source(tmp_path, dead_letters=print)
+    assert (source.kinds, names(source.ignored)) == (["text"], ["b.xml.gz"])
+    letters: list[DeadLetter] = []
+    list(open_source(tmp_path / "b.xml.gz", dead_letters=letters.append))
+    assert [letter.reason[:26] for letter in letters] == ["XML, but no MediaWiki dump"]
 
 
 def test_a_page_that_is_called_xml_is_one(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ _BREAKS = str.maketrans("\r\n", "  ")
 
 
 def as_lines(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> tuple[Iterator[Block], DeadLetters, str]:
-    """Return (blocks of JSON Lines, who is told of faults in them, what a row is called).
+    """Return (blocks of JSON Lines, who gets letters about them, what a row is called).
 
     Elements stay as they are written; only their line breaks become spaces. What is no array is returned as it came.
     """

@@ -308,13 +308,13 @@ def kind_of_bytes(head: bytes) -> str | None:
     return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
 
 
-def is_beside(path: str) -> bool:
-    """Whether a file holds no documents by its name: the index of a dump, what an ingest could not read."""
+def holds_nothing(path: str) -> bool:
+    """Return whether a file holds no documents by its name: the index of a dump, the dead letters of an ingest."""
     return _NONE.fullmatch(streams.bare(files.base_name(path))) is not None
 
 
 def may_be(head: bytes, kind: str, encoding: str = "") -> bool:
-    """Whether a file of an unknown name may be of a kind, by its first bytes; text may be in any ``encoding``."""
+    """Return whether a file of an unknown name may be of a kind, by its first bytes; text may be in ``encoding``."""
     if kind in ("text", "markdown", "csv", "tsv"):
         return bool(encoding) or not (not_text(head) or (is_binary(head) and not _is_utf8(head)))
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") if kind == "html" else KINDS[kind].begins(head)
@@ -332,7 +332,7 @@ _PLAIN = "text of an unknown kind: pass kind='text' to read it"
 
 
 def is_plain(reason: str) -> bool:
-    """Whether :func:`why_unread` says no more of a file than that it is text."""
+    """Return whether :func:`why_unread` says no more of a file than that it is text."""
     return reason == _PLAIN
 
 

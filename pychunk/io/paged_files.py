@@ -40,7 +40,7 @@ def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple
 
 
 def why_empty(paged: Paged) -> str:
-    """Return why a document has no text beside what is left out of it; "" if it has some."""
+    """Return why a document has no text but what is left out of it; "" if it has some."""
     at, kept = 0, []
     for span in paged.removed:
         kept.append(paged.text[at : span.start])

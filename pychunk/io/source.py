@@ -22,7 +22,7 @@ from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
 from .html_files import How, check_noise
-from .kinds import KINDS, Asked, Opened, is_beside, is_plain, kind_of, kind_of_bytes, may_be, why_unread
+from .kinds import KINDS, Asked, Opened, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
 from .text_files import MAY_BE
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
@@ -108,7 +108,7 @@ class Source:
             try:
                 reason = why_unread(path, b"" if files.scheme_of(path) else _head(path))
                 yield DeadLetter(path, "whole file", f"not read: {reason}")
-            except OSError as error:
+            except (OSError, ImportError) as error:
                 yield DeadLetter(path, "whole file", f"not read: {error}")
 
     def tables(self) -> Iterator[pa.Table]:
@@ -249,7 +249,7 @@ class Source:
                     DeadLetter(file.path, "whole file", f"{kind} has no column {lacking!r}, which every document needs")
                 )
                 continue
-            # What a table by its first bytes alone lacks is told, and does not end the run of a folder.
+            # A file that is a table by its first bytes alone must not end the run of a folder.
             guessed = KINDS[kind].is_table and kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
             own = _softened(tell) if guessed else tell
             try:
@@ -289,7 +289,7 @@ class Source:
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> Opened:
         def tell_encoding(letter: DeadLetter) -> None:
-            reason = letter.reason.partition(MAY_BE)[0]  # no guess beside what was named
+            reason = letter.reason.partition(MAY_BE)[0]  # no guess if an encoding was named
             tell(letter._replace(reason=reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,")))
 
         path = file.path
@@ -300,7 +300,7 @@ class Source:
 
 
 def _softened(tell: DeadLetters) -> DeadLetters:
-    """Letters that are told without an error where none are asked for."""
+    """Return a callable that makes letters warnings for callers who ask for none."""
     return lambda letter: tell(letter._replace(partial=True))
 
 
@@ -473,7 +473,7 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
         kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
     elif kind != "auto":
         for name, own in kinds.items():
-            if own is None and name not in again and not is_beside(name) and _may_be(name, kind, encoding):
+            if own is None and name not in again and not holds_nothing(name) and _may_be(name, kind, encoding):
                 kinds[name] = kind
     wanted = {each: place for place, each in enumerate(KINDS) if kind in ("auto", each)}
     known = ((file, kinds[file.path]) for file in found)
@@ -498,7 +498,7 @@ def _missing(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
     if not ignored:
         return []
     again = set(_again([*ignored, *(file.path for file in found)]))
-    return [path for path in ignored if path not in again and not is_beside(path)]
+    return [path for path in ignored if path not in again and not holds_nothing(path)]
 
 
 def has_documents(path: str) -> bool:
@@ -514,26 +514,26 @@ def _kind_in_folder(path: str, kind: str) -> str | None:
     found = kind_of(path, kind)
     name = files.base_name(path).lower()
     is_json = streams.bare(name).endswith(".json") and found is None
-    if files.scheme_of(path) or not (is_json or name.endswith(".xml")):  # of compressed XML the reader sees it
+    is_xml = streams.bare(name).endswith(".xml") and not name.endswith(".7z") and "-pages-" not in name
+    if files.scheme_of(path) or not (is_json or is_xml):  # a file that is called a dump need not be looked at
         return found
     try:
         head = _head(path)
-    except OSError:  # told when it is read, if it is
+    except (OSError, ImportError):  # reported when it is read, if it is
         return found
     said = kind_of_bytes(head)
     if is_json:
-        is_array = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(
-            b"["
-        )  # an object may be anything, settings most often
-        return said if (said == "docling" or is_array) and kind in ("auto", said) else None
+        # An object may be anything, settings most often.
+        is_known = said == "docling" or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        return said if is_known and kind in ("auto", said) else None
     return said if said == "html" else found if mediawiki.may_be(head) else None
 
 
 def _may_be(path: str, kind: str, encoding: str) -> bool:
-    """Whether a file of an unknown name may be of the kind that is asked for, by its first bytes."""
+    """Return whether a file of an unknown name may be of the kind that is asked for, by its first bytes."""
     try:
         return may_be(_head(path), kind, encoding)
-    except OSError:  # told when it is read
+    except (OSError, ImportError):  # reported when it is read
         return True
 
 

@@ -68,7 +68,7 @@ def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
 
 
 def is_binary(data: bytes | bytearray) -> bool:
-    """Whether bytes that are no UTF-8 are no text in another encoding either, by their control characters."""
+    """Return whether bytes that are no UTF-8 are no text in another encoding either, by their control characters."""
     head = bytes(data[:_HEAD])
     return len(head) - len(head.translate(None, _CONTROLS)) > _MOST_CONTROLS * len(head)
 

@@ -166,7 +166,7 @@ def without_mark(data: bytes | bytearray) -> str:
 
 
 def _reads(head: bytes, encoding: str) -> bool:
-    """Whether bytes are text of an encoding: at most one character in a hundred is none, or a control character."""
+    """Return whether bytes are text of an encoding: of its characters at most one in a hundred is none or a control."""
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head)
     return 100 * len(_NO_TEXT.findall(text)) <= len(text)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Characters of what is kept of a page that may be a notice about scripts, and of one that may ask for consent: the
 #: longest walls of consent of a search engine have 1,800.
 _NOTICE_CHARS, _CONSENT_CHARS = 800, 2500
-#: Characters beside a notice that say nothing either: a name, "Loading".
+#: Characters around a notice that say nothing either: a name, "Loading".
 _BESIDE_CHARS = 60
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
 #: A sentence that asks for scripts, in the languages of most pages; one that says that a browser is being checked.
@@ -109,7 +109,7 @@ def _blocks(count: int) -> str:
 
 
 def _asks_for_scripts(texts: Sequence[str]) -> bool:
-    """Whether texts ask for scripts, and say little besides."""
+    """Return whether texts ask for scripts, and say little else."""
     if sum(map(len, texts)) > _NOTICE_CHARS:
         return False
     sentences = [sentence.strip() for text in texts for sentence in _SENTENCE.findall(text)]
@@ -118,7 +118,7 @@ def _asks_for_scripts(texts: Sequence[str]) -> bool:
 
 
 def _is_within_noscript(page: HtmlPage, rows: Any, texts: Sequence[str]) -> bool:
-    """Whether all blocks stand in elements that are shown without scripts alone, and are few."""
+    """Return whether all blocks are in elements that only browsers without scripts show, and are few."""
     if sum(map(len, texts)) > _NOTICE_CHARS:
         return False
     found, _ = _NOSCRIPT.find(page.facts)
@@ -136,7 +136,7 @@ def _pressed(page: HtmlPage) -> list[str]:
 
 
 def _asks_for_consent(texts: Sequence[str], pressed: Sequence[str]) -> bool:
-    """Whether texts speak of cookies and privacy alone, beside a button that accepts; a cookie policy has none."""
+    """Return whether texts are about cookies and privacy alone, with a button to accept; a cookie policy has none."""
     about = sum(len(text) for text in texts if _CONSENT.search(text) or _is_button(text))
     return (
         about > 2 * (sum(map(len, texts)) - about)
@@ -239,7 +239,7 @@ def _body(item: dict[str, Any]) -> str:
 
 
 def _described(item: dict[str, Any]) -> str:
-    """What an item says of itself beside a body: description, ingredients, steps, an answer."""
+    """Return the description, ingredients, steps or answer of an item that has no body."""
     kinds = item.get("@type")
     if not any(
         isinstance(kind, str) and _TYPES.search(kind) for kind in (kinds if isinstance(kinds, list) else [kinds])

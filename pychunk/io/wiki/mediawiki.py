@@ -120,7 +120,7 @@ def begins(head: bytes) -> bool:
 
 
 def may_be(head: bytes) -> bool:
-    """Whether the first bytes of a file may be those of a dump, or of a part of one: not those of other markup."""
+    """Return whether the first bytes of a file may be those of a dump or a part of one, and not of other markup."""
     if encoding := utf_16(head):
         head = head.decode(encoding, "replace").encode()
     is_markup = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and _ELEMENT.search(head)
