@@ -130,6 +130,21 @@ def test_a_folder_of_known_files_alone_is_well_with_strict(tmp_path: Path) -> No
     assert (status, "0 failures" in said) == (0, True), said
 
 
+@pytest.mark.parametrize("names_", [["b.xml", "i.rst", "m.png"], ["i.rst", "m.png", "old.py"], list(FILES)])
+def test_with_a_kind_no_file_of_an_unknown_name_ends_a_folder(folder: Path, tmp_path: Path, names_: list[str]) -> None:
+    (folder / "old.py").write_bytes("# “Quoted” – it costs 5 €".encode("cp1252"))
+    for path in folder.iterdir():
+        if path.name not in names_:
+            path.unlink()
+    for command, output in (("segment", "out.jsonl"), ("index", "out.idx")):
+        option = "--source-kind" if command == "index" else "--kind"
+        status, said = run(command, folder, option, "text", "-o", tmp_path / output)
+        assert status == 0, said
+        assert "m.png" in said
+        assert ("old.py: invalid UTF-8 at byte 2; it may be cp1252" in said) == ("old.py" in names_)
+    assert "Birds sing." in (tmp_path / "out.jsonl").read_text()
+
+
 @pytest.mark.parametrize("command", ["segment", "index", "ingest"])
 def test_with_a_kind_text_of_any_name_is_read(folder: Path, tmp_path: Path, command: str) -> None:
     (folder / "table.csv").write_text("a,b\n1,2\n")

@@ -218,7 +218,7 @@ def index(
                 bar.update(task, completed=shares.done, rate=f"{rate}, {rate_of(size_, begun)}")
             lost = tell.count + sum(path not in changes.files for path in tell.files)
             if prune and not lost:
-                done += changes.prune(tell.files)
+                done += changes.prune(tell.files + tell.noted)
             bar.remove_task(task)  # how long saving takes, and building what is approximate, nobody can tell
             bar.add_task("", total=None, rate=f"saving {counted(len(made), 'chunk')}")
             made.save()
@@ -271,22 +271,23 @@ class Lost:
 
     Attributes:
         files: those that were left out whole.
+        noted: those whose letters are warnings: of unknown names, or whose text was all taken for noise.
         count: documents that were left out of others.
     """
 
     def __init__(self, on_error: str) -> None:
         self._tell = LeftOut() if on_error == "skip" else refuse
         self.files: list[str] = []
+        self.noted: list[str] = []
         self.count = 0
 
     def __call__(self, letter: DeadLetter) -> None:
         self._tell(letter)
-        if letter.partial:
-            return
-        if letter.position == "whole file":
-            self.files.append(letter.source)
+        whole = letter.position == "whole file"
+        if whole:
+            (self.noted if letter.partial else self.files).append(letter.source)
         else:
-            self.count += 1
+            self.count += not letter.partial
 
 
 @contextmanager
@@ -398,7 +399,8 @@ def _batches(
         )
     if vectors == "both":
         raise ValueError("an index of both vectors takes chunks from Python: see pychunk.Index.add")
-    chunk_files = [path for path in inputs if _holds_chunks(path)]
+    are_tables = kind not in KINDS or KINDS[kind].is_table  # chunks are
+    chunk_files = [path for path in inputs if are_tables and _holds_chunks(path)]
     if chunk_files and len(chunk_files) < len(inputs):
         raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs documents: add them one after the other")
     if chunk_files and levels is not None:
@@ -482,7 +484,7 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
 def _holds_chunks(path: str) -> bool:
     if path == "-" or has_documents(path):
         return False
-    return set(ingest.REQUIRED) <= set(open_source(path).column_names())
+    return set(ingest.REQUIRED) <= set(open_source(path, dead_letters=lambda _: None).column_names())
 
 
 def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:

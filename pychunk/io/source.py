@@ -249,8 +249,8 @@ class Source:
                     DeadLetter(file.path, "whole file", f"{kind} has no column {lacking!r}, which every document needs")
                 )
                 continue
-            # A file that is a table by its first bytes alone must not end the run of a folder.
-            guessed = KINDS[kind].is_table and kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
+            # A file whose name does not say its kind must not end the run of a folder.
+            guessed = kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
             own = _softened(tell) if guessed else tell
             try:
                 for item in self._read(kind, file, own):
