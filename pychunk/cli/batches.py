@@ -25,6 +25,7 @@ from ..io.text_files import advice
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
 from .consoles import errors, has_terminal, say
+from .errors import in_flags
 from .joined import joined
 from .options import Reading
 
@@ -65,7 +66,7 @@ class LeftOut:
         self.count += 1
         if self.count <= 20:
             place = "" if letter.position == "whole file" else f", {letter.position}"
-            say(f"left out {letter.source}{place}: {letter.reason}", "yellow")
+            say(f"left out {letter.source}{place}: {in_flags(letter.reason, {})}", "yellow")
 
 
 def refuse(letter: DeadLetter) -> None:
