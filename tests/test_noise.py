@@ -113,7 +113,7 @@ def test_hidden_blocks_and_copies_say_so() -> None:
     )
     removed, _, reasons = find_noise(page.blocks, page.facts, page.text, threshold=0.0)
     assert removed.all()
-    assert reasons == ["boilerplate", "boilerplate", "boilerplate", "duplicate", "hidden"]
+    assert reasons == ["boilerplate", "boilerplate", "boilerplate", "boilerplate", "hidden"]
 
 
 def test_how_and_threshold() -> None:
@@ -250,16 +250,68 @@ def test_each_marked_word_is_given_to_one_block() -> None:
 
 
 def test_of_copies_of_a_paragraph_the_likeliest_is_kept_and_the_others_say_why() -> None:
-    page = parse_html(f"<main><h1>The river</h1><p>{PROSE}</p><p>{PROSE[50:]}</p><p>{PROSE}</p></main>")
+    narrow = f"<h2>The bridge</h2><p>{PROSE}</p><p>{PROSE[50:]}</p>"  # a template repeats it whole, for narrow screens
+    page = parse_html(f"<main><h1>The river</h1><p>{PROSE[20:]}</p>{narrow}</main><div class=narrow>{narrow}</div>")
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
-    assert removed[[1, 3]].sum() == 1
-    gone = 1 if removed[1] else 3
-    assert (reasons[gone], score[gone]) == ("duplicate", 1)
-    assert score[4 - gone] < score[gone]
-    features = noise_features(page.blocks, page.facts, page.text, page.title)
-    assert copies(np.array([0.1, 0.6, 0.5, 0.7]), features).tolist() == [False, True, False, False]
-    assert copies(np.array([0.1, 0.7, 0.5, 0.7]), features).tolist() == [False, False, False, True]
+    for row in (3, 4):
+        assert removed[[row, row + 3]].sum() == 1
+        gone = row if removed[row] else row + 3
+        assert (reasons[gone], score[gone]) == ("duplicate", 1)
+        assert score[2 * row + 3 - gone] < score[gone]
+
+
+def test_copies_are_of_the_likeliest_block() -> None:
+    features = _features(f"<h2>A</h2><p>{PROSE}</p><h2>A</h2><p>{PROSE}</p>")
+    assert copies(np.array([0.1, 0.6, 0.1, 0.7]), features).tolist() == [False, True, False, False]
+    assert copies(np.array([0.1, 0.7, 0.1, 0.7]), features).tolist() == [False, False, False, True]
     assert not copies(np.zeros(3), _features("<p>Me too!<p>Me too!<p>Me too!")).any()  # replies, prices: short ones
+
+
+LAST = "Turn the power on again and look at the lamp until it is green for one whole minute."
+WARNING = "Warning: never work on the pump while the main switch is on, or you may lose a finger."
+
+
+def _procedure(part: str, heading: str) -> str:
+    return f"{heading}<ol><li>Take the {part} out of its holder with the small key.<li>{LAST}</ol><p>{WARNING}</p>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "".join(_procedure(part, f"<h2>Change the {part}</h2>") for part in ("wheel", "dial", "hose", "lamp")),
+        "".join(_procedure(part, f"<h2>The {part}</h2><h3>Change it</h3>") for part in ("wheel", "dial", "hose")),
+        "".join(_procedure(part, f"<p><b>Change the {part} in five minutes</b></p>") for part in ("wheel", "dial")),
+        "".join(f"<dl><dt>pump.{name}(speed)<dd><p>Sets how it {name}s, in litres.<p>{LAST}<p>{WARNING}</dl>"
+                for name in ("run", "stop", "drain")),
+        "".join(f"<h3>{name}</h3><ol><li>{LAST}</ol><h4>Safety</h4><p>{WARNING}</p>" for name in ("Run", "Drain")),
+    ],
+)  # fmt: skip
+def test_what_a_manual_repeats_in_each_section_is_content(body: str) -> None:
+    page = parse_html(
+        f"<title>The pump</title><main><h1>The pump</h1><p>{PROSE}</p>{body}</main><footer>© Pumps</footer>"
+    )
+    removed, _, _ = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    kept = [page.text[start:end] for start, end in zip(page.blocks.start[~removed], page.blocks.end[~removed])]
+    for line in (LAST, WARNING):
+        assert sum(line in text for text in kept) == body.count(line)
+
+
+def test_notes_between_entries_are_content_and_copies_among_noise_are_not() -> None:
+    features = _features("".join(f"<p>os.{name}(fd) is called once more here.<p>{PROSE}" for name in "abc"))
+    content = np.full(6, 0.9)
+    assert not copies(content, features).any()
+    content[4] = 0.1  # an entry that is none: what is beside it may be a teaser
+    assert copies(content, features).tolist() == [False, False, False, True, False, True]
+
+
+def test_a_reason_is_why_a_block_goes() -> None:
+    """Two links of a menu are the same, and noise as each by itself; the copy of a paragraph goes for being one."""
+    menu = "<ul class=menu><li><a href=/a>Pumps and wells of the north and south</a></ul>"
+    narrow = f"<h2>The bridge</h2><p>{PROSE}</p>"
+    page = parse_html(f"{menu}<main><h1>The river</h1><p>{PROSE[20:]}</p>{narrow}</main>{menu}<div>{narrow}</div>")
+    removed, _, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    assert [reason for reason, gone in zip(reasons, removed) if gone].count("navigation") == 2
+    assert reasons.count("duplicate") == 1
 
 
 def test_a_sentence_that_a_manual_repeats_by_itself_is_no_copy() -> None:

@@ -56,6 +56,19 @@ class HtmlFacts:
     page: npt.NDArray[np.uint32]
 
 
+def held_blocks(facts: HtmlFacts) -> I64:
+    """Return int64[e, 2]: first block, and one past the last, of each element.
+
+    >>> from pychunk.parsing.html import parse_html
+    >>> held_blocks(parse_html("<p>Home<div><p>One<p>Two</div>").facts).tolist()[-5:]
+    [[1, 3], [1, 2], [1, 2], [2, 3], [2, 3]]
+    """
+    before = np.zeros(len(facts.parent) + 1, np.int64)
+    before[facts.element + 1] = 1
+    before = np.cumsum(before)
+    return np.stack([before[:-1], before[facts.last]], axis=1)
+
+
 def word_hash(word: str) -> int:
     """CRC-32 of a word, which is the same everywhere.
 

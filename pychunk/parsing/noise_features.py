@@ -15,10 +15,11 @@ from ..data.blocks import BLOCK_KINDS, HEADING
 from ..data.ragged import offsets_of
 from ..engine import backend_name
 from .bodies import body_spans
-from .coherence import roles
+from .coherence import pairs, roles
 from .comments import comments
-from .html_facts import word_hash
+from .html_facts import held_blocks, word_hash
 from .landmarks import landmarks
+from .manuals import MainElement, main_elements
 from .stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class NoiseFeatures(NamedTuple):
         role: int8[b], what each is to those around it (:func:`pychunk.parsing.coherence.roles`).
         bodies: int64[k, 2], blocks of elements named as bodies of articles (:func:`pychunk.parsing.bodies.body_spans`).
         titles: bool[b], headings that may be the page's title: those of level 1, and those that are like ``<title>``.
+        level: int16[b], levels of headings, 0 of others.
+        pairs: int64[n, 3], spans that stand or fall together (:func:`pychunk.parsing.coherence.pairs`).
+        held: int64[e, 2], blocks of each element (:func:`pychunk.parsing.html_facts.held_blocks`).
+        main: elements that may be a manual's main one (:func:`pychunk.parsing.manuals.main_elements`).
     """
 
     dense: F64
@@ -82,6 +87,10 @@ class NoiseFeatures(NamedTuple):
     role: npt.NDArray[np.int8]
     bodies: I64
     titles: npt.NDArray[np.bool_]
+    level: npt.NDArray[np.int16]
+    pairs: I64
+    held: I64
+    main: MainElement
 
 
 def _log(values: F64) -> F64:
@@ -225,11 +234,7 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         copy,
         weight,
         facts.page,
-        landmarks(facts),
-        comments(facts),
-        roles(blocks, text, weight),
-        body_spans(facts),
-        _title_headings(blocks, dense),
+        *_around(blocks, facts, text, weight, dense),
     )
 
 
@@ -385,11 +390,35 @@ def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseF
         copy,
         words_,
         facts.page,
-        landmarks(facts),
+        *_around(blocks, facts, text, words_, dense),
+    )
+
+
+def _around(
+    blocks: Blocks, facts: HtmlFacts, text: str, weight: F64, dense: F64
+) -> tuple[
+    npt.NDArray[np.int8],
+    npt.NDArray[np.bool_],
+    npt.NDArray[np.int8],
+    I64,
+    npt.NDArray[np.bool_],
+    npt.NDArray[np.int16],
+    I64,
+    I64,
+    MainElement,
+]:
+    """Return the last features, from ``landmark`` on: what rules beside the network go by."""
+    landmark, together, held = landmarks(facts), pairs(blocks, facts), held_blocks(facts)
+    return (
+        landmark,
         comments(facts),
-        roles(blocks, text, words_),
+        roles(blocks, text, weight),
         body_spans(facts),
         _title_headings(blocks, dense),
+        np.where(blocks.kind == HEADING, blocks.level, 0).astype(np.int16),
+        together,
+        held,
+        main_elements(blocks, facts, text, together, held, landmark, weight),
     )
 
 

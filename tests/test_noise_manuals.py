@@ -1,0 +1,102 @@
+"""Pages of manuals keep their names, terms, captions and headings, and lose their menus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from pychunk.parsing.html import parse_html
+from pychunk.parsing.manuals import MainElement, within_main
+from pychunk.parsing.noise import find_noise
+from pychunk.parsing.noise_features import noise_features
+
+
+def parted(markup: str) -> tuple[list[str], dict[str, str]]:
+    """(texts of the blocks that are kept, those that are not with their reasons)."""
+    page = parse_html(markup)
+    removed, _, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
+    spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), removed.tolist(), reasons, strict=True)
+    texts = [(page.text[start:end], gone, why) for start, end, gone, why in spans]
+    return [text for text, gone, _ in texts if not gone], {text: why for text, gone, why in texts if gone}
+
+
+def section(name: str, body: str) -> str:
+    return f'<div class="sect1"><h2 id="_{name.lower()}">{name}</h2><div class="sectionbody">{body}</div></div>'
+
+
+TERMS = "".join(
+    f'<dt class="hdlist1"><em>%{mark}</em></dt><dd><p>{meaning}</p></dd>'
+    for mark, meaning in (("H", "tank name"), ("h", "short tank name"), ("an", "owner name"), ("ae", "owner address"))
+)
+MAN = (
+    '<html><head><title>pump-drain(1)</title></head><body class="manpage"><div id="header"><h1>pump-drain(1) Manual '
+    "Page</h1><h2>NAME</h2><div class=sectionbody><p>pump-drain - Empty the tank through the lower valve</p></div>"
+    "</div><div id=content>"
+    + section("SYNOPSIS", "<pre class=content><em>pump drain</em> [-n] [-v] &lt;tank&gt;...</pre>")
+    + section(
+        "DESCRIPTION",
+        "<p>This opens the lower valve of each tank that is named and closes it again when the tank is empty. It is "
+        "run by the timer each spring, and you need it by hand only when the sieve is blocked.</p>",
+    )
+    + section("PLACEHOLDERS", f"<dl>{TERMS}</dl>")
+    + section("SEE ALSO", "<p><a href=pump-fill.html>pump-fill</a>(1), <a href=pump.html>pump</a>(1)</p>")
+    + "</div><div id=footer><div id=footer-text>Last updated 2024-05-31 00:35:55 UTC</div></div></body></html>"
+)
+SETTINGS = (
+    '<html><head><title>20.5. Timer</title></head><body id="docContent"><div class="navheader"><a accesskey="p" '
+    'href="a.html">Prev</a> <a accesskey="u" href="b.html">Up</a> <a href="c.html">Next</a></div><div class="sect1">'
+    '<div class="titlepage"><h2 class="title">20.5. Timer</h2></div><dl class="variablelist">'
+    + "".join(
+        f'<dt><span class="term"><code>timer_{name}</code> (<code>{kind}</code>)</span></dt><dd><p>{text}</p></dd>'
+        for name, kind, text in (
+            ("start", "boolean", "Whether the pump starts by the timer. The default is on."),
+            ("factor", "floating point", "How much longer the second wait is than the first."),
+            ("parallel", "integer", "How many pumps may run at the same time. The default is 2."),
+        )
+    )
+    + '</dl><div class="table"><p class="title"><strong>Table 20.2. Times of the timer</strong></p><div class='
+    "table-contents><table><tr><th>Season</th><th>Start</th></tr><tr><td>summer</td><td>5:00</td></tr></table></div>"
+    "</div></div></body></html>"
+)
+
+
+def test_a_manual_page_keeps_its_name_and_its_terms() -> None:
+    kept, gone = parted(MAN)
+    for text in ("## NAME", "pump-drain - Empty the tank through the lower valve", "%ae", "owner address", "%an"):
+        assert text in kept
+    assert {text: why for text, why in gone.items() if "Last updated" in text} == {
+        "Last updated 2024-05-31 00:35:55 UTC": "footer"
+    }
+
+
+def test_a_page_of_settings_keeps_its_terms_and_the_caption_of_its_table() -> None:
+    kept, gone = parted(SETTINGS)
+    assert {"timer_start (boolean)", "timer_factor (floating point)", "Table 20.2. Times of the timer"} <= set(kept)
+    assert any("Prev" in text for text in gone)
+
+
+def test_only_pages_of_manuals_have_a_main_element() -> None:
+    def spans(markup: str) -> list[list[int]]:
+        page = parse_html(markup)
+        return noise_features(page.blocks, page.facts, page.text).main.spans.tolist()
+
+    assert spans("<div><p>One river<p>Two</div><p>Three") == []
+    built = "<meta name=generator content='DocBook XSL Stylesheets V1.79.1'>"
+    assert spans(f"<head>{built}</head><div><p>One river<p>Two</div><p>Three") == [[0, 3], [0, 2]]
+    assert spans("<p>x<pre>a</pre><pre>b</pre>") == [[0, 3]]
+    assert spans("<h2>NAME</h2><p>ls - list files") == [[0, 2]]
+    defined = "<dt>word<dd>What it means in this text of ours"
+    assert spans(f"<dl>{defined * 3}</dl>") == [[0, 6]]
+    assert spans(f"<dl>{'<dt>Posts<dd>17' * 9}</dl>") == []  # facts of who writes in a forum
+
+
+def test_the_main_element_is_the_largest_that_is_content_by_most_of_its_words() -> None:
+    content = np.array([0.25, 0.25, 0.875, 0.125])
+    every = np.ones(4, bool)
+    spans = np.array([[0, 4], [1, 3], [2, 3]])
+    weight = np.array([99.0, 10, 99, 20])
+    assert within_main(content, MainElement(spans, every), weight).tolist() == [0.25, 0.625, 0.97265625, 0.125]
+    assert within_main(content, MainElement(spans, every & False), weight).tolist() == content.tolist()
+    assert within_main(content, MainElement(spans[:0], every), weight).tolist() == content.tolist()
+    assert within_main(content, MainElement(spans, every), weight / 9).tolist() == content.tolist()  # too few words
