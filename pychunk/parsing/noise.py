@@ -12,6 +12,7 @@ from ..engine import backend_name
 from .bodies import within_body
 from .coherence import TYPED, together, with_neighbours
 from .comments import without_comments
+from .hidden import without_hidden
 from .html_facts import word_hash
 from .landmarks import by_landmarks
 from .manuals import within_main
@@ -134,12 +135,13 @@ def find_noise(
         removed = _by_rule(blocks, facts, why)
         score = removed.astype(np.float32)
     else:
-        likely = _likely(model or load(), features)
+        likely, unseen = _likely(model or load(), features)
         again = copies(likely, features)
         content = np.where(again, 0.0, likely)
         least = best_threshold(content, features) if threshold is None else np.nextafter(1 - threshold, 0)
         removed = content <= least if threshold is None else 1 - content > threshold
         why[features.comments & (why == REASONS.index("boilerplate"))] = REASONS.index("comments")
+        why[unseen] = REASONS.index("hidden")
         why[again & (likely > least)] = REASONS.index("duplicate")  # the only reason why it goes
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
@@ -147,20 +149,21 @@ def find_noise(
 
 def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
     """Return (how likely each block is content, float64[b], by the model and what the page says; which are copies)."""
-    likely = _likely(model, features)
+    likely, _ = _likely(model, features)
     again = copies(likely, features)
     return np.where(again, 0.0, likely), again
 
 
-def _likely(model: NoiseModel, features: NoiseFeatures) -> F64:
-    """Return float64[b]: how likely each block is content, copies included."""
+def _likely(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
+    """Return (how likely each block is content, copies included, float64[b]; which are hidden in prose, bool[b])."""
     content = by_landmarks(model.content(features), features.landmark)
     content = without_comments(content, features.comments)
     content = within_body(content, features.bodies, features.titles, features.weight)
     content = within_main(content, features.main, features.weight)
     content = together(content, features.pairs, features.landmark, features.weight)
     manual = len(features.main.spans) > 0
-    return with_neighbours(content, features.role, features.landmark, features.weight, features.level, manual)
+    content = with_neighbours(content, features.role, features.landmark, features.weight, features.level, manual)
+    return without_hidden(content, features.hidden, features.weight)
 
 
 def copies(content: F64, features: NoiseFeatures) -> Bools:

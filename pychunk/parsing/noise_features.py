@@ -17,6 +17,7 @@ from ..engine import backend_name
 from .bodies import body_spans
 from .coherence import pairs, roles
 from .comments import comments
+from .hidden import hidden_runs
 from .html_facts import held_blocks, word_hash
 from .landmarks import landmarks
 from .manuals import MainElement, main_elements
@@ -68,6 +69,7 @@ class NoiseFeatures(NamedTuple):
         titles: bool[b], headings that may be the page's title: those of level 1, and those that are like ``<title>``.
         level: int16[b], levels of headings, 0 of others.
         pairs: int64[n, 3], spans that stand or fall together (:func:`pychunk.parsing.coherence.pairs`).
+        hidden: int64[k, 4], hidden runs beside visible prose (:func:`pychunk.parsing.hidden.hidden_runs`).
         held: int64[e, 2], blocks of each element (:func:`pychunk.parsing.html_facts.held_blocks`).
         main: elements that may be a manual's main one (:func:`pychunk.parsing.manuals.main_elements`).
     """
@@ -89,6 +91,7 @@ class NoiseFeatures(NamedTuple):
     titles: npt.NDArray[np.bool_]
     level: npt.NDArray[np.int16]
     pairs: I64
+    hidden: I64
     held: I64
     main: MainElement
 
@@ -405,6 +408,7 @@ def _around(
     npt.NDArray[np.int16],
     I64,
     I64,
+    I64,
     MainElement,
 ]:
     """Return the last features, from ``landmark`` on: what rules beside the network go by."""
@@ -417,6 +421,7 @@ def _around(
         _title_headings(blocks, dense),
         np.where(blocks.kind == HEADING, blocks.level, 0).astype(np.int16),
         together,
+        hidden_runs(blocks, facts, text, held, weight),
         held,
         main_elements(blocks, facts, text, together, held, landmark, weight),
     )
