@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from pychunk.parsing.html import parse_html
-from pychunk.parsing.manuals import MainElement, within_main
+from pychunk.parsing.manuals import MainElement, turns, within_main
 from pychunk.parsing.noise import find_noise
 from pychunk.parsing.noise_features import noise_features
 
@@ -86,6 +86,8 @@ def test_only_pages_of_manuals_have_a_main_element() -> None:
     assert spans(f"<head>{built}</head><div><p>One river<p>Two</div><p>Three") == [[0, 3], [0, 2]]
     assert spans("<p>x<pre>a</pre><pre>b</pre>") == [[0, 3]]
     assert spans("<h2>NAME</h2><p>ls - list files") == [[0, 2]]
+    assert spans("<h2>2.1. Pumps</h2><p>One<h2>2.2. Wells</h2><p>Two") == [[0, 4]]
+    assert spans("<h2>1. Eat well</h2><p>One<h2>2. Sleep 2.5 hours</h2><p>Two") == []  # a listicle
     defined = "<dt>word<dd>What it means in this text of ours"
     assert spans(f"<dl>{defined * 3}</dl>") == [[0, 6]]
     assert spans(f"<dl>{'<dt>Posts<dd>17' * 9}</dl>") == []  # facts of who writes in a forum
@@ -100,3 +102,34 @@ def test_the_main_element_is_the_largest_that_is_content_by_most_of_its_words() 
     assert within_main(content, MainElement(spans, every & False), weight).tolist() == content.tolist()
     assert within_main(content, MainElement(spans[:0], every), weight).tolist() == content.tolist()
     assert within_main(content, MainElement(spans, every), weight / 9).tolist() == content.tolist()  # too few words
+
+
+def turned(markup: str) -> list[bool]:
+    page = parse_html(markup)
+    return turns(page.blocks, page.facts, page.text, np.full(len(page.blocks.kind), 9.0)).tolist()
+
+
+def test_links_to_the_pages_before_and_after_are_told_by_their_cells_and_colons() -> None:
+    row = "<table><tr><th colspan=4>5. Timer<tr><td><a>{}</a><td><a>{}</a><td>5. Pump<td><a>{}</a></table>"
+    assert turned(row.format("Prev", "Up", "Next")) == [True]
+    assert turned(row.format("Zurück", "Nach oben", "Weiter")) == [True]
+    assert turned(row.format("summer", "Next", "winter")) == [False]
+    assert turned("<p>Next: <a>Arrays</a>, Previous: <a>Shells</a>, Up: <a>Features</a> [<a>Contents</a>]") == [True]
+    assert turned("<p>Next: <a>the wheel</a> is taken out of its holder.") == [False]
+    assert turned("<table><tr><td>Prev<td>Next<tr><td>1<td>2</table>") == [False]  # data: no links
+
+
+def test_tables_that_turn_pages_are_navigation() -> None:
+    foot = (
+        "<table width=100%><tr><td><a href=a.html>Prev</a><td><a href=b.html>Up</a><td><a href=c.html>Next</a>"
+        "<tr><td>20.4. Wells<td><a href=index.html>Home</a><td>20.6. Lamps</table>"
+    )
+    _, gone = parted(SETTINGS.replace("</body>", f"<div class=navfooter><hr>{foot}</div></body>"))
+    assert [why for text, why in gone.items() if "20.6. Lamps" in text] == ["navigation"]
+
+
+def test_a_reference_by_itself_is_kept_and_a_table_of_contents_is_not() -> None:
+    contents = "".join(f"<li><a href=#{name}>About the {name}</a>" for name in ("wheel", "dial", "hose", "lamp"))
+    page = parse_html(f"<h2>NAME</h2><ul>{contents}</ul><p>Text.<p><a href=x>See the other pump</a><p>More of it.")
+    features = noise_features(page.blocks, page.facts, page.text)
+    assert features.main.free.tolist() == [True] + [False] * 4 + [True] * 3

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from .html_facts import HtmlFacts
 
-#: What a block's landmark says of it: nothing, that it is seldom content, that it is none.
-NONE, BESIDE, OUTSIDE = 0, 1, 2
+#: What a block's landmark says of it: nothing, that it is seldom content, that it is none; that it is none, as it leads
+#: to the pages before and after (:func:`pychunk.parsing.manuals.turns`).
+NONE, BESIDE, OUTSIDE, PAGER = 0, 1, 2, 3
 #: What the odds of content are divided by in a landmark that seldom holds any.
 SELDOM = 8
 #: Names of elements and roles; a header and a footer are those of the page unless something of ``_OWN`` is around them.
@@ -83,5 +84,5 @@ def by_landmarks(content: npt.NDArray[np.float64], found: npt.NDArray[np.int8]) 
         [0.75, 0.5, 0.875]
     """
     seldom = np.rint(1024 * content / (content + SELDOM * (1 - content))) / 1024
-    given = np.select([found == OUTSIDE, found == BESIDE], [0.0, seldom], content)
+    given = np.select([found >= OUTSIDE, found == BESIDE], [0.0, seldom], content)
     return given if (given >= 0.5).any() else content

@@ -8,11 +8,12 @@ code, their definitions or their NAME heading half of the words that are kept mo
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..data.blocks import CODE, FORM, HEADING
+from ..data.blocks import CODE, FORM, HEADING, ITEM, PARAGRAPH, TABLE
 from .html_facts import Names, word_hash, words_of
 
 if TYPE_CHECKING:
@@ -36,12 +37,56 @@ _APART = "footer nav navbar navigation navfooter navheader breadcrumb breadcrumb
 _BESIDE = Names(_APART.split())
 #: Without one: a manual has so many blocks of code, or definitions of so many words on the average.
 _CODE, _DEFINED, _DEFINITION = 2, 3, 6
+#: Blocks of links that follow each other and are a table of contents, or a menu, at least.
+_LINKS = 3
+#: The first so many headings are looked at, for numbers of sections in sections: 2.1, A.1.
+_HEADINGS = 60
+_NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z])\.\d{1,2}\b(?![.%]?\d)[. ]")
 #: Headings of a reference page's first section, one word.
 _NAME = frozenset(("NAME", "Name"))
 #: The main element is the largest of whose words this share is likely, with half of the page's and so many words.
 WHOLE, HALF, LEAST = 0.6, 0.5, 40
 #: What the odds of content are multiplied by inside it.
 WITHIN = 5
+
+
+#: Words of links to the pages before and after, and what is written beside them.
+_TO = (
+    "prev previous back zurück précédent anterior indietro предыдущий назад « ← << ‹ <<<",
+    "next forward weiter nächste suivant siguiente avanti successivo следующий далее » → >> › >>>",
+    "up home top contents index toc first last start ↑",
+)
+_BACK, _ON, _UP = (frozenset(words.split()) for words in _TO)
+#: Of a line with them so many words at most; a table's cells are looked at whole.
+_TURN_WORDS = 40
+_MARKED = re.compile(r"(?:^|[,\s(\[])(\w+):\s")
+
+
+def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64) -> Bools:
+    """Return bool[b]: lines and tables that lead to the pages before and after, ``Prev | Up | Next``.
+
+    They have links, and of their cells, or of the words before a colon, one says where the next page is, or the one
+    before, and another where any is.
+
+    Example:
+        >>> from pychunk.parsing.html import parse_html
+        >>> page = parse_html("<table><tr><td><a>Prev</a><td><a>Next</a><tr><td>a<td>b</table><p>Next: see b.")
+        >>> turns(page.blocks, page.facts, page.text, np.array([7.0, 3])).tolist()
+        [True, False]
+    """
+    found = np.zeros(len(blocks.kind), np.bool_)
+    kind = blocks.kind
+    line = (kind == PARAGRAPH) | (kind == ITEM) | (kind == TABLE)
+    likely = line & (facts.links > 0) & (weight <= _TURN_WORDS)
+    for row in np.flatnonzero(likely).tolist():
+        written = text[blocks.start[row] : blocks.end[row]].lower()
+        if kind[row] == TABLE:
+            marks = {cell.strip() for line in written.split("\n") for cell in line.split("|")}
+        else:
+            marks = set(_MARKED.findall(written))
+        to = (marks & _BACK, marks & _ON, marks & _UP)
+        found[row] = bool(to[0] or to[1]) and sum(map(len, to)) > 1
+    return found
 
 
 class MainElement(NamedTuple):
@@ -70,6 +115,10 @@ def main_elements(
     if not _is_manual(blocks, facts, text, pairs, weight):
         return MainElement(np.zeros((0, 2), np.int64), np.zeros(0, np.bool_))
     linked = (facts.link_chars * 5 > facts.text_chars * 3) & (blocks.kind != HEADING)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], linked, [False])))).reshape(-1, 2)
+    few = edges[edges[:, 1] - edges[:, 0] < _LINKS].tolist()
+    for first, end in few:  # a reference by itself is no list of links
+        linked[first:end] = False
     spans = held[held[:, 1] > held[:, 0] + 1]
     new = np.ones(len(spans), np.bool_)
     new[1:] = (spans[1:] != spans[:-1]).any(axis=1)
@@ -99,8 +148,9 @@ def _is_manual(blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, weight: 
         sizes = words[defined[:, 1]] - words[defined[:, 0]]
         if len(sizes) >= _DEFINED and sizes.sum() >= _DEFINITION * len(sizes):
             return True
-    short = np.flatnonzero((blocks.kind == HEADING) & (weight <= 2))[:20].tolist()
-    return any(text[blocks.start[row] : blocks.end[row]].lstrip("# ").rstrip() in _NAME for row in short)
+    rows = np.flatnonzero(blocks.kind == HEADING)[:_HEADINGS].tolist()
+    headings = [text[blocks.start[row] : blocks.end[row]].lstrip("# ").rstrip() for row in rows]
+    return any(map(_NAME.__contains__, headings)) or sum(map(bool, map(_NUMBERED.match, headings))) >= _CODE
 
 
 def within_main(content: F64, found: MainElement, weight: F64) -> F64:

@@ -14,7 +14,7 @@ from .coherence import TYPED, together, with_neighbours
 from .comments import without_comments
 from .hidden import without_hidden
 from .html_facts import word_hash
-from .landmarks import by_landmarks
+from .landmarks import PAGER, by_landmarks
 from .manuals import within_main
 from .noise_features import LEVELS, NoiseFeatures, noise_features
 from .noise_model import NoiseModel, load
@@ -266,6 +266,7 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, features: NoiseFeatures | None) -
     # The innermost element that is named for something, unless it holds most of the page: bodies are named for much.
     why = (_put_named if backend_name() == "native" else _named)(facts, why)
     if features is not None:
+        why[(features.landmark == PAGER) & (why == REASONS.index("boilerplate"))] = REASONS.index("navigation")
         names, reasons = _WORDS
         values, owner = features.wording
         at = np.minimum(np.searchsorted(names, values), len(names) - 1)

@@ -19,8 +19,8 @@ from .coherence import pairs, roles
 from .comments import comments
 from .hidden import hidden_runs
 from .html_facts import held_blocks, word_hash
-from .landmarks import landmarks
-from .manuals import MainElement, main_elements
+from .landmarks import PAGER, landmarks
+from .manuals import MainElement, main_elements, turns
 from .stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class NoiseFeatures(NamedTuple):
         copy: int64[b], equal for blocks of the same text.
         weight: float64[b], words of each block.
         page: uint32 hashes of what the page says of itself.
-        landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.landmarks.landmarks`).
+        landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.landmarks.landmarks`); of a manual's
+            page, links to the pages before and after are outside (:func:`pychunk.parsing.manuals.turns`).
         comments: bool[b], which are comments under an article (:func:`pychunk.parsing.comments.comments`).
         role: int8[b], what each is to those around it (:func:`pychunk.parsing.coherence.roles`).
         bodies: int64[k, 2], blocks of elements named as bodies of articles (:func:`pychunk.parsing.bodies.body_spans`).
@@ -413,6 +414,9 @@ def _around(
 ]:
     """Return the last features, from ``landmark`` on: what rules beside the network go by."""
     landmark, together, held = landmarks(facts), pairs(blocks, facts), held_blocks(facts)
+    main = main_elements(blocks, facts, text, together, held, landmark, weight)
+    if len(main.spans):
+        landmark[turns(blocks, facts, text, weight)] = PAGER
     return (
         landmark,
         comments(facts),
@@ -423,7 +427,7 @@ def _around(
         together,
         hidden_runs(blocks, facts, text, held, weight),
         held,
-        main_elements(blocks, facts, text, together, held, landmark, weight),
+        main,
     )
 
 
