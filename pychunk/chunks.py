@@ -117,7 +117,8 @@ class ChunkBatch:
             ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
             that it was made of) and ``vector``; else None.
         removed: where ``removed=`` was given, the spans that no chunk holds: a table with a row a span of ``document``,
-            ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score``; else None.
+            ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score``; else None. Its text:
+            :meth:`removed_with_text`.
         origin: what they were cut from and by what, for :meth:`view`; documents of up to 4 MB are in it. None in chunks
             that were read back or pickled.
 
@@ -351,6 +352,36 @@ class ChunkBatch:
         if path is not None:
             page.write(path)
         return page
+
+    def removed_with_text(self, texts: Any = None) -> pa.Table:
+        """Return ``removed`` with a column ``text``: what was left out.
+
+        Args:
+            texts: the documents, if the chunks do not hold them (``origin``): those of a file, or of more than 4 MB.
+
+        Raises:
+            ValueError: nothing was asked to be left out; documents that are not known, or not as many.
+
+        Example:
+            >>> import pychunk
+            >>> chunks = pychunk.segment("Menu. Cats purr.", "sentence", removed=[[(0, 5, "navigation", 0.9)]])
+            >>> chunks.removed_with_text()["text"].to_pylist()
+            ['Menu.']
+        """
+        if self.removed is None:
+            raise ValueError("these chunks have no table of what was left out: segment with removed=")
+        held = None if self.origin is None else self.origin.texts
+        if texts is not None:
+            held = TextBatch.of(texts, on_error="skip")
+        if held is None:
+            raise ValueError(
+                "these chunks do not hold their documents (they come from a file, or from more than 4 MB of text): "
+                "pass texts="
+            )
+        if len(held) != self.documents:
+            raise ValueError(f"texts must be the {self.documents} documents of these chunks; got {len(held)}")
+        values = (value for part in held.texts for value in part.to_pylist())
+        return by_name("pychunk.removed", "with_text")(self.removed, values, self.first_document)
 
     def describe(self) -> Sizes:
         """Sizes of the chunks in tokens (where they were counted), words and characters, beside their limit.

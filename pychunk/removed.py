@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -42,3 +43,20 @@ def removed_table(removed: Removed, ids: pa.Array | None, first_document: int) -
             "score": pa.array(removed.score, pa.float32(), from_pandas=True),
         }
     )
+
+
+def with_text(removed: pa.Table, texts: Iterable[str], first_document: int) -> pa.Table:
+    """Return the table with a column ``text``: what each span holds of its document.
+
+    Args:
+        removed: as :func:`removed_table` makes it; spans of a document follow each other.
+        texts: the documents, from ``first_document`` on.
+    """
+    rows = zip(*(removed[name].to_pylist() for name in ("document", "start", "end")), strict=True)
+    documents = enumerate(texts, first_document)
+    at, text, found = -1, "", []
+    for document, start, end in rows:
+        while at < document:
+            at, text = next(documents)
+        found.append(text[start:end])
+    return removed.append_column("text", pa.array(found, pa.large_string()))

@@ -295,3 +295,20 @@ def test_the_repr_of_a_batch_says_counts_and_method(chunks: ChunkBatch) -> None:
 def test_writing_is_loaded_when_it_is_asked_for() -> None:
     code = "import sys, pychunk; pychunk.segment('A b. C d.').to_list(); print('pychunk.io' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_what_was_left_out_is_read_with_its_text() -> None:
+    texts = ["Home | News\nCats purr when they are content.", "", "Ändert. Old. Now."]
+    removed = [[(0, 11, "navigation", 0.5)], [], [(8, 12, "note", None)]]
+    chunks = pychunk.segment(texts, "sentence", removed=removed)
+    expected = ["Home | News", "Old."]
+    assert chunks.removed_with_text()["text"].to_pylist() == expected
+    assert chunks.removed_with_text().drop_columns("text") == chunks.removed
+    read_back = pickle.loads(pickle.dumps(chunks))
+    assert read_back.removed_with_text(texts)["text"].to_pylist() == expected
+    with pytest.raises(ValueError, match="do not hold their documents"):
+        read_back.removed_with_text()
+    with pytest.raises(ValueError, match="texts must be the 3 documents"):
+        read_back.removed_with_text(texts[:1])
+    with pytest.raises(ValueError, match="segment with removed="):
+        pychunk.segment("Cats purr.", "sentence").removed_with_text()
