@@ -15,6 +15,7 @@ import numpy as np
 
 from ..data.blocks import CODE, FORM, HEADING, ITEM, PARAGRAPH, TABLE
 from .html_facts import Names, word_hash, words_of
+from .landmarks import OUTSIDE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -122,9 +123,10 @@ def main_elements(
     spans = held[held[:, 1] > held[:, 0] + 1]
     new = np.ones(len(spans), np.bool_)
     new[1:] = (spans[1:] != spans[:-1]).any(axis=1)
-    free = (landmark == 0) & ~linked & (blocks.kind != FORM)
-    until = 0
-    for first, end in held[_BESIDE.find(facts)[0]].tolist():  # in preorder
+    free = (landmark < OUTSIDE) & ~linked & (blocks.kind != FORM)
+    until, named = 0, _BESIDE.find(facts)[0]
+    named = named[~np.isin(named, facts.element)]  # a span of a line names no part of the page
+    for first, end in held[named].tolist():  # in preorder
         if end > until and (end - first) * 2 <= len(free):
             free[first:end] = False
             until = end
