@@ -142,7 +142,7 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
         many = np.minimum(many, _NESTED)
     at, best = _runs(first, many), np.repeat(best, many)
     same = landmark[at] == np.repeat(np.repeat(landmark[first[starts]], lengths), many)
-    given = content.copy()
+    given: F64 = content.copy()
     np.maximum.at(given, at[same], best[same])
     return given
 

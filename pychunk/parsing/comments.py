@@ -28,7 +28,7 @@ _ARTICLE = frozenset(
         "og:article @article @newsarticle @blogposting @reportagenewsarticle @analysisnewsarticle @opinionnewsarticle"
     ).tolist()
 )
-_FORUM = frozenset(
+FORUM = frozenset(
     _hashes(
         "@discussionforumposting @qapage @question by:discourse by:xenforo by:vbulletin by:phpbb by:mybb by:flarum "
         "body:forum body:forums body:topic body:thread body:threads body:discussion"
@@ -59,7 +59,7 @@ def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
     """
     found = np.zeros(len(facts.element), np.bool_)
     kinds = set(facts.page.tolist())
-    if _ARTICLE.isdisjoint(kinds) or not _FORUM.isdisjoint(kinds):
+    if _ARTICLE.isdisjoint(kinds) or not FORUM.isdisjoint(kinds):
         return found
     own, _ = _OWN.find(facts)
     until = 0

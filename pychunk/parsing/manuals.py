@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..data.blocks import CODE, FORM, HEADING, ITEM, PARAGRAPH, TABLE
+from .comments import FORUM
 from .html_facts import Names, word_hash, words_of
 from .landmarks import OUTSIDE
 
@@ -33,6 +34,8 @@ _TOOLS = (
     "VitePress mandoc groff"
 )
 _BUILT_BY = [{word_hash(f"by:{word}") for word in words_of(tool)} for tool in _TOOLS.split()]
+#: What pages say that they are, which are no manuals, whatever code and lists they hold.
+_OTHER = FORUM | {word_hash("@product"), word_hash("og:product")}
 #: Names of elements that are no part of the text, if they hold less than half of the page.
 _APART = "footer nav navbar navigation navfooter navheader breadcrumb breadcrumbs copyright share social"
 _BESIDE = Names(_APART.split())
@@ -142,7 +145,11 @@ def _is_manual(blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, weight: 
     True
     """
     said = set(facts.page.tolist())
-    if any(tool <= said for tool in _BUILT_BY) or (blocks.kind == CODE).sum() >= _CODE:
+    if any(tool <= said for tool in _BUILT_BY):
+        return True
+    if not said.isdisjoint(_OTHER):
+        return False
+    if (blocks.kind == CODE).sum() >= _CODE:
         return True
     if len(pairs):
         defined = pairs[1:][pairs[1:, 2] == pairs[:-1, 2]]
@@ -182,7 +189,7 @@ def within_main(content: F64, found: MainElement, weight: F64) -> F64:
     if not whole[at]:
         return content
     own = slice(*found.spans[at].tolist())
-    given = content.copy()
+    given: F64 = content.copy()
     more = np.rint(1024 * WITHIN * given[own] / (WITHIN * given[own] + 1 - given[own])) / 1024
     given[own] = np.where(found.free[own], more, given[own])
     return given
