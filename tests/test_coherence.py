@@ -12,6 +12,7 @@ from pychunk.parsing.coherence import (
     INTRODUCES,
     LISTED,
     NONE,
+    NUMBERED,
     TITLES,
     TYPED,
     pairs,
@@ -39,11 +40,18 @@ def slow(
             j -= 1
         if j >= 0 and landmark[i] == landmark[j] and (own == TYPED or role[j] == INTRODUCES):
             out[i] = max(out[i], out[j])
+    beside = list(out)
+    for i in range(1, len(role) - 1):
+        if role[i] == NUMBERED and landmark[i - 1] == landmark[i] == landmark[i + 1]:
+            out[i] = max(out[i], min(beside[i - 1], beside[i + 1]))
     likely = [i for i, each in enumerate(out) if each >= 0.5]
     found = list(out)
     before = [i for i, own in enumerate(role) if own == HEADS and likely and i <= likely[0]]
     if before and TITLES not in role and before[-1] >= likely[0] - 3 and landmark[before[-1]] == landmark[likely[0]]:
         found[before[-1]] = max(out[before[-1]], out[likely[0]])
+    titles = [i for i, own in enumerate(role) if own == TITLES and likely and i <= likely[0]]
+    if manual and titles and landmark[titles[0]] == landmark[likely[0]]:
+        found[titles[0]] = max(found[titles[0]], out[likely[0]])
     section = list(found)
     for i, own in enumerate(role):
         if own not in (HEADS, TITLES) or not likely or (i < likely[0] and not manual):
@@ -62,7 +70,7 @@ def slow(
     return found
 
 
-_DRAWN = st.tuples(st.integers(0, 1024), st.integers(0, 5), st.integers(0, 2), st.integers(0, 9), st.integers(1, 3))
+_DRAWN = st.tuples(st.integers(0, 1024), st.integers(0, 6), st.integers(0, 2), st.integers(0, 9), st.integers(1, 3))
 
 
 @given(st.lists(_DRAWN, max_size=30), st.booleans())
@@ -145,6 +153,14 @@ def test_terms_captions_and_headings_go_with_what_they_stand_over() -> None:
     content = together(content, features.pairs, features.landmark, features.weight)
     content = with_neighbours(content, features.role, features.landmark, features.weight, features.level)
     assert content[2:].min() >= 0.7
+
+
+def test_captions_with_a_number_are_the_texts_own() -> None:
+    page = parse_html("<p>One<figure><figcaption>Figure 1. A pump</figcaption></figure><p>Two<figure><figcaption>Photo")
+    role = roles(page.blocks, page.text, np.ones(4))
+    assert role.tolist() == [NONE, NUMBERED, NONE, NONE]
+    found = with_neighbours(np.array([0.75, 0.25, 0.5, 0.25]), role, role * 0, np.ones(4), role * 0)
+    assert found.tolist() == [0.75, 0.5, 0.5, 0.25]
 
 
 def test_roles() -> None:

@@ -7,6 +7,7 @@ whose definitions it kept.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
 
 #: What a block is to those around it.
-NONE, HEADS, LISTED, TYPED, INTRODUCES, TITLES = range(6)
+NONE, HEADS, LISTED, TYPED, INTRODUCES, TITLES, NUMBERED = range(7)
 _ROLES = np.zeros(256, np.int8)
 _ROLES[[HEADING, ITEM, CODE]] = HEADS, LISTED, TYPED
 #: Words of a line that introduces a list, at least: "Share:" introduces none.
@@ -34,6 +35,12 @@ _LEAST = 4
 #: leave it out, and chunks have it in their path if it is of level 1. On a page without one, the title is the heading
 #: at most so many blocks before: it is kept.
 _BODY, _NEAR = 0.5, 3
+#: A caption with a number is the text's own: of 32 on 1,497 marked pages 24 are content, of captions without a tenth.
+_NUMBER = re.compile(
+    r"(?:figure|fig\.?|table|chart|listing|example|abbildung|abb\.|tabelle|tableau|figura|tabla|рис\.|рисунок|таблица|"
+    r"图|表|図)\s?\d",
+    re.IGNORECASE,
+)
 #: Terms and definitions, whatever kinds their blocks are of.
 _PAIRS = Names(("<dt", "<dd"))
 #: An element of at most so many blocks, one of them a table, holds it with its caption and its notes.
@@ -53,6 +60,8 @@ def roles(blocks: Blocks, text: str, weight: F64) -> I8:
     """
     found = _ROLES[blocks.kind]
     found[(found == HEADS) & (blocks.level == 1)] = TITLES
+    captions = np.flatnonzero(blocks.kind == CAPTION).tolist()
+    found[[row for row in captions if _NUMBER.match(text, int(blocks.start[row]))]] = NUMBERED
     before = np.flatnonzero((blocks.kind[:-1] == PARAGRAPH) & (found[1:] == LISTED) & (weight[:-1] >= _LEAST))
     ends = blocks.end[before].tolist()
     introduces = [row for row, end in zip(before.tolist(), ends, strict=True) if text[end - 1] in ":："]
@@ -155,15 +164,16 @@ def with_neighbours(
     Items of a list are as likely as the line that introduces them, code as what is before it, if no landmark parts
     them. A heading after the page's title is as likely as its section is by its words, and at its beginning. A heading
     directly over deeper ones is as likely as the last of them. If no heading is of level 1, the title is as likely as
-    the body's first block. None is less likely than by itself.
+    the body's first block. A caption with a number is as likely as the less likely block beside it. None is less likely
+    than by itself.
 
     Args:
         content: how likely each block is content, float64[b].
         role: of :func:`roles`.
         landmark, weight: int8[b] and float64[b], landmarks and words of the blocks.
         level: int16[b], levels of headings, 0 of other blocks.
-        manual: whether every heading is as likely as its section by its words alone, before the body, too: pages of
-            manuals have no teasers.
+        manual: whether every heading is as likely as its section by its words alone, before the body, too, and the
+            first of level 1 as the body's first block: pages of manuals have no teasers.
 
     Example:
         >>> role = np.array([INTRODUCES, LISTED, LISTED, NONE, HEADS, NONE], np.int8)
@@ -183,6 +193,10 @@ def with_neighbours(
             if kind == LISTED:
                 goes &= role[last] == INTRODUCES
             content[rows[goes]] = np.maximum(content[rows[goes]], content[last[goes]])
+    rows = np.flatnonzero(role[1:-1] == NUMBERED) + 1
+    for side in (-1, 1):
+        rows = rows[landmark[rows] == landmark[rows + side]]
+    content[rows] = np.maximum(content[rows], np.minimum(content[rows - 1], content[rows + 1]))
     heads = np.flatnonzero((role == HEADS) | (role == TITLES))
     likely = content >= _BODY
     if len(heads) and likely.any():
@@ -190,6 +204,9 @@ def with_neighbours(
         title = int(heads[max(np.searchsorted(heads, body, side="right") - 1, 0)])
         if body - _NEAR <= title <= body and landmark[title] == landmark[body] and not (role == TITLES).any():
             content[title] = max(content[title], content[body])
+        titles = np.flatnonzero(role[: body + 1] == TITLES)
+        if manual and len(titles) and landmark[titles[0]] == landmark[body]:
+            content[titles[0]] = max(content[titles[0]], content[body])
         ends = np.append(heads[1:], len(content))
         words = np.concatenate(([0.0], np.cumsum(weight)))
         kept = np.concatenate(([0.0], np.cumsum(content * weight)))

@@ -49,7 +49,7 @@ _NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z])\.\d{1,2}\b(?![.%]?\d)[. ]")
 #: Headings of a reference page's first section, one word.
 _NAME = frozenset(("NAME", "Name"))
 #: The main element is the largest of whose words this share is likely, with half of the page's and so many words.
-WHOLE, HALF, LEAST = 0.6, 0.5, 40
+WHOLE, HALF, LEAST = 0.6, 0.5, 15
 #: What the odds of content are multiplied by inside it.
 WITHIN = 5
 

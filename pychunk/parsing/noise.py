@@ -142,7 +142,8 @@ def find_noise(
         removed = content <= least if threshold is None else 1 - content > threshold
         why[features.comments & (why == REASONS.index("boilerplate"))] = REASONS.index("comments")
         why[unseen] = REASONS.index("hidden")
-        why[again & (likely > least)] = REASONS.index("duplicate")  # the only reason why it goes
+        # A copy is named so if nothing else is said of it, or if it would be kept were it none.
+        why[again & ((likely > least) | (why == REASONS.index("boilerplate")))] = REASONS.index("duplicate")
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
 
