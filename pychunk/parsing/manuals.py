@@ -39,7 +39,8 @@ _OTHER = FORUM | {word_hash("@product"), word_hash("og:product")}
 #: Names of elements that are no part of the text, if they hold less than half of the page.
 _APART = "footer nav navbar navigation navfooter navheader breadcrumb breadcrumbs copyright share social"
 _BESIDE = Names(_APART.split())
-#: Without one: a manual has so many blocks of code, or definitions of so many words on the average.
+#: A page that names no tool is a manual's if it has so many blocks of code, or so many definitions of so many words on
+#: the average.
 _CODE, _DEFINED, _DEFINITION = 2, 3, 6
 #: Blocks of links that follow each other and are a table of contents, or a menu, at least.
 _LINKS = 3

@@ -35,8 +35,8 @@ MAX_BLOCKS = 20_000
 #: Blocks of so many words and more are kept once: pages hold copies for narrow screens, for carousels, for printing.
 #: One by itself is a copy from so many on: manuals repeat a sentence where it is true again.
 COPIED, COPIED_ALONE = 6, 25
-#: A copy stays where what stands around it is content with this probability. On 1,497 marked pages that changes word F1
-#: by 0.0002, and precision by -0.0014; forums lose 0.0015 of F1.
+#: A copy stays if what stands around it is content with this probability. On 1,497 marked pages, compared with no copy
+#: that stays, that raises recall by 0.0025 and lowers precision by 0.0019; forums lose 0.0027 of word F1.
 MEANT = 0.5
 How = Literal["model", "rules", "off"]
 #: Names of elements that say what noise is in them; of one element's, the first reason holds.
