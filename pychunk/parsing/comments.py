@@ -85,5 +85,7 @@ def without_comments(content: npt.NDArray[np.float64], found: npt.NDArray[np.boo
         >>> without_comments(np.array([0.125, 0.5]), np.array([False, True])).tolist()
         [0.125, 0.5]
     """
+    if not found.any():
+        return content
     given = np.where(found, 0.0, content)
     return given if (given >= ELSE).any() else content

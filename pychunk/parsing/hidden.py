@@ -61,13 +61,6 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
     count = len(facts.hidden)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], facts.hidden, [False]))))
     runs = edges.reshape(-1, 2)
-    later = np.zeros(count + 1, np.int64)
-    for first, end in held[_NAMES.find(facts)[0]].tolist():
-        if (end - first) * 2 <= count:
-            later[first] += 1
-            later[end] -= 1
-    later = np.concatenate(([0], np.cumsum(np.cumsum(later) > 0)))
-    runs = runs[later[runs[:, 1]] == later[runs[:, 0]]]
     inner = facts.parent[facts.element].astype(np.int64)
     outer = np.where(inner >= 0, facts.parent[inner], -1).astype(np.int64)
     plain = (
@@ -91,7 +84,16 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
         (before, over), (after, under) = sides
         if (before or after) and (before or over) and (after or under):
             found.append((first, end, first - 1 if before else -1, end if after else -1))
-    return np.array(found, np.int64).reshape(-1, 4)
+    runs = np.array(found, np.int64).reshape(-1, 4)
+    if not len(runs):
+        return runs
+    later = np.zeros(count + 1, np.int64)
+    for first, end in held[_NAMES.find(facts)[0]].tolist():
+        if (end - first) * 2 <= count:
+            later[first] += 1
+            later[end] -= 1
+    later = np.concatenate(([0], np.cumsum(np.cumsum(later) > 0)))
+    return np.asarray(runs[later[runs[:, 1]] == later[runs[:, 0]]])
 
 
 def without_hidden(content: F64, runs: I64, weight: F64) -> tuple[F64, Bools]:

@@ -83,6 +83,9 @@ def by_landmarks(content: npt.NDArray[np.float64], found: npt.NDArray[np.int8]) 
         >>> by_landmarks(content, np.array([OUTSIDE] * 3, np.int8)).tolist()
         [0.75, 0.5, 0.875]
     """
+    if not found.any():
+        return content
     seldom = np.rint(1024 * content / (content + SELDOM * (1 - content))) / 1024
-    given = np.select([found >= OUTSIDE, found == BESIDE], [0.0, seldom], content)
+    given = np.where(found == BESIDE, seldom, content)
+    given[found >= OUTSIDE] = 0
     return given if (given >= 0.5).any() else content
