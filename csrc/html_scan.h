@@ -31,7 +31,10 @@ enum class HtmlKind : uint8_t {
   kRow,
   kCell,
   kHeadCell,
-  kHead,  // thead
+  kHead,     // thead
+  kRaised,   // sup
+  kLowered,  // sub
+  kReading,  // rt
 };
 
 enum HtmlTrait : uint8_t {

@@ -168,6 +168,153 @@ class Names {
   size_t count_ = 0;
 };
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return is_small(c) || is_capital(c); }
+
+// A sign and a number, or one character: what needs no braces as an exponent.
+bool is_one_token(std::string_view text) {
+  if (characters_of(text) == 1) return true;
+  constexpr std::string_view kMinus = "\u2212";
+  if (text.starts_with(kMinus)) {
+    text.remove_prefix(kMinus.size());
+  } else if (text.starts_with('-') || text.starts_with('+')) {
+    text.remove_prefix(1);
+  }
+  return !text.empty() && is_digit(text.front()) && is_digit(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return is_digit(c) || c == '.' || c == ','; });
+}
+
+// As in pychunk/parsing/html_walk.py: what is written in place of `text`, of a sup or a sub, after `before`.
+std::string script_text(bool raised, bool note, std::string& before, std::string_view text) {
+  const std::string own(text);
+  const auto any = [&](auto is) { return std::ranges::any_of(text, is); };
+  const bool digits = is_digit(text.front()) &&
+                      std::ranges::all_of(text, [](char c) { return is_digit(c) || c == ',' || c == '.' || c == ' '; });
+  if (raised && (note || (text.starts_with('[') && text.ends_with(']')))) {
+    return text.starts_with('[') || text.starts_with('(') ? own : "[" + own + "]";
+  }
+  if (before.empty() || space_length(before, character_before(before, static_cast<int64_t>(before.size()))) > 0) {
+    return own;
+  }
+  const char base = before.back();
+  size_t word = 0;
+  while (word < 3 && word < before.size() && is_letter(before[before.size() - 1 - word])) ++word;
+  if (raised && digits) {
+    for (const std::string_view mark : {".", ",", ";", ":", "!", "?", "\"", "\u201D", "\u2019", "\u00BB", "\u3002"}) {
+      if (before.ends_with(mark)) return "[" + own + "]";
+    }
+    if (!is_digit(base) && (any([](char c) { return c == ','; }))) return "[" + own + "]";
+  }
+  const bool is_base = is_letter(base) || is_digit(base) || base == ')' || base == ']' || base == '}' || base == '|' ||
+                       static_cast<uint8_t>(base) >= 0x80;
+  if (!raised) {
+    // A fraction with a number before it: 5<sup>1</sup>/<sub>2</sub>.
+    size_t end = before.size();
+    if (base == '/' || before.ends_with("\u2044")) {
+      end -= base == '/' ? 1 : 3;
+      size_t begin = end;
+      while (begin > 0 && end - begin < 9 && is_digit(before[begin - 1])) --begin;
+      if (begin < end && begin > 0 && before[begin - 1] == '^') before[begin - 1] = ' ';
+      return own;
+    }
+  }
+  if (!is_base) return own;
+  const bool words = characters_of(text) > 1 && std::ranges::all_of(text, [](char c) {
+                       return is_letter(c) || c == ' ' || c == '.' || static_cast<uint8_t>(c) >= 0x80;
+                     });
+  if (raised) {
+    static constexpr std::string_view kJoined[] = {
+        "a",  "as", "e",  "eme", "er", "ers", "es",  "ie", "lle", "lles", "me", "mes",      "nd",      "o",
+        "os", "r",  "rd", "re",  "sm", "st",  "ste", "te", "th",  "tm",   "de", "\u00E8me", "\u00E8re"};
+    std::string small(own);
+    std::ranges::transform(small, small.begin(), to_small);
+    const bool known = std::ranges::find(kJoined, small) != std::end(kJoined);
+    if (known && (text.size() > 1 || is_digit(base) || (base == 'n' || base == 'N' || base == 'M' || base == 'D'))) {
+      // e<sup>x</sup> is a power, 1<sup>e</sup> and n<sup>o</sup> are words.
+      return own;
+    }
+    for (const std::string_view mark : {"*", "#", "\u2122", "\u2120", "\u00AE", "\u00A9", "\u2020", "\u2021", "\u00A7",
+                                        "\u00B0", "\u00BA", "\u00AA"}) {
+      if (text.starts_with(mark)) return own;
+    }
+    if (words && word >= 2) return " " + own;
+  } else {
+    const bool element = is_capital(base) || base == ')' || base == ']' ||
+                         (is_small(base) && before.size() > 1 && is_capital(before[before.size() - 2]));
+    if (digits && element) return own;  // H2O
+    if (words && word >= 3) return " " + own;
+  }
+  return (raised ? "^" : "_") + (is_one_token(text) ? own : "{" + own + "}");
+}
+
+// Superscripts, subscripts and readings of a line that is being read.
+class Scripts {
+ public:
+  void enter(HtmlKind kind, bool note, const std::string& line) { open_.push_back({kind, note, line.size()}); }
+  void see_link(bool fragment) {
+    if (!open_.empty()) open_.back().note |= fragment;
+  }
+  // Whether the line has changed.
+  bool leave(std::string& line) {
+    const Script script = open_.back();
+    open_.pop_back();
+    if (script.at == std::string::npos || script.at > line.size()) return false;
+    const std::string_view inside = std::string_view(line).substr(script.at);
+    if (is_blank(inside) || inside.find(kLineBreak) != inside.npos) return false;
+    const bool spaced = without_space(inside).end() != inside.end();
+    text_.clear();
+    append_words(inside, text_);
+    line.resize(script.at);
+    line.append(script.kind == HtmlKind::kReading
+                    ? "(" + text_ + ")"
+                    : script_text(script.kind == HtmlKind::kRaised, script.note, line, text_));
+    if (spaced) line.push_back(' ');
+    ends_in_digit_ = is_digit(line.back());
+    return true;
+  }
+  // Before text is added to the line: keeps two numbers apart.
+  void follow(std::string_view text, std::string& line) {
+    if (ends_in_digit_ && !text.empty() && is_digit(text.front())) line.push_back(' ');
+    ends_in_digit_ = false;
+  }
+  // A line has ended.
+  void forget() {
+    for (Script& each : open_) each.at = std::string::npos;
+    ends_in_digit_ = false;
+  }
+
+ private:
+  struct Script {
+    HtmlKind kind;
+    bool note;
+    size_t at;
+  };
+  std::vector<Script> open_;
+  std::string text_;
+  bool ends_in_digit_ = false;
+};
+
+constexpr bool is_script(HtmlKind kind) {
+  return kind == HtmlKind::kRaised || kind == HtmlKind::kLowered || kind == HtmlKind::kReading;
+}
+
+// Whether a sup is a footnote mark by its class.
+bool is_note(const std::vector<HtmlAttribute>& attributes) {
+  for (const auto& [name, value] : attributes) {
+    if (name == "class")
+      return value.find("footnote") != value.npos || value.find("reference") != value.npos ||
+             value.find("noteref") != value.npos;
+  }
+  return false;
+}
+
+bool is_fragment(const std::vector<HtmlAttribute>& attributes) {
+  for (const auto& [name, value] : attributes) {
+    if (name == "href") return value.starts_with('#');
+  }
+  return false;
+}
+
 // Cells of a table of data.
 struct DataTable {
   struct Row {
@@ -215,7 +362,7 @@ class Walker {
     int64_t quotes = 0, lists = 0;
     size_t mark = 0, number = 0;  // of the list item, of the list
   };
-  enum class Frame : uint8_t { kInline, kLink, kHidden, kPlain, kChanged };
+  enum class Frame : uint8_t { kInline, kLink, kScript, kHidden, kPlain, kChanged };
   struct Open {
     Frame frame;
     int32_t element;
@@ -241,6 +388,7 @@ class Walker {
     const std::string_view text = read_text();
     if (parts_.empty() && is_blank(text)) return;
     if (in_link_ > 0) link_chars_ += characters_of(without_space(text));
+    scripts_.follow(text, parts_);
     parts_.append(text);
     after_link_ = false;
   }
@@ -250,7 +398,7 @@ class Walker {
     if (tag.is(kUnseen)) return skip();
     if (tag.is(kBlockLevel | kDashed)) return enter_block(tag);
     if (tag.kind == HtmlKind::kBreak) {
-      if (!parts_.empty()) parts_.push_back(kLineBreak), after_link_ = false;
+      if (!parts_.empty()) parts_.push_back(kLineBreak), after_link_ = false, scripts_.follow({}, parts_);
       return;
     }
     const auto& attributes = scanner_.attributes();
@@ -263,11 +411,16 @@ class Walker {
       if (!parts_.empty() && in_link_ == 0 && after_link_) parts_.push_back(' '), after_link_ = false;
       ++in_link_, ++links_;
       frame = Frame::kLink;
+      in_fragment_ = is_fragment(attributes);
+      scripts_.see_link(in_fragment_);
     } else if (!attributes.empty() && !now_.hidden && hides(attributes, unescaped_)) {
       // What is hidden inside a line is a block of its own: the rest of the line is seen.
       flush();
       now_.hidden = true;
       frame = Frame::kHidden;
+    } else if (is_script(tag.kind)) {
+      scripts_.enter(tag.kind, (in_link_ > 0 && in_fragment_) || is_note(attributes), parts_);
+      frame = Frame::kScript;
     }
     open_.push_back({frame, -1});
     if (tag.is(kVoid)) leave();
@@ -283,6 +436,9 @@ class Walker {
       case Frame::kLink:
         --in_link_;
         if (!parts_.empty()) after_link_ = true;
+        return;
+      case Frame::kScript:
+        if (scripts_.leave(parts_)) after_link_ = false;
         return;
       case Frame::kHidden:
         flush();
@@ -394,6 +550,7 @@ class Walker {
   void flush() {
     if (!parts_.empty()) put_parts();
     parts_.clear();
+    scripts_.forget();
     inline_.clear();
     inline_count_ = 0;
     after_link_ = false;
@@ -591,6 +748,8 @@ class Walker {
     const size_t depth = scanner_.depth();
     auto& rows = table.rows;
     std::string cell, words;
+    Scripts scripts;
+    bool fragment = false;
     bool in_cell = false, in_head = false;
     int64_t cells = 0, span = 0, in_link = 0, captions = 0;
     for (;;) {
@@ -599,6 +758,7 @@ class Walker {
       if (event == HtmlEvent::kText) {
         const std::string_view text = read_text();
         if (in_cell) {
+          scripts.follow(text, cell);
           cell.append(text);
           if (in_link > 0) table.link_chars += characters_of(without_space(text));
         } else if (!is_blank(text)) {
@@ -623,6 +783,7 @@ class Walker {
             if (in_cell) return false;
             in_cell = true;
             cell.clear();
+            scripts.forget();
             span = std::clamp<int64_t>(number_of(value_of("colspan"), 4).value_or(1), 1, kMostColumns);
             break;
           case HtmlKind::kHead:
@@ -630,6 +791,14 @@ class Walker {
             break;
           case HtmlKind::kLink:
             ++in_link, ++table.links;
+            fragment = is_fragment(scanner_.attributes());
+            scripts.see_link(fragment);
+            break;
+          case HtmlKind::kRaised:
+          case HtmlKind::kLowered:
+          case HtmlKind::kReading:
+            scripts.enter(tag.kind, (in_link > 0 && fragment) || is_note(scanner_.attributes()),
+                          in_cell ? cell : words);
             break;
           default:
             captions += tag.kind == HtmlKind::kCaption;
@@ -650,6 +819,9 @@ class Walker {
           row.add_head(in_head || tag.kind == HtmlKind::kHeadCell);
           cells += span;
           in_cell = false;
+          scripts.forget();
+        } else if (is_script(tag.kind)) {
+          scripts.leave(in_cell ? cell : words);
         } else if (tag.kind == HtmlKind::kLink) {
           --in_link;
         } else if (tag.kind == HtmlKind::kHead) {
@@ -696,7 +868,8 @@ class Walker {
   int64_t turns_ = 0;
   // The block that is being read: its text, hashes of its first inline elements, its links.
   std::string parts_;
-  bool after_link_ = false;
+  bool after_link_ = false, in_fragment_ = false;
+  Scripts scripts_;
   std::vector<uint32_t> inline_;
   size_t inline_count_ = 0;
   int64_t link_chars_ = 0, links_ = 0, in_link_ = 0;

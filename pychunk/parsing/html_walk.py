@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +38,7 @@ UNSEEN = frozenset(
         "annotation",
         "annotation-xml",
         "object",
+        "rp",
         "-comment",
     )
 )
@@ -101,7 +103,6 @@ BLOCK = frozenset(
         "listing",
         "xmp",
         "plaintext",
-        "rp",
         "marquee",
     )
 )
@@ -128,6 +129,7 @@ _Frame = tuple[int, "tuple[int, int, bool, int, int, list[str], list[int]] | Non
 _INLINE: _Frame = (-1, None)
 _LINK: _Frame = (-2, None)
 _HIDDEN: _Frame = (-3, None)
+_SCRIPT: _Frame = (-4, None)
 
 
 class Walked(NamedTuple):
@@ -185,6 +187,8 @@ class _Walk:
         self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
         self.number: list[int] = [0]  # of an ordered list, 0: bullets
         self.path: list[tuple[Any, _Frame]] = []
+        self.scripts = _Scripts()
+        self.in_fragment = False
 
     def run(self, root: Any) -> None:
         """Reads the elements below ``root``."""
@@ -199,6 +203,7 @@ class _Walk:
                 if text and (parts or not text.isspace()):
                     if self.in_link:
                         self.link_chars += len(text.strip())
+                    self.scripts.follow(text, parts)
                     parts.append(text)
             elif tag in UNSEEN:
                 pass
@@ -211,6 +216,7 @@ class _Walk:
             elif tag == "br":
                 if parts:
                     parts.append(_BREAK)
+                    self.scripts.follow("", parts)
             else:
                 attributes = node.attributes
                 if attributes or tag == "img" or tag == "a":
@@ -221,11 +227,16 @@ class _Walk:
                     self.in_link += 1
                     self.links += 1
                     frame = _LINK
+                    self.in_fragment = _is_fragment(attributes)
+                    self.scripts.see_link(self.in_fragment)
                 elif attributes and not self.hidden and _hides(attributes):
                     # What is hidden inside a line is a block of its own: the rest of the line is seen.
                     self._flush()
                     self.hidden = True
                     frame = _HIDDEN
+                elif tag in _SCRIPTS:
+                    self.scripts.enter(tag, (self.in_link > 0 and self.in_fragment) or _is_note(attributes), parts)
+                    frame = _SCRIPT
                 if (child := node.first_child) is None and frame is not None:
                     self._leave(frame)
             if child is not None and frame is not None:
@@ -260,6 +271,8 @@ class _Walk:
             self.in_link -= 1
             if self.parts:
                 self.parts.append("")
+        elif frame is _SCRIPT:
+            self.scripts.leave(self.parts)
         elif frame is _HIDDEN:
             self._flush()
             self.hidden = False
@@ -331,6 +344,7 @@ class _Walk:
         text = "".join(self.parts)
         self.parts.clear()
         self.inline.clear()
+        self.scripts.forget()
         self.links = self.link_chars = 0
         if _BREAK not in text:
             text = " ".join(text.split())
@@ -454,6 +468,132 @@ def _hides(attributes: dict[str, str | None]) -> bool:
     return "display:none" in style or "visibility:hidden" in style
 
 
+_SCRIPTS = frozenset(("sup", "sub", "rt"))
+#: What a raised text is joined to its word by, in small letters, and the marks that need nothing between.
+_JOINED = frozenset(
+    ("a", "as", "de", "e", "eme", "er", "ers", "es", "ie", "lle", "lles", "me", "mes", "nd", "o", "os", "r", "rd", "re",
+     "sm", "st", "ste", "te", "th", "tm", "\u00e8me", "\u00e8re")
+)  # fmt: skip
+_MARKS = ("*", "#", *"\u2122\u2120\u00ae\u00a9\u2020\u2021\u00a7\u00b0\u00ba\u00aa")
+_STOPS = tuple('.,;:!?"\u201d\u2019\u00bb\u3002')
+_ONE_TOKEN = re.compile(r"[-+\u2212]?[0-9](?:[0-9.,]*[0-9])?|.", re.DOTALL)
+_DIGITS = re.compile(r"[0-9][0-9,. ]*")
+_WORDS = re.compile(r"[A-Za-z .\u0080-\U0010ffff]{2,}")
+_WORD_BEFORE = re.compile(r"[A-Za-z]*\Z")
+_FRACTION = re.compile(r"\^([0-9]{1,9}[/\u2044])\Z")
+_SMALL = str.maketrans({chr(code): chr(code + 32) for code in range(65, 91)})
+
+
+def _blank(parts: list[str], left: int) -> None:
+    """Replace the character ``left`` before the end by a blank: ``5^1/2`` becomes ``5 1/2``."""
+    piece = len(parts) - 1
+    while left > len(parts[piece]):
+        left -= len(parts[piece])
+        piece -= 1
+    text = parts[piece]
+    parts[piece] = f"{text[: len(text) - left]} {text[len(text) - left + 1 :]}"
+
+
+def _script_text(raised: bool, note: bool, before: str, text: str) -> str:
+    """Return the text of a ``sup`` or ``sub`` as it is written after the line so far.
+
+    Exponents are ``10^6``, ``x^{n+1}``; indices ``x_i``; formulas of chemistry ``H2O``; footnote marks ``[3]``;
+    ordinals and trade marks are joined: ``1st``.
+    """
+    if raised and (note or (text.startswith("[") and text.endswith("]"))):
+        return text if text.startswith(("[", "(")) else f"[{text}]"
+    if not before or before[-1].isspace():
+        return text
+    base = before[-1]
+    found = _WORD_BEFORE.search(before[-3:])
+    word = len(found[0]) if found else 0
+    digits = _DIGITS.fullmatch(text) is not None
+    if raised and digits and (before.endswith(_STOPS) or ("," in text and not _ascii_digit(base))):
+        return f"[{text}]"
+    if not raised and base in "/\u2044":
+        return text
+    if not (base.isascii() and base.isalnum()) and base not in ")]}|" and base.isascii():
+        return text
+    words = _WORDS.fullmatch(text) is not None
+    if raised:
+        if text.translate(_SMALL) in _JOINED and (len(text.encode()) > 1 or _ascii_digit(base) or base in "nNMD"):
+            return text  # 1<sup>e</sup> and n<sup>o</sup> are words, e<sup>x</sup> is a power
+        if text.startswith(_MARKS):
+            return text
+        if words and word >= 2:
+            return f" {text}"
+    else:
+        element = "A" <= base <= "Z" or base in ")]" or ("a" <= base <= "z" and "A" <= before[-2:-1] <= "Z")
+        if digits and element:
+            return text
+        if words and word >= 3:
+            return f" {text}"
+    return ("^" if raised else "_") + (text if _ONE_TOKEN.fullmatch(text) else f"{{{text}}}")
+
+
+def _ascii_digit(character: str) -> bool:
+    return "0" <= character[:1] <= "9"
+
+
+class _Scripts:
+    """Superscripts, subscripts and readings of a line that is being read."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[str, bool, int]] = []
+        self.ends_in_digit = False
+
+    def enter(self, tag: str, note: bool, parts: list[str]) -> None:
+        self.open.append((tag, note, len(parts)))
+
+    def see_link(self, fragment: bool) -> None:
+        if self.open:
+            tag, note, at = self.open[-1]
+            self.open[-1] = tag, note or fragment, at
+
+    def leave(self, parts: list[str]) -> None:
+        tag, note, at = self.open.pop()
+        inside = "".join(parts[at:]) if at >= 0 else ""
+        if not inside.strip() or _BREAK in inside:
+            return
+        text = " ".join(inside.split())
+        del parts[at:]
+        before = ""
+        piece = len(parts)
+        while piece and len(before) < 24:
+            piece -= 1
+            before = parts[piece] + before
+        if tag == "rt":
+            text = f"({text})"
+        else:
+            if tag == "sub" and (found := _FRACTION.search(before)):
+                _blank(parts, len(before) - found.start())
+            text = _script_text(tag == "sup", note, before, text)
+        if inside[-1].isspace():
+            text += " "
+        parts.append(text)
+        self.ends_in_digit = _ascii_digit(text[-1])
+
+    def follow(self, text: str, parts: list[str]) -> None:
+        """Keep two numbers apart: ``text`` is added next."""
+        if self.ends_in_digit and _ascii_digit(text):
+            parts.append(" ")
+        self.ends_in_digit = False
+
+    def forget(self) -> None:
+        """End the line."""
+        self.open = [(tag, note, -1) for tag, note, _ in self.open]
+        self.ends_in_digit = False
+
+
+def _is_note(attributes: dict[str, str | None]) -> bool:
+    names = attributes.get("class") or ""
+    return "footnote" in names or "reference" in names or "noteref" in names
+
+
+def _is_fragment(attributes: dict[str, str | None]) -> bool:
+    return (attributes.get("href") or "").startswith("#")
+
+
 def _longest_run(text: str) -> int:
     longest = run = 0
     for character in text:
@@ -509,7 +649,8 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
     cell: list[str] | None = None
     length = cells = links = link_chars = in_link = span = 0
     caption: list[str] = []
-    in_head = False
+    in_head = fragment = False
+    scripts = _Scripts()
     path: list[Any] = []
     node = table.first_child
     while node is not None or path:
@@ -526,6 +667,9 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 heads[-1].append(in_head or tag == "th")
                 cells += span
                 cell = None
+                scripts.forget()
+            elif tag in _SCRIPTS:
+                scripts.leave(caption if cell is None else cell)
             elif tag == "a":
                 in_link -= 1
             elif tag == "thead":
@@ -538,6 +682,7 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
         if tag == "-text":
             text, node = _text_from(node)
             if cell is not None:
+                scripts.follow(text, cell)
                 cell.append(text)
                 length += len(text)
                 if in_link:
@@ -562,16 +707,22 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 written = node.attributes.get("colspan") or "1"
                 number = int(written) if written.isascii() and written.isdecimal() and len(written) < 4 else 1
                 span = min(50, max(1, number))
+                scripts.forget()
             elif tag == "thead":
                 in_head = True
             elif tag == "a":
                 in_link += 1
                 links += 1
+                fragment = _is_fragment(node.attributes)
+                scripts.see_link(fragment)
+            elif tag in _SCRIPTS:
+                note = (in_link > 0 and fragment) or _is_note(node.attributes)
+                scripts.enter(tag, note, caption if cell is None else cell)
             elif cell is not None and (tag in BLOCK or "-" in tag):
                 cell.append(" ")
             child = node.first_child
             if child is None:
-                if tag in _CELLS:  # an empty one
+                if tag in _CELLS or tag in _SCRIPTS:  # an empty one
                     path.append(node)
                     node = None
                     continue
