@@ -35,6 +35,8 @@ enum class HtmlKind : uint8_t {
   kRaised,   // sup
   kLowered,  // sub
   kReading,  // rt
+  kTerm,     // dt
+  kDrawn,    // text of a drawing, which stands by itself
 };
 
 enum HtmlTrait : uint8_t {

@@ -81,19 +81,105 @@ std::optional<int64_t> number_of(std::string_view text, size_t digits) {
   return value;
 }
 
+// The value of a style's property, in small letters and without blanks; empty where it is not set.
+std::string_view property_of(std::string_view style, std::string_view name) {
+  std::string_view found;
+  while (!style.empty()) {
+    const std::string_view each = style.substr(0, style.find(';'));
+    style.remove_prefix(std::min(style.size(), each.size() + 1));
+    if (each.size() > name.size() && each.starts_with(name) && each[name.size()] == ':') {
+      found = each.substr(name.size() + 1);
+      if (found.ends_with("!important")) found.remove_suffix(10);
+    }
+  }
+  return found;
+}
+
+// 0, 0px, 0.0em, 0%.
+bool is_zero(std::string_view value) {
+  const size_t end = std::min(value.find_first_not_of("0."), value.size());
+  return end > 0 && value.substr(0, end).find('0') != value.npos && value.find_first_of("123456789") == value.npos &&
+         value.find('(') == value.npos;
+}
+
+std::string_view plain_color(std::string_view color) {
+  if (color == "#fff" || color == "#ffffff" || color == "rgb(255,255,255)") return "white";
+  if (color == "#000" || color == "#000000" || color == "rgb(0,0,0)") return "black";
+  return color;
+}
+
+// Whether a style, in small letters and without blanks, takes an element's text out of sight.
+bool style_hides(std::string_view style, bool container) {
+  const auto has = [&](std::string_view part) { return style.find(part) != style.npos; };
+  if (has("display:none") || has("visibility:hidden")) return true;
+  // Containers of size 0 close the gaps between their parts, which have sizes of their own.
+  if (!container && has("font-size:") && is_zero(property_of(style, "font-size"))) return true;
+  // Pages that fade in begin with opacity 0, and say how.
+  if (has("opacity:") && is_zero(property_of(style, "opacity")) && !has("trans") && !has("anim")) return true;
+  if (has("text-indent:-") && property_of(style, "text-indent").size() >= 7) return true;
+  if (has("position:absolute") || has("position:fixed")) {
+    for (const std::string_view side : {"left", "top", "right"}) {
+      const std::string_view value = property_of(style, side);
+      if (value.starts_with('-') && value.ends_with("px") && value.size() >= 7) return true;
+    }
+  }
+  if (has("color:") && has("background")) {
+    const std::string_view color = plain_color(property_of(style, "color"));
+    std::string_view ground = property_of(style, "background-color");
+    if (ground.empty()) ground = property_of(style, "background");
+    return !color.empty() && color != "transparent" && color != "inherit" && color.find('(') == color.npos &&
+           color == plain_color(ground);
+  }
+  return false;
+}
+
 // Whether an element's attributes hide it.
-bool hides(const std::vector<HtmlAttribute>& attributes, std::string& scratch) {
+bool hides(const HtmlTag& tag, const std::vector<HtmlAttribute>& attributes, std::string& scratch) {
   for (const auto& [name, value] : attributes) {
     if (name == "hidden") return true;
   }
   for (const auto& [name, value] : attributes) {
     if (name != "style") continue;
-    if (value.find("none") == value.npos && value.find("hidden") == value.npos) return false;
     scratch.clear();
     append_unescaped(value, scratch);
     std::erase(scratch, ' ');
     std::ranges::transform(scratch, scratch.begin(), to_small);
-    return scratch.find("display:none") != scratch.npos || scratch.find("visibility:hidden") != scratch.npos;
+    return style_hides(scratch, tag.is(kBlockLevel | kDashed) && tag.name != "p");
+  }
+  return false;
+}
+
+// Marks that pages put into headings as links to themselves: no letters, a few at most.
+bool is_permalink_mark(std::string_view text) {
+  const auto size = static_cast<int64_t>(text.size());
+  if (size > 16) return false;
+  for (int64_t i = 0; i < size;) {
+    const auto [c, length] = decode_utf8(text, i);
+    const bool mark = c < 0x80 ? c == '#' || is_space(c)
+                               : c == 0xB6 || c == 0xA7 || c == 0xA0 || (c >= 0x2000 && c <= 0x206F) ||
+                                     (c >= 0x2190 && c <= 0x2BFF) || (c >= 0xE000 && c <= 0xF8FF) || c == 0xFE0F ||
+                                     c == 0xFEFF || c >= 0x1F000;
+    if (!mark) return false;
+    i += length;
+  }
+  return true;
+}
+
+// Whether a link is one to the place that it stands at: by its class; or by its target, inside a heading.
+bool is_permalink(const std::vector<HtmlAttribute>& attributes, bool heading) {
+  for (const auto& [name, value] : attributes) {
+    if (heading && name == "href" && value.starts_with('#')) return true;
+    if (name != "class") continue;
+    for (const std::string_view each : {"headerlink", "hash-link", "header-anchor", "anchor", "permalink"}) {
+      if (value.find(each) != value.npos) return true;
+    }
+  }
+  return false;
+}
+
+bool has_class(const std::vector<HtmlAttribute>& attributes, std::string_view wanted) {
+  for (const auto& [name, value] : attributes) {
+    if (name == "class") return value.find(wanted) != value.npos;
   }
   return false;
 }
@@ -358,11 +444,11 @@ class Walker {
   struct Around {
     BlockKind kind = BlockKind::kParagraph;
     int64_t level = 0;
-    bool hidden = false;
+    bool hidden = false, term = false;
     int64_t quotes = 0, lists = 0;
     size_t mark = 0, number = 0;  // of the list item, of the list
   };
-  enum class Frame : uint8_t { kInline, kLink, kScript, kHidden, kPlain, kChanged };
+  enum class Frame : uint8_t { kInline, kLink, kPermalink, kScript, kDrawn, kHidden, kPlain, kChanged };
   struct Open {
     Frame frame;
     int32_t element;
@@ -413,7 +499,16 @@ class Walker {
       frame = Frame::kLink;
       in_fragment_ = is_fragment(attributes);
       scripts_.see_link(in_fragment_);
-    } else if (!attributes.empty() && !now_.hidden && hides(attributes, unescaped_)) {
+      if (is_permalink(attributes, now_.kind == BlockKind::kHeading || now_.kind == BlockKind::kCaption || now_.term)) {
+        permalinks_.push_back({parts_.size(), link_chars_});
+        frame = Frame::kPermalink;
+      }
+    } else if (tag.kind == HtmlKind::kDrawn) {
+      put_blank();
+      frame = Frame::kDrawn;
+    } else if (!attributes.empty() && !tag.is(kVoid) && has_class(attributes, "mw-editsection")) {
+      return skip();
+    } else if (!attributes.empty() && !now_.hidden && hides(tag, attributes, unescaped_)) {
       // What is hidden inside a line is a block of its own: the rest of the line is seen.
       flush();
       now_.hidden = true;
@@ -437,6 +532,13 @@ class Walker {
         --in_link_;
         if (!parts_.empty()) after_link_ = true;
         return;
+      case Frame::kPermalink:
+        --in_link_;
+        leave_permalink();
+        return;
+      case Frame::kDrawn:
+        put_blank();
+        return;
       case Frame::kScript:
         if (scripts_.leave(parts_)) after_link_ = false;
         return;
@@ -450,6 +552,22 @@ class Walker {
         if (top.frame == Frame::kChanged) now_ = around_.back(), around_.pop_back();
         return;
     }
+  }
+
+  // Keeps the words of a drawing apart.
+  void put_blank() {
+    if (!parts_.empty()) parts_.push_back(' '), after_link_ = false, scripts_.follow({}, parts_);
+  }
+
+  // Takes the mark of a link to the place that it stands at out of the text.
+  void leave_permalink() {
+    const auto [at, link_chars] = permalinks_.back();
+    permalinks_.pop_back();
+    if (at < parts_.size() && is_permalink_mark(std::string_view(parts_).substr(at))) {
+      parts_.resize(at);
+      link_chars_ = link_chars, --links_;
+    }
+    if (!parts_.empty()) after_link_ = true;
   }
 
   void leave_block(int32_t element) {
@@ -474,13 +592,14 @@ class Walker {
   void enter_block(const HtmlTag& tag) {
     flush();
     const auto& attributes = scanner_.attributes();
-    const bool hiding = !attributes.empty() && !now_.hidden && hides(attributes, unescaped_);
+    const bool hiding = !attributes.empty() && !now_.hidden && hides(tag, attributes, unescaped_);
     names_.append(tag, attributes, out_.words);
     const int32_t own = add_element();
     element_ = own;
     const bool special = tag.kind != HtmlKind::kOther && tag.kind != HtmlKind::kRow && tag.kind != HtmlKind::kCell &&
                          tag.kind != HtmlKind::kHeadCell && tag.kind != HtmlKind::kHead;
-    if (!special && !hiding) {
+    const int64_t role_level = tag.kind == HtmlKind::kOther && !attributes.empty() ? level_of_role() : 0;
+    if (!special && !hiding && role_level == 0) {
       open_.push_back({Frame::kPlain, own});
       if (tag.is(kVoid)) leave();
       return;
@@ -524,9 +643,13 @@ class Walker {
       case HtmlKind::kTable:
         read = put_table();
         break;
+      case HtmlKind::kTerm:
+        now_.term = true;
+        break;
       default:
         break;
     }
+    if (role_level > 0) now_.kind = BlockKind::kHeading, now_.level = role_level;
     if (read) leave();
   }
 
@@ -541,6 +664,14 @@ class Walker {
     return {};
   }
 
+  // Of a heading by its role, 1 to 6; 0: it is none.
+  int64_t level_of_role() {
+    const auto& attributes = scanner_.attributes();
+    const bool heading = std::ranges::any_of(
+        attributes, [](const HtmlAttribute& each) { return each.name == "role" && each.value == "heading"; });
+    return heading ? std::clamp<int64_t>(number_of(value_of("aria-level"), 4).value_or(2), 1, 6) : 0;
+  }
+
   int64_t first_number() {
     const std::string_view start = value_of("start");
     return start.empty() ? 1 : number_of(without_space(start), 9).value_or(1);
@@ -551,6 +682,7 @@ class Walker {
     if (!parts_.empty()) put_parts();
     parts_.clear();
     scripts_.forget();
+    for (auto& each : permalinks_) each.at = std::string::npos;
     inline_.clear();
     inline_count_ = 0;
     after_link_ = false;
@@ -749,7 +881,8 @@ class Walker {
     auto& rows = table.rows;
     std::string cell, words;
     Scripts scripts;
-    bool fragment = false;
+    bool fragment = false, permalink = false;
+    size_t line_at = 0;
     bool in_cell = false, in_head = false;
     int64_t cells = 0, span = 0, in_link = 0, captions = 0;
     for (;;) {
@@ -793,6 +926,11 @@ class Walker {
             ++in_link, ++table.links;
             fragment = is_fragment(scanner_.attributes());
             scripts.see_link(fragment);
+            permalink = is_permalink(scanner_.attributes(), true);
+            line_at = in_cell ? cell.size() : words.size();
+            break;
+          case HtmlKind::kDrawn:
+            if (in_cell) cell.push_back(' ');
             break;
           case HtmlKind::kRaised:
           case HtmlKind::kLowered:
@@ -824,6 +962,13 @@ class Walker {
           scripts.leave(in_cell ? cell : words);
         } else if (tag.kind == HtmlKind::kLink) {
           --in_link;
+          std::string& line = in_cell ? cell : words;
+          if (permalink && line_at < line.size() && is_permalink_mark(std::string_view(line).substr(line_at))) {
+            line.resize(line_at);
+          }
+          permalink = false;
+        } else if (tag.kind == HtmlKind::kDrawn) {
+          if (in_cell) cell.push_back(' ');
         } else if (tag.kind == HtmlKind::kHead) {
           in_head = false;
         } else if (in_cell && tag.is(kBlockLevel)) {
@@ -870,6 +1015,11 @@ class Walker {
   std::string parts_;
   bool after_link_ = false, in_fragment_ = false;
   Scripts scripts_;
+  struct Permalink {
+    size_t at;
+    int64_t link_chars;
+  };
+  std::vector<Permalink> permalinks_;
   std::vector<uint32_t> inline_;
   size_t inline_count_ = 0;
   int64_t link_chars_ = 0, links_ = 0, in_link_ = 0;

@@ -121,15 +121,17 @@ _DEPTH = 32767
 
 
 #: Elements that change what is inside: how, says _enter_block.
-_SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcaption", "caption", "table"))
+_SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcaption", "caption", "table", "dt"))
 _VERBATIM = frozenset(("pre", "listing", "xmp"))
 _SPECIAL |= _VERBATIM
 #: An element that is open: its row, and what was around it (None: the same as inside); or one inside a line.
-_Frame = tuple[int, "tuple[int, int, bool, int, int, list[str], list[int]] | None"]
+_Frame = tuple[int, "tuple[int, int, bool, int, int, list[str], list[int], bool] | None"]
 _INLINE: _Frame = (-1, None)
 _LINK: _Frame = (-2, None)
 _HIDDEN: _Frame = (-3, None)
 _SCRIPT: _Frame = (-4, None)
+_PERMALINK: _Frame = (-5, None)
+_DRAWN: _Frame = (-6, None)
 
 
 class Walked(NamedTuple):
@@ -189,6 +191,8 @@ class _Walk:
         self.path: list[tuple[Any, _Frame]] = []
         self.scripts = _Scripts()
         self.in_fragment = False
+        self.term = False
+        self.permalinks: list[tuple[int, int]] = []  # where one begins; characters in links before
 
     def run(self, root: Any) -> None:
         """Reads the elements below ``root``."""
@@ -229,7 +233,15 @@ class _Walk:
                     frame = _LINK
                     self.in_fragment = _is_fragment(attributes)
                     self.scripts.see_link(self.in_fragment)
-                elif attributes and not self.hidden and _hides(attributes):
+                    if _is_permalink(attributes, self.kind in (HEADING, CAPTION) or self.term):
+                        self.permalinks.append((len(parts), self.link_chars))
+                        frame = _PERMALINK
+                elif tag == "text":
+                    self._blank()
+                    frame = _DRAWN
+                elif attributes and "mw-editsection" in (attributes.get("class") or "") and tag not in VOID:
+                    node, frame = node, None
+                elif attributes and not self.hidden and _hides(tag, attributes):
                     # What is hidden inside a line is a block of its own: the rest of the line is seen.
                     self._flush()
                     self.hidden = True
@@ -237,7 +249,7 @@ class _Walk:
                 elif tag in _SCRIPTS:
                     self.scripts.enter(tag, (self.in_link > 0 and self.in_fragment) or _is_note(attributes), parts)
                     frame = _SCRIPT
-                if (child := node.first_child) is None and frame is not None:
+                if frame is not None and (child := node.first_child) is None:
                     self._leave(frame)
             if child is not None and frame is not None:
                 path.append((node, frame))
@@ -266,11 +278,16 @@ class _Walk:
             self.last[own] = len(self.parent)
             self.element = self.parent[own]
             if around is not None:
-                self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number = around
+                self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number, self.term = around
         elif frame is _LINK:
             self.in_link -= 1
             if self.parts:
                 self.parts.append("")
+        elif frame is _PERMALINK:
+            self.in_link -= 1
+            self._leave_permalink()
+        elif frame is _DRAWN:
+            self._blank()
         elif frame is _SCRIPT:
             self.scripts.leave(self.parts)
         elif frame is _HIDDEN:
@@ -284,15 +301,16 @@ class _Walk:
             hides, found = False, _hashed.get((tag, ""))
             self.words.append(_hash(tag, "") if found is None else found)
         else:
-            hides = not self.hidden and _hides(attributes)
+            hides = not self.hidden and _hides(tag, attributes)
             self.words.append(self._hashes(tag, attributes))
         own = len(self.parent)
         self.parent.append(self.element)
         self.last.append(own + 1)
-        if tag not in _SPECIAL and not hides:
+        role = _role_level(attributes) if attributes and tag not in _ROLELESS else 0
+        if tag not in _SPECIAL and not hides and not role:
             self.element = own
             return own, None
-        around = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number)
+        around = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number, self.term)
         self.element = own
         self.hidden = self.hidden or hides
         if tag in _HEADINGS:
@@ -307,6 +325,8 @@ class _Walk:
             self.number = [int(start) if start.isascii() and start.isdecimal() and len(start) < 9 else 1]
         elif tag in _FORMS:
             self.kind, self.level = FORM, 0
+        elif tag == "dt":
+            self.term = True
         elif tag == "blockquote":
             self.quotes += 1
         elif tag == "figcaption" or tag == "caption":
@@ -319,7 +339,25 @@ class _Walk:
             self._table(*rows)
             self._leave((own, around))
             return None
+        if role:
+            self.kind, self.level = HEADING, role
         return own, around
+
+    def _blank(self) -> None:
+        """Keep the words of a drawing apart."""
+        if self.parts:
+            self.parts.append(" ")
+            self.scripts.follow("", self.parts)
+
+    def _leave_permalink(self) -> None:
+        """Take the mark of a link to the place that it stands at out of the text."""
+        at, link_chars = self.permalinks.pop()
+        if at >= 0 and (text := "".join(self.parts[at:])) and _is_permalink_mark(text):
+            del self.parts[at:]
+            self.link_chars = link_chars
+            self.links -= 1
+        if self.parts:
+            self.parts.append("")
 
     def _add_element(self, words: tuple[int, ...]) -> int:
         own = len(self.parent)
@@ -345,6 +383,7 @@ class _Walk:
         self.parts.clear()
         self.inline.clear()
         self.scripts.forget()
+        self.permalinks = [(-1, 0)] * len(self.permalinks)
         self.links = self.link_chars = 0
         if _BREAK not in text:
             text = " ".join(text.split())
@@ -456,16 +495,73 @@ _HASHED = 20_000
 _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
 
 
-def _hides(attributes: dict[str, str | None]) -> bool:
+def _hides(tag: str, attributes: dict[str, str | None]) -> bool:
     if "hidden" in attributes:
         return True
-    if "style" not in attributes:
-        return False
-    style = attributes["style"]
-    if not style or ("none" not in style and "hidden" not in style):
-        return False
-    style = style.replace(" ", "").lower()
-    return "display:none" in style or "visibility:hidden" in style
+    style = (attributes.get("style") or "").replace(" ", "").translate(_SMALL)
+    return bool(style) and _style_hides(style, (tag in BLOCK or "-" in tag) and tag != "p")
+
+
+def _style_hides(style: str, container: bool) -> bool:
+    """Return whether a style, in small letters and without blanks, takes an element's text out of sight."""
+    if "display:none" in style or "visibility:hidden" in style:
+        return True
+    values: dict[str, str] = {}
+    for each in style.split(";"):
+        name, colon, value = each.partition(":")
+        if colon:
+            values[name] = value.removesuffix("!important")
+    # Containers of size 0 close the gaps between their parts, which have sizes of their own.
+    if not container and _ZERO.fullmatch(values.get("font-size", "")):
+        return True
+    # Pages that fade in begin with opacity 0, and say how.
+    if _ZERO.fullmatch(values.get("opacity", "")) and "trans" not in style and "anim" not in style:
+        return True
+    if "text-indent:-" in style and len(values.get("text-indent", "").encode()) >= 7:
+        return True
+    if "position:absolute" in style or "position:fixed" in style:
+        for side in ("left", "top", "right"):
+            value = values.get(side, "")
+            if value.startswith("-") and value.endswith("px") and len(value.encode()) >= 7:
+                return True
+    if "color:" in style and "background" in style:
+        color = _COLORS.get(values.get("color", ""), values.get("color", ""))
+        ground = values.get("background-color", "") or values.get("background", "")
+        return color not in ("", "transparent", "inherit") and "(" not in color and color == _COLORS.get(ground, ground)
+    return False
+
+
+#: 0, 0px, 0.0em, 0%.
+_ZERO = re.compile(r"\.*0[^1-9(]*")
+_COLORS = {"#fff": "white", "#ffffff": "white", "rgb(255,255,255)": "white"}
+_COLORS |= {"#000": "black", "#000000": "black", "rgb(0,0,0)": "black"}
+_PERMALINKS = ("headerlink", "hash-link", "header-anchor", "anchor", "permalink")
+#: Marks that pages put into headings as links to themselves.
+_MARK = re.compile(r"[#\s\u00b6\u00a7\u00a0\u2000-\u206f\u2190-\u2bff\ue000-\uf8ff\ufe0f\ufeff\U0001f000-\U0010ffff]+")
+VOID = frozenset(("area", "base", "basefont", "bgsound", "col", "embed", "frame", "img", "input", "keygen", "link",
+                  "meta", "param", "source", "track", "wbr"))  # fmt: skip
+#: Elements whose role changes nothing.
+_ROLELESS = frozenset((*_SPECIAL, "tr", "td", "th", "thead"))
+
+
+def _is_permalink_mark(text: str) -> bool:
+    return len(text.encode()) <= 16 and all(
+        each.isspace() if each.isascii() and each != "#" else _MARK.fullmatch(each) for each in text
+    )
+
+
+def _is_permalink(attributes: dict[str, str | None], heading: bool) -> bool:
+    """Return whether a link is one to the place that it stands at: by its class; or its target, inside a heading."""
+    names = attributes.get("class") or ""
+    return (heading and _is_fragment(attributes)) or any(each in names for each in _PERMALINKS)
+
+
+def _role_level(attributes: dict[str, str | None]) -> int:
+    if attributes.get("role") != "heading":
+        return 0
+    level = attributes.get("aria-level") or ""
+    number = int(level) if level.isascii() and level.isdecimal() and len(level) < 4 else 2
+    return min(6, max(1, number))
 
 
 _SCRIPTS = frozenset(("sup", "sub", "rt"))
@@ -649,7 +745,8 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
     cell: list[str] | None = None
     length = cells = links = link_chars = in_link = span = 0
     caption: list[str] = []
-    in_head = fragment = False
+    in_head = fragment = permalink = False
+    line_at = 0
     scripts = _Scripts()
     path: list[Any] = []
     node = table.first_child
@@ -672,6 +769,13 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 scripts.leave(caption if cell is None else cell)
             elif tag == "a":
                 in_link -= 1
+                line = caption if cell is None else cell
+                if permalink and (text := "".join(line[line_at:])) and _is_permalink_mark(text):
+                    del line[line_at:]
+                permalink = False
+            elif tag == "text":
+                if cell is not None:
+                    cell.append(" ")
             elif tag == "thead":
                 in_head = False
             elif cell is not None and tag in BLOCK:
@@ -715,6 +819,11 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 links += 1
                 fragment = _is_fragment(node.attributes)
                 scripts.see_link(fragment)
+                permalink = _is_permalink(node.attributes, True)
+                line_at = len(caption if cell is None else cell)
+            elif tag == "text":
+                if cell is not None:
+                    cell.append(" ")
             elif tag in _SCRIPTS:
                 note = (in_link > 0 and fragment) or _is_note(node.attributes)
                 scripts.enter(tag, note, caption if cell is None else cell)
@@ -722,13 +831,11 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 cell.append(" ")
             child = node.first_child
             if child is None:
-                if tag in _CELLS or tag in _SCRIPTS:  # an empty one
+                if tag in _CELLS or tag in _SCRIPTS or tag in ("a", "text"):  # an empty one
                     path.append(node)
                     node = None
                     continue
-                if tag == "a":
-                    in_link -= 1
-                elif tag == "thead":
+                if tag == "thead":
                     in_head = False
             else:
                 path.append(node)
