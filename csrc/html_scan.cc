@@ -76,10 +76,11 @@ constexpr auto kTags = sorted_tags(std::to_array<HtmlTag>({
     of("main", kBlockLevel),
     of("map", kUnseen),
     of("marquee", kBlockLevel),
-    of("math", kForeign),
+    of("math", kForeign, HtmlKind::kMath),
     of("menu", kBlockLevel, HtmlKind::kList),
     of("meta", kVoid),
     of("metadata", kUnseen),
+    of("mjx-math", kUnseen),
     of("nav", kBlockLevel | kLayoutOnly),
     of("noembed", kUnseen | kRawText),
     of("noframes", kUnseen | kRawText),
@@ -126,7 +127,9 @@ constexpr auto kTags = sorted_tags(std::to_array<HtmlTag>({
 HtmlTag tag_of(std::string_view name) {
   const auto found = std::ranges::lower_bound(kTags, name, {}, &HtmlTag::name);
   if (found != kTags.end() && found->name == name) return {name, found->kind, found->traits};
-  return {name, HtmlKind::kOther, name.find('-') == name.npos ? uint8_t{0} : uint8_t{kDashed}};
+  // Elements of MathJax stand inside a line.
+  const bool dashed = name.find('-') != name.npos && !name.starts_with("mjx-");
+  return {name, HtmlKind::kOther, dashed ? uint8_t{kDashed} : uint8_t{0}};
 }
 
 // What ends the name of an element.

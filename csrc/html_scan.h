@@ -36,7 +36,8 @@ enum class HtmlKind : uint8_t {
   kLowered,  // sub
   kReading,  // rt
   kTerm,     // dt
-  kDrawn,    // text of a drawing, which stands by itself
+  kMath,
+  kDrawn,  // text of a drawing, which stands by itself
 };
 
 enum HtmlTrait : uint8_t {

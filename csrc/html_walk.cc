@@ -401,6 +401,94 @@ bool is_fragment(const std::vector<HtmlAttribute>& attributes) {
   return false;
 }
 
+std::string braced(std::string text) { return is_one_token(text) ? text : "{" + text + "}"; }
+
+// A formula that is being read: its TeX, or its elements in a line.
+class Formula {
+ public:
+  void begin(std::string_view name, const std::vector<HtmlAttribute>& attributes) {
+    open_.push_back({std::string(name), {}});
+    if (name != "annotation") return;
+    for (const auto& [key, value] : attributes) {
+      if (key == "encoding") in_tex_ = value.find("tex") != value.npos || value.find("TeX") != value.npos;
+    }
+  }
+  void add(std::string_view text) {
+    if (in_tex_) return void(tex_.append(text));
+    std::string word;
+    append_words(text, word);
+    if (word == "\u2062" || word == "\u2063" || word == "\u2064" || word.empty()) return;
+    open_.back().children.push_back(word == "\u2061" ? " " : word);
+  }
+  void end() {
+    Part part = std::move(open_.back());
+    open_.pop_back();
+    in_tex_ = false;
+    std::string text = written(part);
+    if (open_.empty()) {
+      line_ = std::move(text);
+    } else if (!text.empty()) {
+      open_.back().children.push_back(std::move(text));
+    }
+  }
+  const std::string& tex() const { return tex_; }
+  const std::string& line() const { return line_; }
+
+ private:
+  struct Part {
+    std::string name;
+    std::vector<std::string> children;
+  };
+
+  static std::string grouped(std::string text) {
+    const bool word = std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
+    return word || is_one_token(text) ? text : "(" + text + ")";
+  }
+
+  static std::string written(Part& part) {
+    const std::string_view name = part.name;
+    auto& kids = part.children;
+    if (name == "mphantom" || name.starts_with("annotation")) return {};
+    if (name == "mspace") return " ";
+    if (kids.size() == 2) {
+      if (name == "msup" || name == "mover") return kids[0] + "^" + braced(kids[1]);
+      if (name == "msub" || name == "munder") return kids[0] + "_" + braced(kids[1]);
+      if (name == "mfrac") return grouped(kids[0]) + "/" + grouped(kids[1]);
+      if (name == "mroot") return "root(" + kids[1] + ", " + kids[0] + ")";
+    }
+    if (kids.size() == 3 && (name == "msubsup" || name == "munderover")) {
+      return kids[0] + "_" + braced(kids[1]) + "^" + braced(kids[2]);
+    }
+    std::string text;
+    if (name == "msqrt") text = "sqrt(";
+    if (name == "mtext") text = " ";
+    if (text.empty() && kids.size() == 1 && name != "mtd" && name != "mtr") return std::move(kids[0]);
+    for (const std::string& each : kids) text.append(each);
+    if (name == "msqrt") text.append(")");
+    if (name == "mtext" || name == "mtd") text.append(" ");
+    if (name == "mtr") text.append("; ");
+    return text;
+  }
+
+  std::vector<Part> open_;
+  std::string tex_, line_;
+  bool in_tex_ = false;
+};
+
+// TeX without what MediaWiki puts around it, words with one blank between.
+std::string plain_tex(std::string_view written) {
+  std::string tex;
+  append_words(written, tex);
+  for (const std::string_view around : {"{\\displaystyle ", "{\\textstyle "}) {
+    if (tex.starts_with(around) && tex.ends_with('}')) {
+      tex = tex.substr(around.size(), tex.size() - around.size() - 1);
+      break;
+    }
+  }
+  const std::string_view inner = without_space(tex);
+  return std::string(inner);
+}
+
 // Cells of a table of data.
 struct DataTable {
   struct Row {
@@ -474,8 +562,83 @@ class Walker {
     const std::string_view text = read_text();
     if (parts_.empty() && is_blank(text)) return;
     if (in_link_ > 0) link_chars_ += characters_of(without_space(text));
+    if (after_formula_ && !is_blank(text)) after_formula_ = false;
     scripts_.follow(text, parts_);
     parts_.append(text);
+    after_link_ = false;
+  }
+
+  enum class Value : uint8_t { kNone, kRead, kFormula };
+
+  // Reads a formula, its visual copy or its image to the end: the text is then in `formula_`.
+  Value read_value(const HtmlTag& tag, bool& display) {
+    const auto& attributes = scanner_.attributes();
+    display = false;
+    if (tag.kind == HtmlKind::kMath) {
+      read_formula(display);
+      return formula_.empty() ? Value::kRead : Value::kFormula;
+    }
+    if (attributes.empty()) return Value::kNone;
+    if (tag.kind == HtmlKind::kImage) {
+      const std::string_view names = value_of("class");
+      const bool wiki = names.find("mwe-math") != names.npos;
+      if (!wiki && names != "tex" && names != "latex" && names != "math") return Value::kNone;
+      if (wiki && after_formula_) return Value::kRead;
+      display = names.find("fallback-image-display") != names.npos;
+      formula_ = plain_tex(value_of("alt"));
+      if (formula_.empty()) return Value::kNone;
+      formula_ = "$" + formula_ + "$";
+      after_formula_ = true;
+      return Value::kFormula;
+    }
+    if (tag.name == "span") {
+      if (after_formula_ && has_class(attributes, "katex-html")) {
+        skip();
+        return Value::kRead;
+      }
+      if (has_class(attributes, "katex-display")) displayed_ = true;
+    }
+    return Value::kNone;
+  }
+
+  void read_formula(bool& display) {
+    const size_t depth = scanner_.depth();
+    display = std::exchange(displayed_, false) || value_of("display") == "block";
+    std::string tex(value_of("alttext"));
+    Formula formula;
+    formula.begin("math", {});
+    for (;;) {
+      const HtmlEvent event = next();
+      if (event == HtmlEvent::kText) formula.add(read_text());
+      if (event == HtmlEvent::kStart && !scanner_.tag().is(kVoid)) {
+        formula.begin(scanner_.tag().name, scanner_.attributes());
+      }
+      if (event == HtmlEvent::kEnd) {
+        formula.end();
+        if (scanner_.depth() < depth) break;
+      }
+    }
+    if (!is_blank(formula.tex())) tex = formula.tex();
+    formula_ = plain_tex(tex);
+    if (!formula_.empty()) {
+      formula_ = "$" + formula_ + "$";
+    } else {
+      append_words(formula.line(), formula_);
+    }
+    after_formula_ = !formula_.empty();
+  }
+
+  // Adds the formula that was read to the line; one that is set apart is a block.
+  void put_formula(bool display) {
+    if (display && now_.kind != BlockKind::kHeading && in_link_ == 0) {
+      flush();
+      if (formula_.starts_with('$')) formula_ = "$" + formula_ + "$";
+      parts_.append(formula_);
+      return flush();
+    }
+    if (in_link_ > 0) link_chars_ += characters_of(formula_);
+    scripts_.follow(formula_, parts_);
+    parts_.append(formula_);
     after_link_ = false;
   }
 
@@ -492,6 +655,12 @@ class Walker {
       if (inline_count_ < kInlineSeen) names_.append(tag, attributes, inline_), ++inline_count_;
     }
     Frame frame = Frame::kInline;
+    if (tag.kind == HtmlKind::kMath || !attributes.empty()) {
+      bool display = false;
+      const Value value = read_value(tag, display);
+      if (value == Value::kFormula) put_formula(display);
+      if (value != Value::kNone) return;
+    }
     if (tag.kind == HtmlKind::kLink) {
       // Two links side by side, which nothing but style sets apart.
       if (!parts_.empty() && in_link_ == 0 && after_link_) parts_.push_back(' '), after_link_ = false;
@@ -508,13 +677,15 @@ class Walker {
       frame = Frame::kDrawn;
     } else if (!attributes.empty() && !tag.is(kVoid) && has_class(attributes, "mw-editsection")) {
       return skip();
-    } else if (!attributes.empty() && !now_.hidden && hides(tag, attributes, unescaped_)) {
+    } else if (!attributes.empty() && !now_.hidden && hides(tag, attributes, unescaped_) &&
+               !has_class(attributes, "mwe-math-mathml")) {
       // What is hidden inside a line is a block of its own: the rest of the line is seen.
       flush();
       now_.hidden = true;
       frame = Frame::kHidden;
     } else if (is_script(tag.kind)) {
       scripts_.enter(tag.kind, (in_link_ > 0 && in_fragment_) || is_note(attributes), parts_);
+      after_link_ = false;  // a link inside belongs to the text before
       frame = Frame::kScript;
     }
     open_.push_back({frame, -1});
@@ -841,7 +1012,10 @@ class Walker {
   bool put_table() {
     const HtmlScanner::Place place = scanner_.place();
     DataTable table;
-    if (!read_table(table)) {
+    after_formula_ = displayed_ = false;
+    const bool data = read_table(table);
+    after_formula_ = displayed_ = false;
+    if (!data) {
       scanner_.back_to(place);
       return false;
     }
@@ -890,6 +1064,7 @@ class Walker {
       const HtmlTag tag = scanner_.tag();
       if (event == HtmlEvent::kText) {
         const std::string_view text = read_text();
+        if (after_formula_ && !is_blank(text)) after_formula_ = false;
         if (in_cell) {
           scripts.follow(text, cell);
           cell.append(text);
@@ -902,6 +1077,12 @@ class Walker {
         if (tag.is(kLayoutOnly)) return false;
         if (tag.is(kUnseen)) {
           skip();
+          continue;
+        }
+        bool display = false;
+        if (const Value value = read_value(tag, display); value != Value::kNone) {
+          std::string& line = in_cell ? cell : words;
+          if (value == Value::kFormula) scripts.follow(formula_, line), line.append(formula_);
           continue;
         }
         switch (tag.kind) {
@@ -1013,7 +1194,8 @@ class Walker {
   int64_t turns_ = 0;
   // The block that is being read: its text, hashes of its first inline elements, its links.
   std::string parts_;
-  bool after_link_ = false, in_fragment_ = false;
+  bool after_link_ = false, in_fragment_ = false, after_formula_ = false, displayed_ = false;
+  std::string formula_;
   Scripts scripts_;
   struct Permalink {
     size_t at;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,7 @@ def parse_html(data: bytes | str) -> HtmlPage:
     if suspect(page):
         page = flattened(page.decode()).encode()
     tree = LexborHTMLParser(page)
+    show_formulas(tree, page)
     tree.strip_tags(["script", "style", "template"])
     metas = _metas(tree)
     walked = _walked(tree.root)
@@ -86,6 +88,27 @@ def parse_html(data: bytes | str) -> HtmlPage:
         title or walked.first_heading,
         encoding,
     )
+
+
+def show_formulas(tree: Any, page: bytes) -> None:
+    """Put an element ``math`` in the place of each script of MathJax (type ``math/tex``) and of its preview."""
+    if b"math/tex" not in page:
+        return
+    from selectolax.lexbor import LexborHTMLParser
+
+    scripts = tree.css('script[type^="math/tex"]')
+    written = "".join(
+        f'<math alttext="{escape(script.text())}" display="{"block" if "display" in kind else "inline"}"></math>'
+        for script in scripts
+        for kind in [script.attributes.get("type") or ""]
+    )
+    for script, formula in zip(scripts, LexborHTMLParser(written).css("math"), strict=True):
+        for _ in range(2):
+            before = script.prev
+            if before is None or not (before.attributes.get("class") or "").startswith("MathJax"):
+                break
+            before.decompose()
+        script.replace_with(formula)
 
 
 def _walked(root: Any) -> Walked:

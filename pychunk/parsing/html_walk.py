@@ -39,6 +39,7 @@ UNSEEN = frozenset(
         "annotation-xml",
         "object",
         "rp",
+        "mjx-math",
         "-comment",
     )
 )
@@ -191,6 +192,7 @@ class _Walk:
         self.path: list[tuple[Any, _Frame]] = []
         self.scripts = _Scripts()
         self.in_fragment = False
+        self.formulas = _Formulas()
         self.term = False
         self.permalinks: list[tuple[int, int]] = []  # where one begins; characters in links before
 
@@ -207,11 +209,12 @@ class _Walk:
                 if text and (parts or not text.isspace()):
                     if self.in_link:
                         self.link_chars += len(text.strip())
+                    self.formulas.see(text)
                     self.scripts.follow(text, parts)
                     parts.append(text)
             elif tag in UNSEEN:
                 pass
-            elif tag in BLOCK or "-" in tag:
+            elif _is_block(tag):
                 if parts or inline:
                     self._flush()
                 frame = self._enter_block(node, tag)
@@ -225,7 +228,10 @@ class _Walk:
                 attributes = node.attributes
                 if attributes or tag == "img" or tag == "a":
                     inline.append(self._hashes(tag, attributes))
-                if tag == "a":
+                if (value := self.formulas.read(node, tag, attributes)) is not None:
+                    self._put_formula(*value)
+                    frame = None
+                elif tag == "a":
                     if parts and not self.in_link and parts[-1] == "":
                         parts[-1] = " "  # two links side by side, which nothing but style sets apart
                     self.in_link += 1
@@ -241,12 +247,14 @@ class _Walk:
                     frame = _DRAWN
                 elif attributes and "mw-editsection" in (attributes.get("class") or "") and tag not in VOID:
                     node, frame = node, None
-                elif attributes and not self.hidden and _hides(tag, attributes):
+                elif attributes and not self.hidden and _hides(tag, attributes) and not _shows_formula(attributes):
                     # What is hidden inside a line is a block of its own: the rest of the line is seen.
                     self._flush()
                     self.hidden = True
                     frame = _HIDDEN
                 elif tag in _SCRIPTS:
+                    if parts and parts[-1] == "":
+                        parts.pop()  # a link inside belongs to the text before
                     self.scripts.enter(tag, (self.in_link > 0 and self.in_fragment) or _is_note(attributes), parts)
                     frame = _SCRIPT
                 if frame is not None and (child := node.first_child) is None:
@@ -335,13 +343,30 @@ class _Walk:
             self._code(node)
             self._leave((own, around))
             return None
-        elif tag == "table" and (rows := _data_table(node)):
-            self._table(*rows)
-            self._leave((own, around))
-            return None
+        elif tag == "table":
+            rows = _data_table(node)
+            self.formulas = _Formulas()
+            if rows:
+                self._table(*rows)
+                self._leave((own, around))
+                return None
         if role:
             self.kind, self.level = HEADING, role
         return own, around
+
+    def _put_formula(self, text: str, display: bool) -> None:
+        """Add a formula to the line; one that is set apart is a block."""
+        if not text:
+            return
+        if display and self.kind != HEADING and not self.in_link:
+            self._flush()
+            self.parts.append(f"${text}$" if text.startswith("$") else text)
+            self._flush()
+            return
+        if self.in_link:
+            self.link_chars += len(text)
+        self.scripts.follow(text, self.parts)
+        self.parts.append(text)
 
     def _blank(self) -> None:
         """Keep the words of a drawing apart."""
@@ -499,7 +524,7 @@ def _hides(tag: str, attributes: dict[str, str | None]) -> bool:
     if "hidden" in attributes:
         return True
     style = (attributes.get("style") or "").replace(" ", "").translate(_SMALL)
-    return bool(style) and _style_hides(style, (tag in BLOCK or "-" in tag) and tag != "p")
+    return bool(style) and _style_hides(style, _is_block(tag) and tag != "p")
 
 
 def _style_hides(style: str, container: bool) -> bool:
@@ -681,6 +706,133 @@ class _Scripts:
         self.ends_in_digit = False
 
 
+def _is_block(tag: str) -> bool:
+    """Return whether an element begins a line; those of MathJax do not."""
+    return tag in BLOCK or ("-" in tag and not tag.startswith("mjx-"))
+
+
+def _shows_formula(attributes: dict[str, str | None]) -> bool:
+    return "mwe-math-mathml" in (attributes.get("class") or "")
+
+
+def _braced(text: str) -> str:
+    return text if _ONE_TOKEN.fullmatch(text) else f"{{{text}}}"
+
+
+def _grouped(text: str) -> str:
+    return text if (text.isascii() and text.isalnum()) or not text or _ONE_TOKEN.fullmatch(text) else f"({text})"
+
+
+def _plain_tex(written: str) -> str:
+    """Return TeX without what MediaWiki puts around it."""
+    tex = " ".join(written.split())
+    for around in ("{\\displaystyle ", "{\\textstyle "):
+        if tex.startswith(around) and tex.endswith("}"):
+            return tex[len(around) : -1].strip()
+    return tex
+
+
+class _Formulas:
+    """Formulas of a page, each read once: as TeX if the page has it, else its elements in a line."""
+
+    def __init__(self) -> None:
+        self.after = False  # a formula is right before
+        self.displayed = False  # the next one is set apart
+
+    def see(self, text: str) -> None:
+        if text.strip():
+            self.after = False
+
+    def read(self, node: Any, tag: str, attributes: dict[str, str | None]) -> tuple[str, bool] | None:
+        """Return the text of a formula and whether it is set apart; "" for its visual copy; None: there is none."""
+        if tag == "math":
+            display = self.displayed or attributes.get("display") == "block"
+            self.displayed = False
+            tex, line = _formula(node)
+            tex = _plain_tex(tex if tex.strip() else attributes.get("alttext") or "")
+            text = f"${tex}$" if tex else " ".join(line.split())
+            self.after = bool(text)
+            return text, display
+        names = (attributes.get("class") or "") if attributes else ""
+        if tag == "img" and attributes:
+            wiki = "mwe-math" in names
+            if not wiki and names not in ("tex", "latex", "math"):
+                return None
+            if wiki and self.after:
+                return "", False
+            if not (tex := _plain_tex(attributes.get("alt") or "")):
+                return None
+            self.after = True
+            return f"${tex}$", "fallback-image-display" in names
+        if tag == "span" and names:
+            if self.after and "katex-html" in names:
+                return "", False
+            if "katex-display" in names:
+                self.displayed = True
+        return None
+
+
+_INVISIBLE = frozenset("\u2062\u2063\u2064")
+
+
+def _formula(top: Any) -> tuple[str, str]:
+    """Return the TeX and the line of a formula's elements, without recursion."""
+    tex: list[str] = []
+    in_tex = False
+    path: list[tuple[Any, str, list[str]]] = [(None, "math", [])]
+    node = top.first_child
+    while True:
+        if node is None:
+            node, name, kids = path.pop()
+            in_tex = False
+            text = _written(name, kids)
+            if not path:
+                return "".join(tex), text
+            if text:
+                path[-1][2].append(text)
+            node = node.next
+            continue
+        tag = node.tag or "-comment"
+        if tag == "-text":
+            text, node = _text_from(node)
+            if in_tex:
+                tex.append(text)
+            elif (word := " ".join(text.split())) and word not in _INVISIBLE:
+                path[-1][2].append(" " if word == "\u2061" else word)
+        elif tag != "-comment" and tag not in VOID and tag != "br" and tag != "hr":
+            if tag == "annotation":
+                encoding = node.attributes.get("encoding") or ""
+                in_tex = "tex" in encoding or "TeX" in encoding
+            path.append((node, tag, []))
+            node = node.first_child
+            continue
+        node = node.next
+
+
+def _written(name: str, kids: list[str]) -> str:
+    if name == "mphantom" or name.startswith("annotation"):
+        return ""
+    if name == "mspace":
+        return " "
+    if len(kids) == 2:
+        if name in ("msup", "mover"):
+            return f"{kids[0]}^{_braced(kids[1])}"
+        if name in ("msub", "munder"):
+            return f"{kids[0]}_{_braced(kids[1])}"
+        if name == "mfrac":
+            return f"{_grouped(kids[0])}/{_grouped(kids[1])}"
+        if name == "mroot":
+            return f"root({kids[1]}, {kids[0]})"
+    if len(kids) == 3 and name in ("msubsup", "munderover"):
+        return f"{kids[0]}_{_braced(kids[1])}^{_braced(kids[2])}"
+    text = "".join(kids)
+    if name == "msqrt":
+        return f"sqrt({text})"
+    if name == "mtext":
+        return f" {text} "
+    return text + {"mtd": " ", "mtr": "; "}.get(name, "")
+
+
 def _is_note(attributes: dict[str, str | None]) -> bool:
     names = attributes.get("class") or ""
     return "footnote" in names or "reference" in names or "noteref" in names
@@ -747,7 +899,7 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
     caption: list[str] = []
     in_head = fragment = permalink = False
     line_at = 0
-    scripts = _Scripts()
+    scripts, formulas = _Scripts(), _Formulas()
     path: list[Any] = []
     node = table.first_child
     while node is not None or path:
@@ -785,6 +937,7 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
         tag = node.tag or "-comment"
         if tag == "-text":
             text, node = _text_from(node)
+            formulas.see(text)
             if cell is not None:
                 scripts.follow(text, cell)
                 cell.append(text)
@@ -797,6 +950,11 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 caption.append(text)
         elif tag in _LAYOUT:
             return None
+        elif tag not in UNSEEN and (value := formulas.read(node, tag, node.attributes)) is not None:
+            if value[0]:
+                line = caption if cell is None else cell
+                scripts.follow(value[0], line)
+                line.append(value[0])
         elif tag == "br":
             if cell is not None:
                 cell.append(" ")
@@ -827,7 +985,7 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
             elif tag in _SCRIPTS:
                 note = (in_link > 0 and fragment) or _is_note(node.attributes)
                 scripts.enter(tag, note, caption if cell is None else cell)
-            elif cell is not None and (tag in BLOCK or "-" in tag):
+            elif cell is not None and _is_block(tag):
                 cell.append(" ")
             child = node.first_child
             if child is None:
