@@ -135,18 +135,17 @@ bool style_hides(std::string_view style, bool container) {
 
 // Whether an element's attributes hide it.
 bool hides(const HtmlTag& tag, const std::vector<HtmlAttribute>& attributes, std::string& scratch) {
-  for (const auto& [name, value] : attributes) {
-    if (name == "hidden") return true;
+  const HtmlAttribute* style = nullptr;
+  for (const auto& each : attributes) {
+    if (each.name == "hidden") return true;
+    if (style == nullptr && each.name == "style") style = &each;
   }
-  for (const auto& [name, value] : attributes) {
-    if (name != "style") continue;
-    scratch.clear();
-    append_unescaped(value, scratch);
-    std::erase(scratch, ' ');
-    std::ranges::transform(scratch, scratch.begin(), to_small);
-    return style_hides(scratch, tag.is(kBlockLevel | kDashed) && tag.name != "p");
-  }
-  return false;
+  if (style == nullptr) return false;
+  scratch.clear();
+  append_unescaped(style->value, scratch);
+  std::erase(scratch, ' ');
+  std::ranges::transform(scratch, scratch.begin(), to_small);
+  return style_hides(scratch, tag.is(kBlockLevel | kDashed) && tag.name != "p");
 }
 
 // Marks that pages put into headings as links to themselves: no letters, a few at most.
@@ -170,7 +169,9 @@ bool is_permalink(const std::vector<HtmlAttribute>& attributes, bool heading) {
   for (const auto& [name, value] : attributes) {
     if (heading && name == "href" && value.starts_with('#')) return true;
     if (name != "class") continue;
-    for (const std::string_view each : {"headerlink", "hash-link", "header-anchor", "anchor", "permalink"}) {
+    if (value.find("anchor") != value.npos) return true;
+    if (value.find("link") == value.npos) continue;
+    for (const std::string_view each : {"headerlink", "hash-link", "permalink"}) {
       if (value.find(each) != value.npos) return true;
     }
   }
@@ -578,27 +579,35 @@ class Walker {
       read_formula(display);
       return formula_.empty() ? Value::kRead : Value::kFormula;
     }
-    if (attributes.empty()) return Value::kNone;
-    if (tag.kind == HtmlKind::kImage) {
-      const std::string_view names = value_of("class");
-      const bool wiki = names.find("mwe-math") != names.npos;
-      if (!wiki && names != "tex" && names != "latex" && names != "math") return Value::kNone;
-      if (wiki && after_formula_) return Value::kRead;
-      display = names.find("fallback-image-display") != names.npos;
-      formula_ = plain_tex(value_of("alt"));
-      if (formula_.empty()) return Value::kNone;
-      formula_ = "$" + formula_ + "$";
-      after_formula_ = true;
-      return Value::kFormula;
-    }
-    if (tag.name == "span") {
-      if (after_formula_ && has_class(attributes, "katex-html")) {
+    if (tag.kind == HtmlKind::kLink) return Value::kNone;
+    for (const auto& [name, value] : attributes) {
+      if (name != "class") continue;
+      if (tag.kind == HtmlKind::kImage) return read_formula_image(value, display);
+      if (tag.name == "span" && value.find("katex-") != value.npos) {
+        if (after_formula_ && value.find("katex-html") != value.npos) {
+          skip();
+          return Value::kRead;
+        }
+        displayed_ |= value.find("katex-display") != value.npos;
+      } else if (value.find("mw-editsection") != value.npos && !tag.is(kVoid | kBlockLevel | kDashed)) {
         skip();
         return Value::kRead;
       }
-      if (has_class(attributes, "katex-display")) displayed_ = true;
+      break;
     }
     return Value::kNone;
+  }
+
+  Value read_formula_image(std::string_view names, bool& display) {
+    const bool wiki = names.find("mwe-math") != names.npos;
+    if (!wiki && names != "tex" && names != "latex" && names != "math") return Value::kNone;
+    if (wiki && after_formula_) return Value::kRead;
+    display = names.find("fallback-image-display") != names.npos;
+    formula_ = plain_tex(value_of("alt"));
+    if (formula_.empty()) return Value::kNone;
+    formula_ = "$" + formula_ + "$";
+    after_formula_ = true;
+    return Value::kFormula;
   }
 
   void read_formula(bool& display) {
@@ -655,7 +664,7 @@ class Walker {
       if (inline_count_ < kInlineSeen) names_.append(tag, attributes, inline_), ++inline_count_;
     }
     Frame frame = Frame::kInline;
-    if (tag.kind == HtmlKind::kMath || !attributes.empty()) {
+    if (tag.kind == HtmlKind::kMath || (!attributes.empty() && tag.kind != HtmlKind::kLink)) {
       bool display = false;
       const Value value = read_value(tag, display);
       if (value == Value::kFormula) put_formula(display);
@@ -675,8 +684,6 @@ class Walker {
     } else if (tag.kind == HtmlKind::kDrawn) {
       put_blank();
       frame = Frame::kDrawn;
-    } else if (!attributes.empty() && !tag.is(kVoid) && has_class(attributes, "mw-editsection")) {
-      return skip();
     } else if (!attributes.empty() && !now_.hidden && hides(tag, attributes, unescaped_) &&
                !has_class(attributes, "mwe-math-mathml")) {
       // What is hidden inside a line is a block of its own: the rest of the line is seen.

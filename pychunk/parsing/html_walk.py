@@ -245,8 +245,6 @@ class _Walk:
                 elif tag == "text":
                     self._blank()
                     frame = _DRAWN
-                elif attributes and "mw-editsection" in (attributes.get("class") or "") and tag not in VOID:
-                    node, frame = node, None
                 elif attributes and not self.hidden and _hides(tag, attributes) and not _shows_formula(attributes):
                     # What is hidden inside a line is a block of its own: the rest of the line is seen.
                     self._flush()
@@ -764,11 +762,15 @@ class _Formulas:
                 return None
             self.after = True
             return f"${tex}$", "fallback-image-display" in names
-        if tag == "span" and names:
+        if not names or tag == "a" or tag == "img":
+            return None
+        if tag == "span" and "katex-" in names:
             if self.after and "katex-html" in names:
                 return "", False
             if "katex-display" in names:
                 self.displayed = True
+        elif "mw-editsection" in names and not _is_block(tag) and tag not in VOID and tag != "br":
+            return "", False
         return None
 
 
