@@ -119,6 +119,14 @@ _NAMES = st.sampled_from(
             "keygen",
             "marquee",
             "ruby",
+            "rp",
+            "sup",
+            "sub",
+            "text",
+            "msup",
+            "mfrac",
+            "annotation",
+            "mjx-container",
             "rt",
             "rp",
             "sup",
@@ -157,6 +165,10 @@ _ATTRIBUTES = st.tuples(
             "xlink:href",
             "aria-label",
             "data-testid",
+            "aria-level",
+            "alttext",
+            "display",
+            "alt",
         ]
     ),
     st.one_of(
@@ -164,7 +176,7 @@ _ATTRIBUTES = st.tuples(
         st.sampled_from(
             ["color:red; VISIBILITY:hidden", "DISPLAY:none", "font-size:.0", "opacity:0", "color:#fff;background:white"]
         ),
-        st.sampled_from(["heading", "#x", "headerlink", "mw-editsection", "footnote"]),
+        st.sampled_from(["heading", "#x", "headerlink", "mw-editsection", "footnote", "katex-html", "block"]),
         st.text(max_size=20),
     ),
 ).map(lambda both: f"{both[0]}='{both[1]}'")
@@ -172,7 +184,27 @@ _TAGS = st.tuples(_NAMES, st.lists(_ATTRIBUTES, max_size=3)).map(lambda both: f"
 _TEXTS = st.one_of(
     st.text(max_size=8),
     st.sampled_from(
-        ["x", "one two", " ", "\n", "\n\n", "&nbsp;", "&amp;lt;", "`", "```", "|", "<", "&", "\u2028", "\x1c"]
+        [
+            "x",
+            "one two",
+            " ",
+            "\n",
+            "2",
+            "n+1",
+            ".",
+            "/",
+            "¶",
+            "\n\n",
+            "&nbsp;",
+            "&amp;lt;",
+            "`",
+            "```",
+            "|",
+            "<",
+            "&",
+            "\u2028",
+            "\x1c",
+        ]
     ),
     st.sampled_from(["<!-- c -->", "<!---->", "<!x->", "</ y>", "<?p q?>", "<a<b>", "]]>", "<![CDATA[x]]>"]),
 )
