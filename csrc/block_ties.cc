@@ -45,7 +45,7 @@ bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentenc
 // Between the sentences of one block; `row` counts from its first.
 Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   const BlockKind kind = document.kind_of(s);
-  if (kind == BlockKind::kHeading) return Tie::kLead;
+  if (is_whole(kind)) return Tie::kLead;
   if (!has_rows(kind)) {
     return row == 1 && plain == Tie::kOpen && runs_in(text_of_sentence(document, s - 1)) ? Tie::kLead : plain;
   }
@@ -62,7 +62,7 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, Tie plain) {
   };
   if (after == BlockKind::kHeading)
     return before == BlockKind::kHeading && level(s) > level(s - 1) ? Tie::kLead : Tie::kSection;
-  if (before == BlockKind::kHeading) return Tie::kLead;
+  if (is_whole(before)) return Tie::kLead;
   const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
   if (after == BlockKind::kCode && prose) return Tie::kLead;
   if (before == BlockKind::kCaption && after == BlockKind::kTable) return Tie::kLead;
@@ -72,7 +72,8 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, Tie plain) {
   if (before == BlockKind::kParagraph && answers && row == 0 && plain == Tie::kOpen &&
       labels(text_of_sentence(document, s - 1), text_of_sentence(document, s), after == BlockKind::kItem))
     return Tie::kLead;
-  return plain;
+  // A term without a letter, as "%%", belongs to its definition alone.
+  return after == BlockKind::kTerm && plain == Tie::kTrail ? Tie::kOpen : plain;
 }
 
 }  // namespace

@@ -917,6 +917,8 @@ class Walker {
         append_inset(written_, bars_, quoted_);
         written_.swap(quoted_);
         kind = BlockKind::kQuote, level = now_.quotes;
+      } else if (now_.term && kind == BlockKind::kParagraph) {
+        kind = BlockKind::kTerm;
       }
     }
     for (size_t i = 0; i < inline_.size(); ++i) {

@@ -78,7 +78,7 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
     while (block < blocks.size() && blocks.end[static_cast<size_t>(block)] <= at) ++block;
     if (!own || block == blocks.size() || at <= blocks.start[static_cast<size_t>(block)]) return false;
     const BlockKind kind = blocks.kind_of(block);
-    return kind == BlockKind::kHeading || has_rows(kind);
+    return is_whole(kind) || has_rows(kind);
   };
   for (size_t s = 0; s < sentences.starts.size(); ++s) {
     const int64_t start = sentences.starts[s];

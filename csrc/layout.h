@@ -11,8 +11,19 @@
 namespace pychunk {
 
 // pychunk.data.blocks names them in this order.
-enum class BlockKind : int8_t { kParagraph, kHeading, kItem, kTable, kCode, kQuote, kCaption, kForm, kFrontMatter };
-constexpr int8_t kLastBlockKind = static_cast<int8_t>(BlockKind::kFrontMatter);
+enum class BlockKind : int8_t {
+  kParagraph,
+  kHeading,
+  kItem,
+  kTable,
+  kCode,
+  kQuote,
+  kCaption,
+  kForm,
+  kFrontMatter,
+  kTerm,  // of a definition list, a signature
+};
+constexpr int8_t kLastBlockKind = static_cast<int8_t>(BlockKind::kTerm);
 
 // Blocks of one document or of a batch: bytes [start, end) of it, rising.
 struct BlockSpans {
@@ -34,8 +45,11 @@ constexpr bool has_rows(BlockKind kind) {
   return kind == BlockKind::kTable || kind == BlockKind::kCode || kind == BlockKind::kFrontMatter;
 }
 
+// Whether it is one sentence, however many stops are inside.
+constexpr bool is_whole(BlockKind kind) { return kind == BlockKind::kHeading || kind == BlockKind::kTerm; }
+
 // Cuts sentences at the borders of blocks and of what is left out. With `own`, sentences that the engine split, those
-// in a heading become one, and those in a table or code its lines. Returns whether any border is new.
+// in a heading or a term become one, and those in a table or code its lines. Returns whether any border is new.
 bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
                    SentenceList& sentences);
 

@@ -91,8 +91,8 @@ class Structurer {
     }
   }
 
-  // Units: what is tied, and the items of a list. Where one is too long, coarse borders are cut first: of items, rows
-  // and lines.
+  // Units: what is tied, and the items of a list. Where one is too long, coarse borders are cut first: of items, terms,
+  // rows and lines.
   void glue() {
     borders_.breaks = known_.breaks;
     borders_.ties.assign(static_cast<size_t>(sentences_), Tie::kOpen);
@@ -104,8 +104,10 @@ class Structurer {
         const bool next = begins_block(s);
         const bool item = document_.kind_of(s) == BlockKind::kItem && document_.kind_of(s - 1) == BlockKind::kItem;
         glued = is_closed(tie(s)) || item;
-        coarse_[at] =
-            has_blocks() && tie(s) != Tie::kLead && (next ? tie(s) != Tie::kTrail : has_rows(document_.kind_of(s)));
+        const bool terms = next && document_.kind_of(s) == BlockKind::kTerm;
+        coarse_[at] = has_blocks() && (tie(s) == Tie::kLead ? terms
+                                       : next               ? tie(s) != Tie::kTrail
+                                                            : has_rows(document_.kind_of(s)));
       }
       if (glued) {
         borders_.ties[at] = Tie::kLead;

@@ -70,6 +70,7 @@ def check(page: HtmlPage) -> None:
          [("paragraph", 0, "Note"), ("paragraph", 0, "Save it first.")]),
         ("<form><label>Name</label><button>Go</button><select><option>x<option>y</select></form>",
          [("paragraph", 0, "Name"), ("form", 0, "Go"), ("form", 0, "x"), ("form", 0, "y")]),
+        ("<dl><dt>A<dd>B<dt>C</dl>", [("term", 0, "A"), ("paragraph", 0, "B"), ("term", 0, "C")]),
         ("<figure><img><figcaption>Of it</figcaption></figure>", [("caption", 0, "Of it")]),
         ("&amp;lt; caf&eacute;&nbsp;&#x2764; &bogus;", [("paragraph", 0, "&lt; café ❤ &bogus;")]),
         ("<b>H</b>ello w<i>or</i>ld", [("paragraph", 0, "Hello world")]),

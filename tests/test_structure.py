@@ -20,7 +20,7 @@ from pychunk import Segmenter, _native
 from pychunk._reference import engine
 from pychunk._reference.graphemes import count_words
 from pychunk._reference.structure import heading_text
-from pychunk.data.blocks import Blocks
+from pychunk.data.blocks import BLOCK_KINDS, Blocks
 from pychunk.documents import TextBatch
 from pychunk.given.given import Given
 from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
@@ -75,7 +75,7 @@ def made(kind: str) -> st.SearchStrategy[tuple[str, int, str]]:
     return PROSE.map(lambda text: (kind, 0, text))
 
 
-KINDS = ("paragraph", "heading", "heading", "item", "item", "table", "code", "quote", "caption", "form", "front_matter")
+KINDS = ("paragraph", "heading", "heading", "item", "item", "term", "term", *BLOCK_KINDS[3:])
 BLOCKS = st.sampled_from(KINDS).flatmap(made)
 GAPS = st.sampled_from(["\n\n", "\n\n", "\n", " ", "\n\n[ref]: x y.\n\n", "", "\f"])
 Document = tuple[str, list[Block], list[Span], list[int]]
@@ -94,6 +94,31 @@ def documents(draw: st.DrawFn) -> Document:
     removed = [(a, b, "noise", 0.5) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     pages = draw(st.lists(st.integers(0, len(text)), max_size=2, unique=True).map(sorted))
     return text, blocks, removed, pages
+
+
+@pytest.mark.parametrize("term", ["pump.start(speed, *, wait=None)", "%an", "A term. Of two sentences, and of many words"])
+def test_a_term_leads_its_definition(term: str) -> None:
+    definition = "It starts the pump, and waits until the lamp is on. " * 6
+    parts = [("term", term), ("paragraph", definition.strip())] * 4
+    text, blocks = "", []
+    for kind, body in parts:
+        blocks.append((kind, 0, len(text), len(text) + len(body)))
+        text += body + "\n\n"
+    for method in ("structure", "topic", "recursive"):
+        chunks = pychunk.segment([text], method, max_tokens=100, blocks=[blocks])
+        assert len(chunks) > 3
+        for chunk in chunks:
+            assert not chunk.text.endswith(term)
+            assert all(piece.strip() for piece in chunk.text.split(term)[1:])
+
+
+def test_terms_in_a_row_go_with_the_first_block_of_their_definition() -> None:
+    lines = ["-v", "--verbose", "Say more. " * 20, "Say it twice. " * 30]
+    spans = list(itertools.accumulate([len(line) + 1 for line in lines], initial=0))
+    kinds = ("term", "term", "paragraph", "paragraph")
+    blocks = [(kind, 0, at, at + len(line)) for kind, at, line in zip(kinds, spans, lines, strict=False)]
+    chunks = pychunk.segment(["\n".join(lines)], "structure", max_tokens=80, blocks=[blocks])
+    assert chunks[0].text.startswith("-v\n--verbose\nSay more.")
 
 
 def said_of(found: list[Document], pages: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from ..data.blocks import BLOCK_KINDS, CAPTION, CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, Blocks
+from ..data.blocks import BLOCK_KINDS, CAPTION, CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM, Blocks
 from .atoms import Break, Tie
 from .characters import STOPS, is_letter
 from .graphemes import count_words
@@ -13,11 +13,13 @@ from .sentences import PARAGRAPH as PARAGRAPH_START
 from .sentences import flags_of_gap
 
 ROWS = (TABLE, CODE, FRONT_MATTER)
+#: One sentence each, however many stops are inside.
+WHOLE = (HEADING, TERM)
 #: Of a heading that runs into its text.
 RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
 #: Of a label, and bytes of what it labels.
 LABEL_WORDS, LABELLED_BYTES = 3, 40
-assert len(BLOCK_KINDS) == 9
+assert len(BLOCK_KINDS) == 10
 
 
 class Block(NamedTuple):
@@ -54,7 +56,7 @@ def cut(
         marks |= {_first(text, block.start, after), _first(text, block.end, after)}
         if own and block.kind in ROWS:
             marks |= {_first(text, i + 1, block.end) for i in range(block.start, block.end) if text[i] in "\r\n"}
-        if own and block.kind in (HEADING, *ROWS):
+        if own and block.kind in (*WHOLE, *ROWS):
             inside |= set(range(block.start + 1, block.end))
     for span in removed:
         marks |= {_first(text, at, len(text)) for at in span}
@@ -123,7 +125,7 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             continue
         row = s - own.index(own[s])
         if own[s] == own[s - 1]:
-            if kinds[s] == HEADING:
+            if kinds[s] in WHOLE:
                 ties[s] = Tie.LEAD
             elif kinds[s] in ROWS:
                 delimiter = "-" in sentences[s - 1] and not sentences[s - 1].strip("|:- \t")
@@ -138,7 +140,7 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
         if after == HEADING:
             deeper = before == HEADING and blocks[own[s]].level > blocks[own[s - 1]].level
             ties[s] = Tie.LEAD if deeper else Tie.SECTION
-        elif before == HEADING or (after == CODE and prose) or (before == CAPTION and after == TABLE):
+        elif before in WHOLE or (after == CODE and prose) or (before == CAPTION and after == TABLE):
             ties[s] = Tie.LEAD
         elif before == TABLE and after == CAPTION:
             ties[s] = Tie.TRAIL
@@ -147,3 +149,5 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             labels = before == PARAGRAPH and _labels(sentences[s - 1], sentences[s], after == ITEM)
             if asks or (labels and ties[s] == Tie.OPEN):
                 ties[s] = Tie.LEAD
+        elif after == TERM and ties[s] == Tie.TRAIL:  # without a letter, as "%%": its definition's alone
+            ties[s] = Tie.OPEN

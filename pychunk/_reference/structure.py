@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..data.blocks import ITEM, TABLE
+from ..data.blocks import ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
 from .atoms import Tie
@@ -98,6 +98,8 @@ class Structure:
                 self.glued[s] = self.ties[s].is_closed or kind == before == ITEM
                 if d.blocks and self.ties[s] != Tie.LEAD:
                     self.coarse[s] = self.ties[s] != Tie.TRAIL if begins else kind in ROWS
+                elif d.blocks:
+                    self.coarse[s] = begins and kind == TERM
             if not self.glued[s]:
                 self.outline.units.append(s)
 

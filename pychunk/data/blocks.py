@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 #: What a block is; ``Blocks.kind`` holds positions in this list (BlockKind of the core, in this order).
-BLOCK_KINDS = ("paragraph", "heading", "item", "table", "code", "quote", "caption", "form", "front_matter")
-PARAGRAPH, HEADING, ITEM, TABLE, CODE, QUOTE, CAPTION, FORM, FRONT_MATTER = range(len(BLOCK_KINDS))
+BLOCK_KINDS = ("paragraph", "heading", "item", "table", "code", "quote", "caption", "form", "front_matter", "term")
+PARAGRAPH, HEADING, ITEM, TABLE, CODE, QUOTE, CAPTION, FORM, FRONT_MATTER, TERM = range(len(BLOCK_KINDS))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE
+from ..data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
 from ..data.ragged import Ragged, offsets_of
 from .html_facts import word_hash, words_of
 
@@ -449,6 +449,8 @@ class _Walk:
                 bars = "> " * min(self.quotes, 6)
                 written = bars + written.replace("\n", "\n" + bars)
                 kind, level = QUOTE, min(self.quotes, _DEPTH)
+            elif self.term and kind == PARAGRAPH:
+                kind = TERM
         words = tuple(dict.fromkeys(word for words in inline[:16] for word in words)) if inline else ()
         self._put(written, kind, min(level, _DEPTH), chars, min(link_chars, chars), links, words)
 

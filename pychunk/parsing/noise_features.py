@@ -6,12 +6,13 @@ them what is removed, are the same on every machine.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import _native
-from ..data.blocks import BLOCK_KINDS, HEADING
+from ..data.blocks import FORM, HEADING, PARAGRAPH, TERM
 from ..data.ragged import offsets_of
 from ..engine import backend_name
 from .bodies import body_spans
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     U32 = npt.NDArray[np.uint32]
 
+#: Kinds of blocks that the network knows: those up to ``FORM``.
+_KINDS = FORM + 1
 #: Words of a block whose hashes are kept: the first ones and the last ones.
 FIRST_WORDS, LAST_WORDS = 12, 4
 #: Elements above those next to a block whose names are seen.
@@ -190,6 +193,8 @@ _STOP_LINES = "\n".join(sorted(STOP_WORDS))
 
 def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
     """Features of one page's blocks; shapes: :class:`NoiseFeatures`."""
+    # The network was trained on pages whose terms were paragraphs.
+    blocks = replace(blocks, kind=np.where(blocks.kind == TERM, np.int8(PARAGRAPH), blocks.kind))
     if backend_name() == "native" and len(blocks.kind):
         return _native_features(blocks, facts, text, title)
     return _features(blocks, facts, text, title)
@@ -222,7 +227,7 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         "name_offsets": facts.words.offsets,
     }
     raw = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
-    found = _native.noise_columns(raw, blocks, len(BLOCK_KINDS) - 1, given, (*words, _titles(title)))
+    found = _native.noise_columns(raw, blocks, _KINDS, given, (*words, _titles(title)))
     dense, near, path, above, like, copy = found
     sizes, _, hash_counts, _, hashes = words
     wording = (hashes, np.repeat(np.arange(len(sizes)), hash_counts))
@@ -268,7 +273,7 @@ def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseF
     total = np.concatenate([[0.0], np.cumsum(chars)])
     position = np.arange(count, dtype=np.float64)
     length = np.maximum(chars, 1.0)
-    kinds = (blocks.kind[:, None] == np.arange(len(BLOCK_KINDS) - 1)).astype(np.float64)
+    kinds = (blocks.kind[:, None] == np.arange(_KINDS)).astype(np.float64)
     first_heading = np.flatnonzero((blocks.kind == 1) & (blocks.level == 1))
     from_h1 = position - (first_heading[0] if len(first_heading) else count)
     last_heading = np.maximum.accumulate(np.where(blocks.kind == 1, np.arange(count), -1)) if count else position
@@ -433,9 +438,9 @@ def _around(
 
 #: Columns of ``dense``: words, share of those that are in the title, and how many there are.
 _WORDS, _IN_TITLE = 1, 6
-DENSE = 8 + 9 + (len(BLOCK_KINDS) - 1) + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
+DENSE = 8 + 9 + _KINDS + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
 #: Columns of ``dense`` that tell of stop words: of the block, of five elements around it, of blocks named alike.
-STOPS = (5, *(17 + len(BLOCK_KINDS) - 1 + 12 + 11 * level + 3 for level in range(LEVELS)), DENSE - 9 - 4 * LEVELS - 1)
+STOPS = (5, *(17 + _KINDS + 12 + 11 * level + 3 for level in range(LEVELS)), DENSE - 9 - 4 * LEVELS - 1)
 
 
 def _above(facts: HtmlFacts, under: I64) -> I64:
