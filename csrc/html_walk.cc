@@ -17,6 +17,8 @@ namespace {
 // As in pychunk/parsing/html_walk.py.
 constexpr int64_t kMostInCell = 1000, kMostCells = 200'000, kMostColumns = 50;
 constexpr int64_t kMostDepth = 32767;
+// Items of lists that count down are counted ahead, once for each such list around.
+constexpr int64_t kMostReversed = 4;
 constexpr int64_t kNamesRead = 1000;
 constexpr size_t kWordsOfNames = 24, kInlineSeen = 16;
 constexpr char kLineBreak = '\0';
@@ -106,6 +108,82 @@ std::string_view plain_color(std::string_view color) {
   if (color == "#fff" || color == "#ffffff" || color == "rgb(255,255,255)") return "white";
   if (color == "#000" || color == "#000000" || color == "rgb(0,0,0)") return "black";
   return color;
+}
+
+// How the items of a list are numbered: by its attribute `type`, or by the style of the same meaning.
+enum class ListStyle : char {
+  kBullet = '-',
+  kDecimal = '1',
+  kSmall = 'a',
+  kCapital = 'A',
+  kSmallRoman = 'i',
+  kRoman = 'I'
+};
+
+// A whole number as HTML reads it: white space, a sign, digits; what comes after them counts nothing.
+std::optional<int64_t> integer_of(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\f\r"), text.size()));
+  const bool minus = text.starts_with('-');
+  if (minus || text.starts_with('+')) text.remove_prefix(1);
+  const auto value = number_of(text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size())), 10);
+  return value && minus ? -*value : value;
+}
+
+void append_letters(int64_t number, char first, std::string& out) {
+  const size_t begin = out.size();
+  for (; number > 0; number = (number - 1) / 26) out.push_back(static_cast<char>(first + (number - 1) % 26));
+  std::reverse(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end());
+}
+
+void append_roman(int64_t number, bool capital, std::string& out) {
+  constexpr std::array<std::pair<int64_t, std::string_view>, 13> kParts{{{1000, "M"},
+                                                                         {900, "CM"},
+                                                                         {500, "D"},
+                                                                         {400, "CD"},
+                                                                         {100, "C"},
+                                                                         {90, "XC"},
+                                                                         {50, "L"},
+                                                                         {40, "XL"},
+                                                                         {10, "X"},
+                                                                         {9, "IX"},
+                                                                         {5, "V"},
+                                                                         {4, "IV"},
+                                                                         {1, "I"}}};
+  const size_t begin = out.size();
+  for (const auto& [value, part] : kParts) {
+    for (; number >= value; number -= value) out.append(part);
+  }
+  if (!capital)
+    std::transform(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(),
+                   out.begin() + static_cast<std::ptrdiff_t>(begin), to_small);
+}
+
+// The mark that a browser shows before an item; letters and Roman numerals have no number below 1.
+void append_mark(ListStyle style, int64_t number, std::string& out) {
+  if (style == ListStyle::kBullet) {
+    out.append("- ");
+    return;
+  }
+  const bool roman = style == ListStyle::kRoman || style == ListStyle::kSmallRoman;
+  if (style == ListStyle::kDecimal || number < 1 || (roman && number > 3999)) {
+    out.append(std::to_string(number));
+  } else if (roman) {
+    append_roman(number, style == ListStyle::kRoman, out);
+  } else {
+    append_letters(number, static_cast<char>(style), out);
+  }
+  out.append(". ");
+}
+
+// The value of `list-style-type`, or of one of the words of `list-style`.
+std::optional<ListStyle> list_style_named(std::string_view name) {
+  if (name == "decimal") return ListStyle::kDecimal;
+  if (name == "lower-alpha" || name == "lower-latin") return ListStyle::kSmall;
+  if (name == "upper-alpha" || name == "upper-latin") return ListStyle::kCapital;
+  if (name == "lower-roman") return ListStyle::kSmallRoman;
+  if (name == "upper-roman") return ListStyle::kRoman;
+  if (name == "none" || name == "disc" || name == "circle" || name == "square") return ListStyle::kBullet;
+  return std::nullopt;
 }
 
 // Whether a style, in small letters and without blanks, takes an element's text out of sight.
@@ -535,14 +613,23 @@ class Walker {
     int64_t level = 0;
     bool hidden = false, term = false;
     int64_t quotes = 0, lists = 0;
-    size_t mark = 0, number = 0;  // of the list item, of the list
+    size_t mark = 0, list = 0;  // of the list item, of the list
+    int64_t reversed = 0;       // lists around that count down
   };
   enum class Frame : uint8_t { kInline, kLink, kPermalink, kScript, kDrawn, kHidden, kPlain, kChanged };
   struct Open {
     Frame frame;
     int32_t element;
   };
-  static constexpr int64_t kTaken = -1, kBullet = 0;
+  struct List {
+    ListStyle style = ListStyle::kBullet;
+    int64_t number = 1, step = 1;  // of the next item
+  };
+  struct Mark {
+    ListStyle style = ListStyle::kBullet;
+    int64_t number = 0;
+    bool taken = true;
+  };
 
   HtmlEvent next() {
     checkpoint_each(++turns_, 8192);
@@ -791,18 +878,19 @@ class Walker {
         now_.kind = BlockKind::kHeading, now_.level = tag.name[1] - '0';
         break;
       case HtmlKind::kItem: {
-        int64_t& number = numbers_[now_.number];
+        List& list = lists_[now_.list];
         now_.kind = BlockKind::kItem, now_.level = std::max<int64_t>(1, now_.lists);
         now_.mark = marks_.size();
-        marks_.push_back(number);
-        number += number != 0;
+        if (!attributes.empty()) list.number = integer_of(value_of("value")).value_or(list.number);
+        marks_.push_back({attributes.empty() ? list.style : style_of_list(list.style), list.number, false});
+        list.number += list.step;
         break;
       }
       case HtmlKind::kList:
       case HtmlKind::kOrdered:
         ++now_.lists;
-        now_.number = numbers_.size();
-        numbers_.push_back(tag.kind == HtmlKind::kList ? 0 : first_number());
+        now_.list = lists_.size();
+        lists_.push_back(list_of(tag));
         break;
       case HtmlKind::kForm:
         now_.kind = BlockKind::kForm, now_.level = 0;
@@ -850,9 +938,65 @@ class Walker {
     return heading ? std::clamp<int64_t>(number_of(value_of("aria-level"), 4).value_or(2), 1, 6) : 0;
   }
 
-  int64_t first_number() {
-    const std::string_view start = value_of("start");
-    return start.empty() ? 1 : number_of(without_space(start), 9).value_or(1);
+  // How items are numbered, by the attributes of a list or an item.
+  ListStyle style_of_list(ListStyle style) {
+    const std::string_view type = value_of("type");
+    if (type.size() == 1 && std::string_view("1aAiI").find(type[0]) != std::string_view::npos) {
+      style = static_cast<ListStyle>(type[0]);
+    }
+    std::string& written = unescaped_;
+    written.assign(value_of("style"));
+    if (written.find("list-style") == written.npos) return style;
+    std::ranges::transform(written, written.begin(), to_small);
+    // Of several that are known the last holds.
+    for (size_t at = 0; (at = written.find("list-style", at)) != written.npos;) {
+      const size_t end = std::min(written.find(';', at), written.size());
+      const size_t colon = std::min(written.find(':', at), end);
+      std::string_view value = std::string_view(written).substr(colon, end - colon);
+      for (size_t i = 1; i < value.size();) {
+        const size_t stop = std::min(value.find_first_of(" \t\n\f\r!", i), value.size());
+        style = list_style_named(value.substr(i, stop - i)).value_or(style);
+        i = stop + 1;
+      }
+      at = end;
+    }
+    return style;
+  }
+
+  List list_of(const HtmlTag& tag) {
+    List list;
+    const bool ordered = tag.kind == HtmlKind::kOrdered;
+    if (ordered) list.style = ListStyle::kDecimal;
+    if (scanner_.attributes().empty()) return list;
+    list.style = style_of_list(list.style);
+    if (!ordered) return list;
+    const auto start = integer_of(value_of("start"));
+    if (now_.reversed < kMostReversed && has_attribute("reversed")) {
+      ++now_.reversed;
+      list.step = -1;
+      list.number = start ? *start : items_ahead();
+    } else {
+      list.number = start.value_or(1);
+    }
+    return list;
+  }
+
+  bool has_attribute(std::string_view name) {
+    return std::ranges::any_of(scanner_.attributes(), [&](const HtmlAttribute& each) { return each.name == name; });
+  }
+
+  // The items of the list that has begun.
+  int64_t items_ahead() {
+    const HtmlScanner::Place place = scanner_.place();
+    const size_t depth = scanner_.depth();
+    int64_t items = 0;
+    for (;;) {
+      const HtmlEvent event = next();
+      if (event == HtmlEvent::kEnd && scanner_.depth() < depth) break;
+      items += event == HtmlEvent::kStart && scanner_.depth() == depth + 1 && scanner_.tag().kind == HtmlKind::kItem;
+    }
+    scanner_.back_to(place);
+    return items;
   }
 
   // What was read since the last border becomes a block, or several where empty lines are inside.
@@ -932,9 +1076,8 @@ class Walker {
     const bool item = kind == BlockKind::kItem;
     mark_.clear();
     if (item) {
-      const int64_t mark = std::exchange(marks_[now_.mark], kTaken);
-      if (mark == kBullet) mark_ = "- ";
-      if (mark > 0) mark_.append(std::to_string(mark)).append(". ");
+      Mark& mark = marks_[now_.mark];
+      if (!std::exchange(mark.taken, true)) append_mark(mark.style, mark.number, mark_);
     }
     if (now_.lists > 0 && (item || kind == BlockKind::kParagraph)) {
       indent_.assign(static_cast<size_t>(2 * (std::min<int64_t>(now_.lists, 10) - 1)), ' ');
@@ -1219,8 +1362,9 @@ class Walker {
   int32_t element_ = -1;
   std::vector<Open> open_;
   std::vector<Around> around_;
-  // Marks of list items, taken by the first block inside; the next number of each list, 0: bullets.
-  std::vector<int64_t> marks_{kTaken}, numbers_{0};
+  // Marks of list items, taken by the first block inside.
+  std::vector<Mark> marks_{Mark{}};
+  std::vector<List> lists_{List{}};
   // What is written.
   BlockKind last_kind_ = BlockKind::kParagraph;
   int64_t length_ = 0;

@@ -29,6 +29,9 @@ bool is_roman(std::string_view word) {
   return !word.empty() && word.size() <= 6 && word.find_first_not_of("IVXLCM") == std::string_view::npos;
 }
 
+// The numbers of lists up to 39 in small letters: "ii", "xiv".
+bool is_small_roman(std::string_view word) { return word.find_first_not_of("ivx") == std::string_view::npos; }
+
 // Digits with stops between them: "3", "18.35", "1.2.1".
 bool is_number(std::string_view word) {
   return is_digit_byte(word[0]) && is_digit_byte(word.back()) && word.find_first_not_of("0123456789.") == word.npos;
@@ -165,7 +168,8 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   if (one_letter && (following().size() == 1 || following() == "Chr" || is_digit(c)))
     return opens();  // "z. B.", "l. 633"
   if (is_number(word)) return number_ends(start, begin, inside, word, opens());
-  if (begin == start && word.size() <= 5 && (is_roman(word) || one_letter)) return false;  // "IV. Results", "a. Item"
+  if (begin == start && word.size() <= 5 && (is_roman(word) || is_small_roman(word) || one_letter))
+    return false;  // "IV. Results", "a. Item", "ii. Item"
   if (is_roman(word) && word.size() > 1) return opens() || !nouns_are_capitalised();
   return true;
 }

@@ -96,7 +96,9 @@ def documents(draw: st.DrawFn) -> Document:
     return text, blocks, removed, pages
 
 
-@pytest.mark.parametrize("term", ["pump.start(speed, *, wait=None)", "%an", "A term. Of two sentences, and of many words"])
+@pytest.mark.parametrize(
+    "term", ["pump.start(speed, *, wait=None)", "%an", "A term. Of two sentences, and of many words"]
+)
 def test_a_term_leads_its_definition(term: str) -> None:
     definition = "It starts the pump, and waits until the lamp is on. " * 6
     parts = [("term", term), ("paragraph", definition.strip())] * 4

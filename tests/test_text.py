@@ -20,6 +20,8 @@ def split(text: str, wrap: str | bool = False) -> list[str]:
 @pytest.mark.parametrize(
     "sentences",
     [
+        ["ii. The term is two years.", "It ends without notice."],
+        ["xiv. Late rent bears interest."],
         ["Dr. Smith met Mrs. Jones at 5 p.m. on Jan. 5 in Washington, D.C. for tea.", "They talked."],
         ["J. K. Rowling wrote it.", "So did G. B. Shaw."],
         ["It costs 3.14 dollars, i.e. too much.", "See Fig. 3 and No. 5."],

@@ -268,7 +268,7 @@ class Splitter:
             return opens
         if re.fullmatch(r"[0-9]|[0-9][0-9.]*[0-9]", word):
             return self.number_ends(begin, inside, word, opens)
-        if begin == start and _size(word) <= 5 and (_is_roman(word) or len(word) == 1):
+        if begin == start and _size(word) <= 5 and (_is_roman(word) or not word.strip("ivx") or len(word) == 1):
             return False
         return opens or not _german(text) if _is_roman(word) and len(word) > 1 else True
 

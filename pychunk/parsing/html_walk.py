@@ -188,7 +188,8 @@ class _Walk:
         # and the elements above.
         self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
         self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
-        self.number: list[int] = [0]  # of an ordered list, 0: bullets
+        self.list = _List()
+        self.reversed = 0  # lists around that count down
         self.path: list[tuple[Any, _Frame]] = []
         self.scripts = _Scripts()
         self.in_fragment = False
@@ -275,6 +276,11 @@ class _Walk:
                     self._leave(frame)
             node = after
 
+    def _around(self) -> tuple[Any, ...]:
+        """Return what holds for all that is inside of an element, and ends with it."""
+        own = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.term)
+        return *own, self.list, self.reversed
+
     def _leave(self, frame: _Frame) -> None:
         """What is to be done when the children of an element are read."""
         own, around = frame
@@ -284,7 +290,8 @@ class _Walk:
             self.last[own] = len(self.parent)
             self.element = self.parent[own]
             if around is not None:
-                self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number, self.term = around
+                self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.term = around[:7]
+                self.list, self.reversed = around[7:]
         elif frame is _LINK:
             self.in_link -= 1
             if self.parts:
@@ -316,19 +323,26 @@ class _Walk:
         if tag not in _SPECIAL and not hides and not role:
             self.element = own
             return own, None
-        around = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.number, self.term)
+        around = self._around()
         self.element = own
         self.hidden = self.hidden or hides
         if tag in _HEADINGS:
             self.kind, self.level = HEADING, _HEADINGS[tag]
         elif tag == "li":
             self.kind, self.level = ITEM, max(1, self.lists)
-            self.mark = [f"{self.number[0]}. " if self.number[0] else "- "]
-            self.number[0] += bool(self.number[0])
+            number = _integer(attributes.get("value"))
+            self.list.number = self.list.number if number is None else number
+            self.mark = [_mark(_list_style(attributes, self.list.style), self.list.number)]
+            self.list.number += self.list.step
         elif tag in _LISTS:
             self.lists += 1
-            start = (attributes.get("start") or "1").strip() if tag == "ol" else "0"
-            self.number = [int(start) if start.isascii() and start.isdecimal() and len(start) < 9 else 1]
+            self.list = _List(_list_style(attributes, "1" if tag == "ol" else "-"))
+            start = _integer(attributes.get("start")) if tag == "ol" else None
+            if tag == "ol" and "reversed" in attributes and self.reversed < _MOST_REVERSED:
+                self.reversed += 1
+                self.list.number, self.list.step = _items(node) if start is None else start, -1
+            elif start is not None:
+                self.list.number = start
         elif tag in _FORMS:
             self.kind, self.level = FORM, 0
         elif tag == "dt":
@@ -518,6 +532,72 @@ def _hash(tag: str, names: str) -> tuple[int, ...]:
 #: Hashes of elements, kept from page to page: sites name theirs alike. At most as many, of 500 characters each.
 _HASHED = 20_000
 _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
+
+
+class _List:
+    """A list, and the number of its next item."""
+
+    def __init__(self, style: str = "-") -> None:
+        self.style, self.number, self.step = style, 1, 1
+
+
+#: Items of lists that count down are counted ahead, once for each such list around.
+_MOST_REVERSED = 4
+_INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})(?![0-9])")
+_LIST_STYLES = {"decimal": "1", "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A"}
+_LIST_STYLES |= {"lower-roman": "i", "upper-roman": "I"} | dict.fromkeys(("none", "disc", "circle", "square"), "-")
+_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"))
+_ROMAN += ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
+
+
+def _integer(text: str | None) -> int | None:
+    """Return a whole number as HTML reads it; what comes after its digits counts nothing."""
+    found = _INTEGER.match(text or "")
+    return int(found[1]) if found else None
+
+
+def _items(node: Any) -> int:
+    """Return how many items a list has."""
+    child, found = node.first_child, 0
+    while child is not None:
+        found += child.tag == "li"
+        child = child.next
+    return found
+
+
+def _list_style(attributes: dict[str, str | None], style: str) -> str:
+    """Return how items are numbered: "1", "a", "A", "i", "I", or "-" without numbers."""
+    kind = attributes.get("type") or ""
+    if kind in ("1", "a", "A", "i", "I"):
+        style = kind
+    written = (attributes.get("style") or "").translate(_SMALL)
+    for part in re.findall("list-style[^;]*", written):
+        for name in re.split("[ \t\n\f\r!]", part.partition(":")[2]):
+            style = _LIST_STYLES.get(name, style)
+    return style
+
+
+def _mark(style: str, number: int) -> str:
+    """Return the mark that a browser shows before an item; letters and Roman numerals have no number below 1.
+
+    >>> _mark("a", 28), _mark("I", 14), _mark("i", 0), _mark("-", 3)
+    ('ab. ', 'XIV. ', '0. ', '- ')
+    """
+    if style == "-":
+        return "- "
+    written = ""
+    if style in "aA" and number > 0:
+        while number > 0:
+            number, letter = divmod(number - 1, 26)
+            written = chr(ord(style) + letter) + written
+    elif style in "iI" and 0 < number < 4000:
+        for value, part in _ROMAN:
+            written += part * (number // value)
+            number %= value
+        written = written.lower() if style == "i" else written
+    else:
+        written = str(number)
+    return written + ". "
 
 
 def _hides(tag: str, attributes: dict[str, str | None]) -> bool:
