@@ -408,3 +408,25 @@ def test_hashes_that_are_kept_from_page_to_page_change_nothing(monkeypatch: pyte
     assert found.wording[0].tolist() == features.wording[0].tolist()
     assert len(html_walk._hashed) <= 1
     assert len(noise_features._coded) <= 1
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '<svg width="1" height="1"/>',
+        "<math/>",
+        "<svg><svg/><text>a</text></svg>",
+        "<svg><g>",
+        "<math><mi>x",
+        "<svg><foreignObject><p>hidden</p></foreignObject></svg>",
+        "<template>hidden<template></template>hidden</template>",
+    ],
+)
+@pytest.mark.parametrize("later", ["", "<svg>z</svg>", "<math></math></template>"])
+def test_drawings_take_no_more_of_a_suspect_page_than_their_own(mark: str, later: str) -> None:
+    paragraphs = [f"<p>Paragraph {number} word{number}." for number in range(2000)]
+    page = "".join([*paragraphs[:1000], mark, *paragraphs[1000:], later])
+    assert suspect(page.encode())
+    text = parse_html(page).text
+    assert text.count("word") == 2000
+    assert "hidden" not in text

@@ -18,6 +18,16 @@ from ..engine import backend_name
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+#: What is skipped to its own end tag; parsers end the first two at an element of HTML, unless that is inside of these.
+_NESTED, _HOLDS_HTML = ("svg", "math", "template"), ("foreignobject", "desc", "title", "annotation-xml", "mtext")
+_HTML_AGAIN = (
+    "b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|embed|h[1-6]|head|hr|i|img|li|listing|menu|meta|nobr|ol|p|pre|"
+    "ruby|s|small|span|strike|strong|sub|sup|table|tt|u|ul|var"
+)
+_INSIDE = {
+    name: re.compile(rf"<(/?)({name}|{'|'.join(_HOLDS_HTML)}|{_HTML_AGAIN})(?=[\s/>])(?:[^<>]*?(/)(?=>))?", re.I)
+    for name in ("svg", "math")
+} | {"template": re.compile(r"<(/?)(template)(?=[\s/>])(/)?", re.I)}
 #: Nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
 #: Open elements, as counted without knowing which tags need no end, from which on a page is suspect.
@@ -46,8 +56,11 @@ _INLINE = _FORMATTING | {
     "samp",
     "bdi",
 }
-_RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "template", "svg", "math"))
-_KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "start", "href"))
+_RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
+_KEPT = frozenset(
+    ("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href")
+    + ("start", "type", "value", "reversed", "colspan", "rowspan")
+)
 #: Elements that the start of another of their kind ends.
 _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
@@ -188,6 +201,9 @@ def flattened(page: str) -> str:
                     pop()
                 pop()
             continue
+        if name in _NESTED:
+            at = at if page[end - 1] == "/" and name != "template" else _end_of_nested(page, name, at)
+            continue
         if name in _RAW or name in ("title", "textarea"):
             close = re.compile(rf"</{name}[\s/>]", re.I).search(page, at)
             inner, at = page[at : close.start() if close else size], close.start() if close else size
@@ -213,6 +229,23 @@ def flattened(page: str) -> str:
     while stack:
         pop()
     return "".join(out)
+
+
+def _end_of_nested(page: str, name: str, at: int) -> int:
+    """Return the end of a drawing, a formula or a template: at its own end tag, or for the first two at HTML again."""
+    depth, texts = 1, 0
+    for found in _INSIDE[name].finditer(page, at):
+        tag, closed = found[2].lower(), found[3] == "/"
+        if tag == name:
+            depth += (1 if not closed or name == "template" else 0) if not found[1] else -1
+            if not depth:
+                close = page.find(">", found.end() - 1)
+                return len(page) if close < 0 else close + 1
+        elif tag in _HOLDS_HTML:
+            texts = max(0, texts + (-1 if found[1] else not closed))
+        elif not found[1] and not texts:
+            return found.start()
+    return len(page)
 
 
 def _under_inline(stack: list[str]) -> int:
