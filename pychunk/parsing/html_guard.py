@@ -58,8 +58,7 @@ _INLINE = _FORMATTING | {
 }
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 _KEPT = frozenset(
-    ("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href")
-    + ("start", "type", "value", "reversed", "colspan", "rowspan")
+    "class id role itemprop hidden style aria-label aria-level href start type value reversed colspan rowspan".split()
 )
 #: Elements that the start of another of their kind ends.
 _SIBLINGS = {
