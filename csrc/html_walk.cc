@@ -263,6 +263,68 @@ bool has_class(const std::vector<HtmlAttribute>& attributes, std::string_view wa
   return false;
 }
 
+std::string_view value_in(const std::vector<HtmlAttribute>& attributes, std::string_view wanted) {
+  for (const auto& [name, value] : attributes) {
+    if (name == wanted) return value;
+  }
+  return {};
+}
+
+// Whether one of the words of an element's class is among these.
+template <size_t kCount>
+bool has_word(const std::vector<HtmlAttribute>& attributes, const std::array<std::string_view, kCount>& wanted) {
+  std::string_view rest = value_in(attributes, "class");
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find_first_of(" \t\n\f\r"), rest.size());
+    if (std::ranges::find(wanted, rest.substr(0, end)) != wanted.end()) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+// Classes of the numbers of lines beside code and of buttons that copy it; of cells that hold the code.
+constexpr std::array<std::string_view, 14> kLineNumbers{
+    "lineno",       "linenos",  "linenodiv",       "ln",      "gutter",   "rouge-gutter", "line-number",
+    "line-numbers", "blob-num", "hljs-ln-numbers", "copybtn", "copy-btn", "copy-button",  "line-numbers-rows"};
+constexpr std::array<std::string_view, 4> kCodeCells{"code", "blob-code", "rouge-code", "hljs-ln-code"};
+constexpr std::array<std::string_view, 1> kCodeLine{"line"}, kListing{"fragment"};
+
+// Whether an element may say a language: most do not, and cost one look at each attribute.
+bool may_name_language(const std::vector<HtmlAttribute>& attributes) {
+  return std::ranges::any_of(attributes, [](const HtmlAttribute& each) {
+    return each.name == "class"
+               ? each.value.find("lang") != each.value.npos || each.value.find("highlight-") != each.value.npos
+               : each.name.starts_with("data-lang");
+  });
+}
+
+// The language that an element says its code is in, by a class as "language-python" or by `data-lang`; empty: none.
+std::string_view language_in(const std::vector<HtmlAttribute>& attributes) {
+  const auto known = [](std::string_view name) {
+    return !name.empty() && name.size() <= 20 && name != "default" && name != "none" && name != "notranslate" &&
+           std::ranges::all_of(name, [](char c) {
+             return is_small(to_small(c)) || (c >= '0' && c <= '9') || c == '+' || c == '#' || c == '-' || c == '.' ||
+                    c == '_';
+           });
+  };
+  for (const std::string_view name : {"data-lang", "data-language"}) {
+    if (const std::string_view value = value_in(attributes, name); known(value)) return value;
+  }
+  std::string_view rest = value_in(attributes, "class");
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find_first_of(" \t\n\f\r"), rest.size());
+    std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    for (const std::string_view prefix : {"language-", "lang-", "highlight-source-", "highlight-"}) {
+      if (!word.starts_with(prefix)) continue;
+      word.remove_prefix(prefix.size());
+      if (known(word)) return word;
+      break;
+    }
+  }
+  return {};
+}
+
 bool is_naming(std::string_view name) {
   return name == "class" || name == "id" || name == "role" || name == "itemprop" || name == "itemtype" ||
          name == "aria-label" || name == "data-testid";
@@ -861,8 +923,15 @@ class Walker {
     names_.append(tag, attributes, out_.words);
     const int32_t own = add_element();
     element_ = own;
-    const bool special = tag.kind != HtmlKind::kOther && tag.kind != HtmlKind::kRow && tag.kind != HtmlKind::kCell &&
-                         tag.kind != HtmlKind::kHeadCell && tag.kind != HtmlKind::kHead;
+    if (!attributes.empty() && may_name_language(attributes)) {
+      if (const std::string_view language = language_in(attributes); !language.empty()) {
+        language_ = language, language_element_ = own;
+      }
+    }
+    const bool listing = tag.kind == HtmlKind::kOther && has_class(attributes, "fragment") && is_listing();
+    const bool special = listing || tag.kind != HtmlKind::kOther && tag.kind != HtmlKind::kRow &&
+                                        tag.kind != HtmlKind::kCell && tag.kind != HtmlKind::kHeadCell &&
+                                        tag.kind != HtmlKind::kHead;
     const int64_t role_level = tag.kind == HtmlKind::kOther && !attributes.empty() ? level_of_role() : 0;
     if (!special && !hiding && role_level == 0) {
       open_.push_back({Frame::kPlain, own});
@@ -903,7 +972,7 @@ class Walker {
         now_.kind = BlockKind::kCaption, now_.level = 0;
         break;
       case HtmlKind::kVerbatim:
-        put_code();
+        put_code(language_around());
         read = true;
         break;
       case HtmlKind::kTable:
@@ -913,6 +982,7 @@ class Walker {
         now_.term = true;
         break;
       default:
+        if (listing) put_code({}), read = true;
         break;
     }
     if (role_level > 0) now_.kind = BlockKind::kHeading, now_.level = role_level;
@@ -1108,11 +1178,68 @@ class Walker {
     length_ += size;
   }
 
-  // Text as it is written, up to the end of the element.
-  void put_code() {
+  // The language that the block that has begun, or one of the three around it, says its code is in.
+  std::string language_around() const {
+    int32_t element = element_;
+    for (int up = 0; up < 4 && element >= 0; ++up, element = out_.parent[static_cast<size_t>(element)]) {
+      if (element == language_element_) return language_;
+    }
+    return {};
+  }
+
+  // Whether the element that was read last is a number of a line of code, or a button beside it.
+  bool is_beside_code(const HtmlTag& tag) const {
+    if (tag.name == "button" || tag.name == "clipboard-copy") return true;
+    return !tag.is(kVoid) && !scanner_.attributes().empty() && has_word(scanner_.attributes(), kLineNumbers);
+  }
+
+  // Whether the element that has begun holds its code in lines that are elements, as Doxygen writes it.
+  bool is_listing() {
+    if (!has_word(scanner_.attributes(), kListing) || !scanner_.has_child()) return false;
+    const HtmlScanner::Place place = scanner_.place();
+    const size_t depth = scanner_.depth();
+    HtmlEvent event = next();
+    while (event == HtmlEvent::kNothing || (event == HtmlEvent::kText && is_blank(read_text()))) event = next();
+    const bool found = event == HtmlEvent::kStart && scanner_.tag().name == "div" && scanner_.depth() > depth &&
+                       has_word(scanner_.attributes(), kCodeLine);
+    scanner_.back_to(place);
+    return found;
+  }
+
+  // Whether the table that has begun holds code and the numbers of its lines, and nothing else.
+  bool is_code_table() {
+    const HtmlScanner::Place place = scanner_.place();
+    const size_t depth = scanner_.depth();
+    bool numbers = false, codes = false, other = false;
+    for (size_t cell = 0; !other;) {
+      const HtmlEvent event = next();
+      if (event == HtmlEvent::kText) {
+        other = cell == 0 && !is_blank(read_text());
+      } else if (event == HtmlEvent::kStart) {
+        const HtmlTag& tag = scanner_.tag();
+        if (tag.kind == HtmlKind::kCell && cell == 0) {
+          const bool number = has_word(scanner_.attributes(), kLineNumbers);
+          const bool code = !number && has_word(scanner_.attributes(), kCodeCells);
+          numbers |= number, codes |= code, other = !number && !code;
+          cell = scanner_.depth();
+        } else {
+          other = tag.kind == HtmlKind::kTable || tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kCaption;
+        }
+      } else if (event == HtmlEvent::kEnd) {
+        if (scanner_.depth() < depth) break;
+        if (scanner_.depth() < cell) cell = 0;
+      }
+    }
+    scanner_.back_to(place);
+    return numbers && codes && !other;
+  }
+
+  // Text as it is written, up to the end of the element, without the numbers of its lines.
+  void put_code(std::string language) {
     std::string text;
     const size_t depth = scanner_.depth();
     size_t unseen = 0;  // how deep the element is whose text is not seen, or 0
+    size_t row = 0;     // the text's size where its row of a table begins
     int64_t linked = 0, links = 0, in_links = 0;
     const auto end_line = [&] {
       if (!text.empty() && text.back() != '\n') text.push_back('\n');
@@ -1121,28 +1248,33 @@ class Walker {
       const HtmlEvent event = next();
       const HtmlTag& tag = scanner_.tag();
       if (event == HtmlEvent::kText) {
-        const std::string_view part = read_text();
+        const std::string_view part = unseen == 0 ? read_text() : std::string_view{};
         linked += in_links * characters_of(part);
-        if (unseen == 0) text.append(part);
+        text.append(part);
       } else if (event == HtmlEvent::kStart) {
-        if (tag.kind == HtmlKind::kLink) ++links, ++in_links;
         if (unseen > 0) continue;
+        if (tag.is(kUnseen) || is_beside_code(tag)) {
+          unseen = scanner_.depth();
+          continue;
+        }
+        if (tag.kind == HtmlKind::kLink) ++links, ++in_links;
         if (tag.kind == HtmlKind::kBreak) {
           text.push_back('\n');
-        } else if (tag.is(kUnseen)) {
-          unseen = scanner_.depth();
         } else if (scanner_.has_child() && tag.is(kBlockLevel)) {
           end_line();
         }
+        if (tag.kind == HtmlKind::kRow) row = text.size();
+        if (language.empty() && text.empty() && tag.name == "code") language = language_in(scanner_.attributes());
         childless_ = !scanner_.has_child() && !tag.is(kVoid);
         continue;
       } else if (event == HtmlEvent::kEnd) {
         if (scanner_.depth() < depth) break;
-        if (tag.kind == HtmlKind::kLink) --in_links;
         if (unseen > 0) {
           if (scanner_.depth() < unseen) unseen = 0;
-        } else if (tag.is(kBlockLevel) && !childless_) {
-          end_line();
+        } else {
+          if (tag.kind == HtmlKind::kLink) --in_links;
+          if (tag.is(kBlockLevel) && !childless_) end_line();
+          if (tag.kind == HtmlKind::kRow && !childless_ && !text.empty() && text.size() == row) text.push_back('\n');
         }
       }
       childless_ = false;
@@ -1155,13 +1287,17 @@ class Walker {
       longest = std::max(longest, run);
     }
     const std::string fence(std::max<size_t>(3, longest + 1), '`');
-    written_.assign(fence).append("\n").append(inner).append("\n").append(fence);
+    written_.assign(fence).append(language).append("\n").append(inner).append("\n").append(fence);
     const int64_t characters = characters_of(inner);
     put(BlockKind::kCode, 0, characters, std::min(linked, characters), std::min(links, kMostDepth));
   }
 
   // A table of data as rows with bars: whether it is one.
   bool put_table() {
+    if (is_code_table()) {
+      put_code(language_around());
+      return true;
+    }
     const HtmlScanner::Place place = scanner_.place();
     DataTable table;
     after_formula_ = displayed_ = false;
@@ -1369,6 +1505,9 @@ class Walker {
   BlockKind last_kind_ = BlockKind::kParagraph;
   int64_t length_ = 0;
   bool childless_ = false;
+  // The block that named a language last.
+  std::string language_;
+  int32_t language_element_ = -1;
   struct Group {
     std::string_view text;
     int64_t characters;

@@ -271,7 +271,68 @@ _LISTS = st.lists(
 ).map("".join)
 
 
-@given(st.one_of(_PAGES, _TABLES, _LISTS))
+_CODE = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "<table>",
+                "<tr>",
+                "<td class=linenos>",
+                "<td class='blob-num x' data-line-number=1>",
+                "<td class=code>",
+                "</td>",
+            ),
+            *(
+                "<td class='a blob-code'>",
+                "<td>",
+                "<th>",
+                "</tr>",
+                "</table>",
+                "<caption>",
+                "<pre>",
+                "</pre>",
+                "<code>",
+            ),
+            *(
+                "<pre data-lang=c++>",
+                "<div class=highlight-python3>",
+                "<div class='fragment'>",
+                "<div class=line>",
+                "</div>",
+            ),
+            *(
+                "<span class=lineno>  7</span>",
+                "<span class=ln>",
+                "</span>",
+                "<button>Copy</button>",
+                "<a href=#l1>",
+                "</a>",
+            ),
+            *(
+                "x = `1`",
+                "    y",
+                "\n",
+                " ",
+                "<br>",
+                "<script>z</script>",
+                "<code class='a language-rust'>",
+                "</code>",
+                "<p>",
+            ),
+            *(
+                "<!-- c -->",
+                "<embed>",
+                "<a class=lineno>9</a>",
+                "<td class=gutter></td>",
+                "<clipboard-copy>q</clipboard-copy>",
+            ),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(st.one_of(_PAGES, _TABLES, _LISTS, _CODE))
 @settings(max_examples=300)
 def test_any_markup_is_walked_alike(page: str) -> None:
     check(page)
@@ -544,3 +605,40 @@ def test_numbers_of_lists_are_those_shown(page: str, items: list[str]) -> None:
 
 def test_lists_that_count_down_inside_of_each_other_are_read_in_linear_time() -> None:
     assert check("<ol reversed><li>x" * 200)
+
+
+_GITHUB = (
+    "<table class=highlight><tr><td id=L1 class=blob-num data-line-number=1></td><td class=blob-code><span>def</span> f():"
+    "</td></tr><tr><td class=blob-num data-line-number=2></td><td class=blob-code></td></tr><tr><td class=blob-num "
+    "data-line-number=3></td><td class=blob-code>    return 1</td></tr></table>"
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (_GITHUB, "```\ndef f():\n\n    return 1\n```"),
+        ("<table class=highlighttable><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre></div></td><td class=code>"
+         "<div><pre>for x in y:\n    print(x)\n</pre></div></td></tr></table>", "```\nfor x in y:\n    print(x)\n```"),
+        ("<figure class='highlight'><table><tr><td class=gutter><pre>1<br>2</pre></td><td class=code><pre>a<br>  b</pre></td>"
+         "</tr></table></figure>", "```\na\n  b\n```"),
+        ("<div class='language-ruby highlighter-rouge'><div class=highlight><pre class=highlight><code><table "
+         "class=rouge-table><tbody><tr><td class='rouge-gutter gl'><pre class=lineno>1\n2\n</pre></td><td "
+         "class=rouge-code><pre>def a\n  1\n</pre></td></tr></tbody></table></code></pre></div></div>",
+         "```ruby\ndef a\n  1\n```"),
+        ("<div class=fragment><div class=line><a id=l1></a><span class=lineno>    1</span><a href=c.html>Pump</a> {</div>"
+         "<div class=line><span class=lineno>    2</span>  int <a href=c.html>speed</a>;</div></div>",
+         "```\nPump {\n  int speed;\n```"),
+        ("<pre><span class=linenos>1</span>a = 1\n<span class=linenos>2</span>b = 2</pre>", "```\na = 1\nb = 2\n```"),
+        ("<div class='highlight-python3 notranslate'><div class=highlight><pre>a<button class=copybtn>Copy</button></pre>",
+         "```python3\na\n```"),
+        ("<pre><code class='hljs language-c++'>a</code></pre><pre>b</pre>", "```c++\na\n```\n\n```\nb\n```"),
+        ("<div class='fragment'><p>Said.</div>", "Said."),
+        # A column of codes is a column of a table.
+        ("<table><tr><td>Ghana<td class=code>GH<tr><td>Chad<td class=code>TD</table>",
+         "|  |  |\n| --- | --- |\n| Ghana | GH |\n| Chad | TD |"),
+    ],
+)  # fmt: skip
+def test_code_has_its_lines_and_no_numbers(page: str, text: str) -> None:
+    assert html.parse_html(page).text == text + "\n"
+    assert check(page)

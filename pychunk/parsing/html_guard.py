@@ -57,9 +57,8 @@ _INLINE = _FORMATTING | {
     "bdi",
 }
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
-_KEPT = frozenset(
-    "class id role itemprop hidden style aria-label aria-level href start type value reversed colspan rowspan".split()
-)
+_KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href"))
+_KEPT |= {"start", "type", "value", "reversed", "colspan", "rowspan", "data-lang", "data-language"}
 #: Elements that the start of another of their kind ends.
 _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},

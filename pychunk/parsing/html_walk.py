@@ -188,6 +188,7 @@ class _Walk:
         # and the elements above.
         self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
         self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
+        self.language = -1, ""  # the block that named a language last
         self.list = _List()
         self.reversed = 0  # lists around that count down
         self.path: list[tuple[Any, _Frame]] = []
@@ -320,7 +321,10 @@ class _Walk:
         self.parent.append(self.element)
         self.last.append(own + 1)
         role = _role_level(attributes) if attributes and tag not in _ROLELESS else 0
-        if tag not in _SPECIAL and not hides and not role:
+        if attributes and (language := _language_in(attributes)):
+            self.language = own, language
+        listing = tag not in _SPECIAL and tag not in _ROLELESS and _is_listing(node)
+        if tag not in _SPECIAL and not hides and not role and not listing:
             self.element = own
             return own, None
         around = self._around()
@@ -351,7 +355,7 @@ class _Walk:
             self.quotes += 1
         elif tag == "figcaption" or tag == "caption":
             self.kind, self.level = CAPTION, 0
-        elif tag in _VERBATIM:
+        elif tag in _VERBATIM or listing or (tag == "table" and _is_code_table(node)):
             self._code(node)
             self._leave((own, around))
             return None
@@ -482,14 +486,23 @@ class _Walk:
         self.length += len(written)
 
     def _code(self, node: Any) -> None:
-        text = _text_of(node, "\n").strip("\n")
+        text, links, linked, language = _code_text(node)
+        language, text = self._language() or language, text.strip("\n")
         if not text.strip():
             return
         runs = max((len(run) for run in text.replace("`", " `").split(" ") if run.startswith("`")), default=0)
         fence = "`" * max(3, _longest_run(text) + 1 if runs else 3)
-        links = node.css("a")
-        linked = sum(len(link.text()) for link in links)
-        self._put(f"{fence}\n{text}\n{fence}", CODE, 0, len(text), min(linked, len(text)), min(len(links), _DEPTH), ())
+        written = f"{fence}{language}\n{text}\n{fence}"
+        self._put(written, CODE, 0, len(text), min(linked, len(text)), min(links, _DEPTH), ())
+
+    def _language(self) -> str:
+        """Return the language that the open element, or one of the three around it, says its code is in."""
+        element = self.element
+        for _ in range(4):
+            if element >= 0 and element == self.language[0]:
+                return self.language[1]
+            element = self.parent[element] if element >= 0 else -1
+        return ""
 
     def _table(self, rows: list[list[str]], header: bool, caption: str, link_chars: int, links: int) -> None:
         if caption:
@@ -943,31 +956,131 @@ def _text_from(node: Any) -> tuple[str, Any]:
     return text, node
 
 
-def _text_of(top: Any, line: str) -> str:
-    """All text below a node that is seen, without recursion; ``<br>`` and borders of blocks are ``line``."""
+def _code_text(top: Any) -> tuple[str, int, int, str]:
+    """Return the text of code, its links, their characters, and the language that its element ``code`` names.
+
+    All text below a node that is seen is in it, but numbers of lines; ``<br>`` and borders of blocks are line breaks.
+    """
     parts: list[str] = []
-    path: list[Any] = []
+    path: list[tuple[Any, int]] = []
+    links = linked = in_links = 0
+    language = ""
+
+    def end_line() -> None:
+        if (last := next((part for part in reversed(parts) if part), "")) and not last.endswith("\n"):
+            parts.append("\n")
+
     node = top.first_child
     while node is not None or path:
         if node is None:
-            node = path.pop()
-            if node.tag in BLOCK and parts and not parts[-1].endswith(line):
-                parts.append(line)
+            node, row = path.pop()
+            if node.tag in BLOCK:
+                end_line()
+            if node.tag == "tr" and any(parts) and not any(parts[row:]):
+                parts.append("\n")
+            in_links -= node.tag == "a"
             node = node.next
             continue
         tag = node.tag or "-comment"
         if tag == "-text":
             parts.append(node.text_content or "")
-        elif tag == "br":
-            parts.append(line)
-        elif tag not in UNSEEN and (child := node.first_child) is not None:
-            if tag in BLOCK and parts and not parts[-1].endswith(line):
-                parts.append(line)
-            path.append(node)
+            linked += in_links * len(parts[-1])
+        elif not tag.startswith("-") and tag not in UNSEEN and not _is_beside_code(node, tag):
+            links += tag == "a"
+            child = node.first_child
+            if tag == "br":
+                parts.append("\n")
+            elif child is not None and tag in BLOCK:
+                end_line()
+            if tag == "code" and not language and not any(parts):
+                language = _language_in(node.attributes)
+            if child is not None and tag != "br":
+                in_links += tag == "a"
+                path.append((node, len(parts)))
+                node = child
+                continue
+        node = node.next
+    return "".join(parts), links, linked, language
+
+
+#: Classes of the numbers of lines beside code and of buttons that copy it; of cells that hold the code.
+_LINE_NUMBERS = frozenset(
+    ("lineno", "linenos", "linenodiv", "ln", "gutter", "rouge-gutter", "line-number", "line-numbers", "blob-num")
+)
+_LINE_NUMBERS |= {"hljs-ln-numbers", "copybtn", "copy-btn", "copy-button", "line-numbers-rows"}
+_CODE_CELLS = frozenset(("code", "blob-code", "rouge-code", "hljs-ln-code"))
+_LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,20}")
+_SPACES = re.compile("[ \t\n\f\r]")
+
+
+def _classes(attributes: dict[str, str | None]) -> list[str]:
+    return _SPACES.split(attributes.get("class") or "")
+
+
+def _is_beside_code(node: Any, tag: str) -> bool:
+    """Return whether an element is a number of a line of code, or a button beside it."""
+    if tag in ("button", "clipboard-copy"):
+        return True
+    return tag not in VOID and not _LINE_NUMBERS.isdisjoint(_classes(node.attributes))
+
+
+def _is_listing(node: Any) -> bool:
+    """Return whether an element holds its code in lines that are elements, as Doxygen writes it."""
+    if "fragment" not in _classes(node.attributes):
+        return False
+    child = node.first_child
+    while child is not None and (
+        child.tag in (None, "-comment") or (child.tag == "-text" and not (child.text_content or "").strip())
+    ):
+        child = child.next
+    return child is not None and child.tag == "div" and "line" in _classes(child.attributes)
+
+
+def _is_code_table(table: Any) -> bool:
+    """Return whether a table holds code and the numbers of its lines, and nothing else."""
+    numbers = codes = False
+    path: list[tuple[Any, bool]] = []
+    node, cell = table.first_child, False
+    while node is not None or path:
+        if node is None:
+            node, cell = path.pop()
+            node = node.next
+            continue
+        tag = node.tag or "-comment"
+        around = cell
+        if tag == "-text":
+            if not cell and (node.text_content or "").strip():
+                return False
+        elif tag == "td" and not cell:
+            classes = _classes(node.attributes)
+            number = not _LINE_NUMBERS.isdisjoint(classes)
+            code = not number and not _CODE_CELLS.isdisjoint(classes)
+            if not number and not code:
+                return False
+            numbers, codes, cell = numbers or number, codes or code, True
+        elif tag in ("table", "th", "caption"):
+            return False
+        if (child := node.first_child) is not None:
+            path.append((node, around))
             node = child
             continue
+        cell = around
         node = node.next
-    return "".join(parts)
+    return numbers and codes
+
+
+def _language_in(attributes: dict[str, str | None]) -> str:
+    """Return the language that an element says its code is in, "" if none.
+
+    >>> _language_in({"class": "highlight-python3 notranslate"}), _language_in({"data-lang": "c++"})
+    ('python3', 'c++')
+    """
+    found = [attributes.get("data-lang") or "", attributes.get("data-language") or ""]
+    for word in _classes(attributes):
+        prefixes = [each for each in ("language-", "lang-", "highlight-source-", "highlight-") if word.startswith(each)]
+        found += [word[len(prefixes[0]) :]] if prefixes else []
+    known = (each for each in found if _LANGUAGE.fullmatch(each) and each not in ("default", "none", "notranslate"))
+    return next(known, "")
 
 
 def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None:
