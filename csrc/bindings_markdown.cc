@@ -1,6 +1,8 @@
 // Blocks of Markdown for Python.
 #include "bindings.h"
 #include "markdown.h"
+#include "markdown_inline.h"
+#include "outline.h"
 
 namespace pychunk {
 namespace {
@@ -12,6 +14,17 @@ py::tuple blocks_of_markdown(const Array<uint8_t>& text, const Array<int64_t>& o
                         array(std::move(found.start)), array(std::move(found.end)));
 }
 
+py::list texts_of_headings(const std::vector<std::string>& sources, const std::string& document) {
+  py::list out;
+  LinkLabels labels(document);
+  for (const std::string& source : sources) {
+    std::vector<char> text;
+    append_heading(source, labels, text);
+    out.append(py::str(text.data(), text.size()));
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_markdown(py::module_& m) {
@@ -20,6 +33,8 @@ void bind_markdown(py::module_& m) {
         R"(Blocks of k documents of valid UTF-8, in characters of each.
 
 Returns (offsets int64[k + 1], kind int8[b], level int16[b], start int64[b], end int64[b]); see csrc/markdown.h.)");
+  m.def("heading_texts", &texts_of_headings, py::arg("sources"), py::arg("document"),
+        "The texts of headings of a document; see csrc/outline.h.");
 }
 
 }  // namespace pychunk

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "document.h"
+#include "markdown_inline.h"
 #include "structure.h"
 #include "table.h"
 #include "utf8_text.h"
@@ -29,8 +30,9 @@ class OutlineWriter {
 
   void run() {
     const auto before = static_cast<int64_t>(texts_.heading_offsets.size()) - 1;
+    LinkLabels labels(document_.text());
     for (const Section& section : outline_.sections) {
-      append_heading(slice(document_.text(), section.heading_begin, section.heading_end), texts_.headings);
+      append_heading(slice(document_.text(), section.heading_begin, section.heading_end), labels, texts_.headings);
       texts_.heading_offsets.push_back(static_cast<int64_t>(texts_.headings.size()));
     }
     write_parents();
@@ -129,6 +131,37 @@ std::string_view past_marks(std::string_view line) {
   }
 }
 
+// Whether a line is an element <h1> to <h6>.
+bool is_html_heading(std::string_view line) {
+  return line.size() > 4 && line[0] == '<' && (line[1] == 'h' || line[1] == 'H') && line[2] >= '1' && line[2] <= '6' &&
+         (line[3] == '>' || line[3] == ' ' || (line[3] >= '\t' && line[3] <= '\r'));
+}
+
+// Whether a word in braces after a heading is one of its attributes: #id, .class, name=value, or - alone.
+bool is_attribute(std::string_view word) {
+  if (word.starts_with('#') || word.starts_with('.')) return word.size() > 1;
+  return word == "-" || word.find('=', 1) != std::string_view::npos;
+}
+
+// A heading without the attributes that end it, as in "Setup {#setup .wide}".
+std::string_view without_attributes(std::string_view line) {
+  const size_t open = line.ends_with('}') ? line.rfind('{') : std::string_view::npos;
+  if (open == std::string_view::npos) return line;
+  std::string_view inside = line.substr(open + 1, line.size() - open - 2);
+  if (inside.starts_with(':')) inside.remove_prefix(1);
+  bool any = false;
+  for (;;) {
+    inside.remove_prefix(std::min(inside.find_first_not_of(" \t"), inside.size()));
+    if (inside.empty()) break;
+    const size_t stop = std::min(inside.find_first_of(" \t"), inside.size());
+    if (!is_attribute(inside.substr(0, stop)) || inside.substr(0, stop).find('}') != std::string_view::npos)
+      return line;
+    any = true;
+    inside.remove_prefix(stop);
+  }
+  return any ? line.substr(0, open) : line;
+}
+
 template <typename T>
 void append_shifted(const std::vector<T>& next, size_t from, T by, std::vector<T>& out) {
   for (size_t i = from; i < next.size(); ++i) out.push_back(by + next[i]);
@@ -145,13 +178,15 @@ void OutlineTexts::append(const OutlineTexts& next) {
   headers.insert(headers.end(), next.headers.begin(), next.headers.end());
 }
 
-void append_heading(std::string_view line, std::vector<char>& out) {
+void append_heading(std::string_view line, LinkLabels& labels, std::vector<char>& out) {
   const auto size = [&] { return static_cast<int64_t>(line.size()); };
   const auto keep = [&](int64_t begin, int64_t end) {
     const Trimmed inside = trim(line, begin, end);
     line = slice(line, inside.begin, std::max(inside.begin, inside.end));
   };
+  if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
   keep(0, size());
+  bool is_markdown = false;
   std::string own;  // lines of a heading in a quote or a list, without their marks
   if (const size_t under = line.find_last_of("\r\n"); under != std::string_view::npos) {
     std::string_view last = line.substr(under + 1), above = line.substr(0, under);
@@ -160,7 +195,7 @@ void append_heading(std::string_view line, std::vector<char>& out) {
     const Trimmed row = trim(last, 0, static_cast<int64_t>(last.size()));
     const std::string_view mark = slice(last, row.begin, row.end);
     if ((mark.starts_with('=') || mark.starts_with('-')) && mark.find_first_not_of(mark.front()) == mark.npos) {
-      line = above;
+      line = above, is_markdown = true;
       if (within) {
         for (bool first = true; !above.empty(); first = false) {
           const size_t stop = std::min(above.find_first_of("\r\n"), above.size());
@@ -178,15 +213,32 @@ void append_heading(std::string_view line, std::vector<char>& out) {
       keep(0, size());
     }
   }
-  if (const std::string_view bare = past_marks(line); bare.starts_with('#')) line = bare;
+  const std::string_view bare = past_marks(line);
+  const bool is_html = is_html_heading(bare);
+  if (bare.starts_with('#') || is_html) line = bare;
+  const auto keep_name = [&] {
+    line = without_attributes(line);
+    keep(0, size());
+  };
   if (line.starts_with('#')) {
+    is_markdown = true;
     keep(std::min<int64_t>(static_cast<int64_t>(std::min(line.find_first_not_of('#'), line.size())), 6), size());
+    keep_name();
     const size_t last = line.find_last_not_of('#');
     const int64_t stop = last == std::string_view::npos ? 0 : static_cast<int64_t>(last) + 1;
     if (stop < size() && (stop == 0 || space_length(line, character_before(line, stop)) > 0)) keep(0, stop);
+    keep_name();
+  } else if (is_markdown) {
+    keep_name();
   } else if (line.size() > 4 && line.starts_with("==") && line.ends_with("==")) {
     const size_t first = line.find_first_not_of('='), last = line.find_last_not_of('=');
     if (first != std::string_view::npos) keep(static_cast<int64_t>(first), static_cast<int64_t>(last) + 1);
+  }
+  std::vector<char> shown;
+  if ((is_markdown || is_html) && line.find_first_of("\\`<&{![]*_~") != std::string_view::npos) {
+    append_inline_text(line, is_html, labels, shown);
+    line = {shown.data(), shown.size()};
+    keep(0, size());
   }
   bool space = false;
   for (int64_t at = 0; at < size();) {

@@ -74,6 +74,7 @@ __all__ = [
     "find_invalid_utf8",
     "find_keys",
     "hash128",
+    "heading_texts",
     "headings",
     "isa",
     "markdown_blocks",
@@ -333,6 +334,11 @@ def split_texts(
 ) -> tuple[Ragged, Ragged]:
     """As :func:`split`, of texts alone: valid UTF-8 and nothing given."""
     return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))
+
+
+def heading_texts(sources: list[str], document: str) -> list[str]:
+    """Return the texts of headings of a document in Markdown, whose links' labels it defines."""
+    return _core.heading_texts(sources, document)
 
 
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:

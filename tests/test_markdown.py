@@ -400,7 +400,7 @@ def test_text_of_headings() -> None:
     assert [heading_text(source) for source in ("###### a#b ##", "- ## c", "# \\#", "#", "b\n  ---")] == [
         "a#b",
         "c",
-        "\\#",
+        "#",
         "",
         "b",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ import pychunk
 from pychunk import Segmenter, _native
 from pychunk._reference import engine
 from pychunk._reference.graphemes import count_words
+from pychunk._reference.inline import link_labels
 from pychunk._reference.structure import heading_text
 from pychunk.data.blocks import BLOCK_KINDS, Blocks
 from pychunk.documents import TextBatch
 from pychunk.given.given import Given
+from pychunk.parsing import markdown
 from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
 
 Block = tuple[str, int, int, int]
@@ -614,6 +617,65 @@ def test_headings_lose_their_marks(line: str, text: str) -> None:
     assert heading_text(line) == text
     chunks = pychunk.segment([line + "\n\nText."], "structure", blocks=[[("heading", 1, 0, len(line))]])
     assert chunks[0].path == [text]
+
+
+LINKED = "\n\n[the manual]: https://example.org/m\n[1]: <https://example.org/1>\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (
+            "## 24/7 [Support](https://example.org/a/b) for `my_func(x)` &amp; **bold** words ##",
+            "24/7 Support for my_func(x) & bold words",
+        ),
+        *(("## Setup {#setup-anchor .unnumbered}", "Setup"), ("## A ## {: .b c=d}", "A"), ("# f{x}", "f{x}")),
+        *(('## <a name="x"></a>Usage ![logo](a.png)', "Usage"), ("# A<br>b <!-- c --><sub>2</sub>", "A b 2")),
+        *(("# my_func_name, __init__ and __call__()", "my_func_name, __init__ and __call__()"), ("# 2*3*4", "2*3*4")),
+        *(("# __Note__ _that_ ***all***", "Note that all"), ("# *args and **kwargs", "*args and **kwargs")),
+        *(("# \\*a\\* ~~b~~ \\#", "*a* b #"), ("# `` a ` *b* ``", "a ` *b*"), ("# `a", "`a")),
+        *(("# [a][the  Manual], [The manual][], [1]", "a, The manual, 1"), ("# a[i][j] [x]", "a[i][j] [x]")),
+        *(("# A[^1] on <https://b.org/c>", "A on https://b.org/c"), ("# Vec<T> <div> &lt;p&gt;", "Vec<T> <div> <p>")),
+        *(("# ![Pump](logo.png)", "Pump"), ("# [![build](a.svg)](b) X [![c](d)](e)", "X")),
+        ("# &#8364; &no;", "€ &no;"),
+        *(("Two *lines*\nof [text](u)\n---", "Two lines of text"), ("> # A *b*", "A b")),
+        *(("# 这是**粗体**文字", "这是粗体文字"), ('<h2><img alt="A" src="b"></h2>', "A")),
+        ('<h1 align="center">\n  <b>Wid</b>get &amp; co\n</h1>', "Widget & co"),
+        *(("Cats *and* [dogs](u)", "Cats *and* [dogs](u)"), ("\ufeff# A", "A"), ("# A {/* #b */}", "A")),
+    ],
+)
+def test_headings_are_text(line: str, text: str) -> None:
+    document = line + "\n\nText." + LINKED
+    assert heading_text(line, link_labels(document)) == text
+    assert markdown.heading_text(line, document) == text
+    chunks = pychunk.segment([document], "structure", blocks=[[("heading", 1, 0, len(line))]])
+    assert chunks[0].path == [text]
+    assert chunks[0].text.startswith(line)
+
+
+MARKS = (
+    "\\ ` `` < > </a> <b> </b> <br> &amp; &#65; & ! [ ] ( ) [^1] * ** _ __ ~~ ~ a b1 é 中 {#x} {/* */} <!-- --> "
+    "](u) ][1] [1] <http://x> \" ' # - = x="
+)
+INLINE = st.lists(
+    st.sampled_from([*MARKS.split(), " ", "\n", "\t", "\x1c", "\xa0", "<a href='x'>", '<img alt="q">']), max_size=16
+).map("".join)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["", "# ", "<h1>", "> # "]), INLINE, st.sampled_from(["", " #", "\n---", "</h1>", " {#a}"]))
+def test_texts_of_headings_equal_the_twin(begin: str, inside: str, end: str) -> None:
+    line = begin + inside + end
+    assert markdown.heading_text(line, LINKED) == heading_text(line, link_labels(LINKED))
+
+
+@pytest.mark.parametrize(
+    "part", ["`" * 3 + " ``", "<a '", "<b>", "](a(", "![", "[a][", "*a_", "<!--", "__a", "&a", "{/*", "[^", "**a "]
+)
+def test_headings_of_hostile_markup_take_linear_time(part: str) -> None:
+    begun = time.process_time()
+    markdown.heading_text("# " + part * (1_000_000 // len(part)))
+    assert time.process_time() - begun < 2  # at most 0.1 s; quadratic: minutes
 
 
 def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None:

@@ -14,6 +14,7 @@ from ..data.blocks import ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
 from .atoms import Tie
+from .inline import inline_text, link_labels
 from .layout import ROWS, level
 from .topic import cut_within
 
@@ -163,6 +164,7 @@ def find_sections(d: Document) -> list[Section]:
     """Where headings begin sections; of lines that only look like headings a run is one, with what leads it."""
     ties, out = d.borders[0], list[Section]()
     run, headed, kept = 0, False, False
+    labels = link_labels(d.text)
     for s in range(d.n):
         if s == 0 or d.blocks or ties[s] != Tie.LEAD:
             run, headed = s, False
@@ -177,7 +179,7 @@ def find_sections(d: Document) -> list[Section]:
         above = len(out) - 1
         while above >= 0 and out[above].level >= own:
             above = out[above].parent
-        out.append(Section(run, above, own, heading_text(d.text[d.starts[s] : end])))
+        out.append(Section(run, above, own, heading_text(d.text[d.starts[s] : end], labels)))
     return out
 
 
@@ -190,25 +192,43 @@ def _past_marks(line: str) -> str:
     return re.sub(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*", "", line)
 
 
-def heading_text(line: str) -> str:
-    """A heading without the marks that make it one, and those of quotes and lists that it stands in."""
-    *above, under = re.split(r"\r\n|\r|\n", line.strip())
+def _without_attributes(line: str) -> str:
+    """Return a heading without the attributes that end it, as in "Setup {#setup .wide}"."""
+    found = re.fullmatch(r"(.*)\{:?([^{}]*)\}", line, re.DOTALL)
+    words = [word for word in re.split(r"[ \t]+", found[2]) if word] if found else []
+    attribute = re.compile(r"[#.].+|-|.+?=.*", re.DOTALL)
+    return found[1].strip() if found and words and all(map(attribute.fullmatch, words)) else line
+
+
+def heading_text(line: str, labels: frozenset[str] = frozenset()) -> str:
+    """Return the text of a heading, without its marks, those of quotes and lists around it, and inline markup."""
+    *above, under = re.split(r"\r\n|\r|\n", line.removeprefix("\ufeff").strip())
     mark = under.lstrip("> \t").strip()
-    if above and mark and (not mark.strip("=") or not mark.strip("-")):
+    is_markdown = bool(above and mark and (not mark.strip("=") or not mark.strip("-")))
+    line = line.removeprefix("\ufeff")
+    if is_markdown:
         if under[:1] in tuple("> \t"):
             above = [_past_marks(above[0]), *(each.lstrip("> \t") for each in above[1:])]
         line = "\n".join(above)
     line = line.strip()
-    if (bare := _past_marks(line)).startswith("#"):
+    bare = _past_marks(line)
+    is_html = re.match(r"<[hH][1-6](?:>|[ \t-\r])", bare) is not None and len(bare) > 4
+    if bare.startswith("#") or is_html:
         line = bare
     if line.startswith("#"):
+        is_markdown = True
         marks = len(line) - len(line.lstrip("#"))
-        line = line[min(marks, 6) :].strip()
+        line = _without_attributes(line[min(marks, 6) :].strip())
         bare = line.rstrip("#")
         if bare != line and (not bare or bare[-1].isspace()):
             line = bare.strip()
+        line = _without_attributes(line)
+    elif is_markdown:
+        line = _without_attributes(line)
     elif len(line.encode()) > 4 and line.startswith("==") and line.endswith("==") and line.strip("="):
         line = line.strip("=").strip()
+    if is_markdown or is_html:
+        line = inline_text(line, is_html, labels)
     return " ".join(line.split())
 
 

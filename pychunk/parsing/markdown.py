@@ -15,10 +15,6 @@ from ..data.blocks import FRONT_MATTER, HEADING, Blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_UNDERLINE = re.compile(r"(?:^|\r\n|\r|\n)[ \t>]*(?:=+|-+)[ \t]*$")
-_PREFIX = re.compile(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*")
-_MARKS = re.compile(r"#{1,6}(?:[ \t]+|$)")
-_CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 _TITLE = re.compile(r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\r\n]*?)(?P=quote)[ \t]*\r?$""", re.MULTILINE)
 
 
@@ -66,32 +62,30 @@ def titles_of(texts: Sequence[str], blocks: Blocks) -> list[str | None]:
     return [_title(text, blocks, rows[borders[i] : borders[i + 1]]) for i, text in enumerate(texts)]
 
 
-def heading_text(source: str) -> str:
-    """The text of a heading as a block has it: without its marks and those of lists and quotes around it.
+def heading_text(source: str, document: str = "") -> str:
+    """Return the text of a heading as a block has it: without its marks, and without inline markup.
+
+    Args:
+        source: the heading as it is written.
+        document: the text that defines the labels of its links.
 
     Example:
-        >>> heading_text("## Two ##"), heading_text("Two\\n---"), heading_text("> # `#`")
-        ('Two', 'Two', '`#`')
+        >>> heading_text("## Two ##"), heading_text("Two\\n---"), heading_text("> # `f(x)` &amp; [more](url)")
+        ('Two', 'Two', 'f(x) & more')
     """
-    if (underline := _UNDERLINE.search(source)) and underline.start() > 0:
-        lines = re.split(r"[\r\n]+", source[: underline.start()])
-        if underline[0].strip("\r\n")[0] in "> \t":  # in a quote or a list
-            lines = [_PREFIX.sub("", lines[0]), *(line.lstrip("> \t") for line in lines[1:])]
-        return " ".join(" ".join(lines).split())
-    marks = _MARKS.search(source)
-    return _CLOSING.sub("", source[marks.end() :]).strip() if marks else source.strip()
+    return _native.heading_texts([source], document)[0]
 
 
 def _title(text: str, blocks: Blocks, rows: Any) -> str | None:
     said = None
+    headings = []
     for row in rows.tolist():
         source = text[int(blocks.start[row]) : int(blocks.end[row])]
         if blocks.kind[row] == HEADING:
-            if title := heading_text(source):
-                return title
+            headings.append(source)
         elif found := _TITLE.search(source):
             said = found["title"].strip() or None
-    return said
+    return next(filter(None, _native.heading_texts(headings, text)), said) if headings else said
 
 
 def _strings(texts: Any) -> pa.LargeStringArray:
