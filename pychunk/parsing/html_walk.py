@@ -126,7 +126,7 @@ _SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcapt
 _VERBATIM = frozenset(("pre", "listing", "xmp"))
 _SPECIAL |= _VERBATIM
 #: An element that is open: its row, and what was around it (None: the same as inside); or one inside a line.
-_Frame = tuple[int, "tuple[int, int, bool, int, int, list[str], list[int], bool] | None"]
+_Frame = tuple[int, "tuple[Any, ...] | None"]
 _INLINE: _Frame = (-1, None)
 _LINK: _Frame = (-2, None)
 _HIDDEN: _Frame = (-3, None)
@@ -559,8 +559,8 @@ _MOST_REVERSED = 4
 _INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})(?![0-9])")
 _LIST_STYLES = {"decimal": "1", "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A"}
 _LIST_STYLES |= {"lower-roman": "i", "upper-roman": "I"} | dict.fromkeys(("none", "disc", "circle", "square"), "-")
-_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"))
-_ROMAN += ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
+_ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL", 10: "X", 9: "IX", 5: "V"}
+_ROMAN |= {4: "IV", 1: "I"}
 
 
 def _integer(text: str | None) -> int | None:
@@ -604,7 +604,7 @@ def _mark(style: str, number: int) -> str:
             number, letter = divmod(number - 1, 26)
             written = chr(ord(style) + letter) + written
     elif style in "iI" and 0 < number < 4000:
-        for value, part in _ROMAN:
+        for value, part in _ROMAN.items():
             written += part * (number // value)
             number %= value
         written = written.lower() if style == "i" else written
