@@ -5,6 +5,7 @@ python bench/structure.py sections --save bench/results/sections.json
 python bench/structure.py within --save bench/results/within.json
 python bench/structure.py tenets --save bench/results/tenets.json
 python bench/structure.py thresholds --save bench/results/thresholds.json
+python bench/structure.py manuals --save bench/results/manuals.json
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 import structure_extraction
+import structure_manuals
 import structure_sections
 import structure_tenets
 import structure_thresholds
@@ -23,6 +25,7 @@ PARTS = {
     "within": structure_within,
     "tenets": structure_tenets,
     "thresholds": structure_thresholds,
+    "manuals": structure_manuals,
 }
 
 

@@ -608,8 +608,8 @@ def test_lists_that_count_down_inside_of_each_other_are_read_in_linear_time() ->
 
 
 _GITHUB = (
-    "<table class=highlight><tr><td class=blob-num data-line-number=1></td><td class=blob-code><span>def</span> f():</td>"
-    "</tr><tr><td class=blob-num data-line-number=2></td><td class=blob-code></td></tr>"
+    "<table class=highlight><tr><td class=blob-num data-line-number=1></td><td class=blob-code><span>def</span> f():"
+    "</td></tr><tr><td class=blob-num data-line-number=2></td><td class=blob-code></td></tr>"
     "<tr><td class=blob-num data-line-number=3></td><td class=blob-code>    return 1</td></tr></table>"
 )
 _PYGMENTS = (
@@ -621,8 +621,8 @@ _HEXO = (
     "<td class=code><pre>a<br>  b</pre></td></tr></table></figure>"
 )
 _ROUGE = (
-    "<div class='language-ruby highlighter-rouge'><div class=highlight><pre class=highlight><code><table class=rouge-table>"
-    "<tbody><tr><td class='rouge-gutter gl'><pre class=lineno>1\n2\n</pre></td>"
+    "<div class='language-ruby highlighter-rouge'><div class=highlight><pre class=highlight><code>"
+    "<table class=rouge-table><tbody><tr><td class='rouge-gutter gl'><pre class=lineno>1\n2\n</pre></td>"
     "<td class=rouge-code><pre>def a\n  1\n</pre></td></tr></tbody></table></code></pre></div></div>"
 )
 _DOXYGEN = (
