@@ -280,6 +280,44 @@ def test_page_numbers_and_heads_of_chapters_of_any_length() -> None:
     ]
 
 
+#: Widths of Helvetica's letters in thousandths of the size.
+HELVETICA = {
+    **dict.fromkeys("abdeghnopqu", 556),
+    **dict.fromkeys("ckvsxyz", 500),
+    **dict.fromkeys("ijl", 222),
+    **dict.fromkeys("ft.", 278),
+    **{"m": 833, "r": 333, "w": 722},
+}
+
+
+def placed(words: list[str], gap: float, letter_gap: float | None = None) -> Page:
+    """Words, or letters if these have a gap, each an object of its own without spaces; gaps in sizes of the font."""
+    page, x = Page(), 60.0
+    for word in words:
+        for part in [word] if letter_gap is None else word:
+            page.put(x, 100, part)
+            x += sum(HELVETICA[letter] for letter in part) / 100 + 10 * (letter_gap or 0)
+        x += 10 * (gap - (letter_gap or 0))
+    return page
+
+
+@pytest.mark.parametrize("gap", [0.14, 0.18, 0.25, 0.4])
+@pytest.mark.parametrize("turn", [False, True])
+def test_words_placed_one_by_one_without_spaces_are_apart(gap: float, turn: bool) -> None:
+    text = "it is full of steel and left side of wheel turns off small things."
+    page = placed(text.split(), gap)
+    if turn:
+        page.content = "0 1 -1 0 595 0 cm"
+    assert read_pdf(made([page])).text == text
+    assert read_pdf(made([placed(text.split(), gap, 0.0)])).text == text
+
+
+def test_spaced_letters_are_not_torn_apart() -> None:
+    text = "full steel wheel"
+    assert read_pdf(made([placed(text.split(), 0.6, 0.1)])).text == text
+    assert read_pdf(made([placed(text.split(), 0.5, 0.05)])).text == text
+
+
 def test_roman_page_numbers() -> None:
     pages = [Page().put(50, 100, text).put(290, 815, roman) for text, roman in zip(WORDS, ["ii", "iii", "iv", "v"])]
     pdf = read_pdf(made(pages))

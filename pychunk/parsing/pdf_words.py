@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +38,13 @@ _LIGHT = re.compile(
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
+_Spans = list[tuple[int, int]]
 _HALF = re.compile(r"[\ud800-\udfff]")
+#: Gap within a word that may be a space, and by which a space is wider than gaps between letters, in sizes of the font:
+#: the spaces of most fonts are 0.2 to 0.35 wide, and set tightly 0.15.
+_SPACE, _WIDER = 0.1, 0.12
+#: No word begins with these, such as dots that lead to a page's number.
+_CLOSING = frozenset(".,;:!?)]}’”»\u2026-\x02\ufffe")
 #: These marks are hyphens; other control characters have no meaning.
 _CHANGED = dict.fromkeys((*range(9), *range(14, 28), 127), "\ufffd") | {0x02: "-", 0xFFFE: "-"}
 
@@ -138,7 +146,7 @@ class WordReader:
         if count > MAX_CHARACTERS:
             return PageWords.empty(frame.width, frame.height, f"has {count:,} characters; {MAX_CHARACTERS:,} are read")
         shown = self._text(text, count)
-        spans = [found.span() for found in _WORD.finditer(shown)]
+        spans, pointers = self._parted(text, shown, [found.span() for found in _WORD.finditer(shown)])
         shown = in_one_script(shown.translate(_CHANGED))
         texts = [shown[begin:end] for begin, end in spans]
         if _HALF.search(shown):
@@ -154,7 +162,6 @@ class WordReader:
         at += 16 * len(spans)
         list(map(self._box, repeat(handle), last, range(at, at + 16 * len(spans), 16)))
         fonts: dict[int | None, tuple[float, bool, bool, int, bool]] = {}
-        pointers = list(map(self._object, repeat(handle), first))
         for begin, pointer in zip(first, pointers, strict=True):
             if pointer not in fonts:
                 fonts[pointer] = self._font(text, begin, pointer, frame.turns)
@@ -192,6 +199,81 @@ class WordReader:
             return "".join([chr(code) if 0 < code < 0x110000 else "\ufffd" for code in codes])
         shown = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
         return shown if len(shown) == count else "".join(map(chr, buffer[:count]))
+
+    def _parted(self, text: Any, shown: str, spans: _Spans) -> tuple[_Spans, list[int | None]]:
+        """Spans of words, with those parted that the file places apart without a space; and their text objects.
+
+        PDFium ends a word by the widths of the letters around a gap, so that it misses some of 0.18 sizes. Such words
+        are of several text objects. A gap in one is a space if it is clearly wider than those between letters of its
+        line, which are wide themselves where letters are spaced, and not much narrower than the line's spaces.
+        """
+        handle = ctypes.cast(text, ctypes.c_void_p).value
+        first = list(map(self._object, repeat(handle), [begin for begin, _ in spans]))
+        last = list(map(self._object, repeat(handle), [end - 1 for _, end in spans]))
+        pieced = [i for i, (one, other) in enumerate(zip(first, last, strict=True)) if one != other]
+        if not pieced:
+            return spans, first
+        pieced = self._with_gaps(handle, [spans[i] for i in pieced], pieced)
+        if not pieced:
+            return spans, first
+        begins, ends = np.array(spans).T
+        boxes = self._boxes(handle, range(len(shown)))
+        lines: dict[bool, tuple[npt.NDArray[np.intp], ...]] = {}
+        parted: set[int] = set()
+        done = 0
+        for i in pieced:
+            if i < done:
+                continue
+            size, level = self._em(text, spans[i][0])
+            if level not in lines:
+                lines[level] = _lines_of_words(boxes if level else boxes[:, ::-1], begins, ends)
+            gaps, between, breaks = lines[level]
+            line = np.searchsorted(breaks, i, "right")
+            low, done = int(breaks[line - 1]), int(breaks[line])
+            within = np.arange(begins[low] + 1, ends[done - 1])
+            inside = np.ones(len(within), bool)
+            for j in range(low, done - 1):
+                inside[ends[j] - begins[low] - 1 : begins[j + 1] - begins[low]] = False
+            places = within[inside]
+            found = gaps[places] / size
+            narrow = max(float(np.sort(found)[len(found) // 4]), 0.0)
+            space = float(np.median(between[low : done - 1])) / size if done - low > 1 else 0.0
+            wide = found >= narrow + max(_WIDER, (space - narrow) / 2)
+            parted.update(place for place in places[wide].tolist() if shown[place] not in _CLOSING)
+        if not parted:
+            return spans, first
+        cuts = sorted(parted)
+        whole = [
+            pair
+            for begin, end in spans
+            for pair in pairwise([begin, *cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)], end])
+        ]
+        return whole, list(map(self._object, repeat(handle), [begin for begin, _ in whole]))
+
+    def _with_gaps(self, handle: int | None, spans: _Spans, numbers: Sequence[int]) -> list[int]:
+        """Those of numbered words that have white within them, of what ``_SPACE`` is about."""
+        left, top, right, bottom = self._boxes(handle, [place for begin, end in spans for place in range(begin, end)]).T
+        across = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
+        along = np.maximum(bottom[1:] - top[:-1], bottom[:-1] - top[1:])
+        wide = np.maximum(across, along) > 0.7 * _SPACE * np.maximum(top - bottom, right - left)[1:]
+        of = np.repeat(np.arange(len(spans)), [end - begin for begin, end in spans])
+        wide &= of[1:] == of[:-1]
+        return [numbers[i] for i in np.unique(of[1:][wide]).tolist()]
+
+    def _boxes(self, handle: int | None, places: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Left, top, right, bottom of characters, as PDFium has them."""
+        boxes = np.zeros((len(places), 4), np.float32)
+        at = boxes.ctypes.data
+        list(map(self._box, repeat(handle), places, range(at, at + 16 * len(places), 16)))
+        return np.nan_to_num(boxes).astype(np.float64)
+
+    def _em(self, text: Any, index: int) -> tuple[float, bool]:
+        """Size of a character's font along its line, in points, and whether that is rather level than upright."""
+        size, matrix = self._raw.FPDFText_GetFontSize(text, index), self._raw.FS_MATRIX()
+        if not self._raw.FPDFText_GetMatrix(text, index, matrix):
+            return max(abs(size), 0.01), True
+        size = abs(size) * (math.hypot(matrix.a, matrix.b) or 1.0)
+        return max(size, 0.01) if math.isfinite(size) else 1e9, abs(matrix.a) >= abs(matrix.b)
 
     def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> tuple[float, bool, bool, int, bool]:
         """(size in points, bold, mono, quarter turns, without meaning) of a character, as of all of its text object."""
@@ -281,6 +363,20 @@ class _Frame:
         found: npt.NDArray[np.float64] = np.stack(turned, axis=1).astype(np.float64)
         found[~np.isfinite(found)] = 0.0
         return found.clip(-1e6, 1e6)
+
+
+def _lines_of_words(
+    boxes: npt.NDArray[np.float64], begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[Any], ...]:
+    """White before each character and after each word but the last, and which words begin lines, with their count."""
+    left, top, right, bottom = boxes.T
+    gaps = np.zeros(len(boxes))
+    gaps[1:] = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
+    last, after = ends[:-1] - 1, begins[1:]
+    between = np.maximum(left[after] - right[last], left[last] - right[after])
+    overlap = np.minimum(top[after], top[last]) - np.maximum(bottom[after], bottom[last])
+    beside = overlap > 0.5 * np.minimum(top[after] - bottom[after], top[last] - bottom[last])
+    return gaps, between, np.array([0, *(np.flatnonzero(~beside) + 1).tolist(), len(begins)])
 
 
 def _address(function: Any) -> int:
