@@ -329,7 +329,7 @@ def test_roman_page_numbers() -> None:
 # --- hyphens ---
 
 
-def test_hyphenation_is_undone_only_where_the_joined_word_occurs_elsewhere() -> None:
+def test_hyphenation_is_undone_where_the_joined_word_is_known() -> None:
     filled = "is what all the other animals of the forest, who look on and wonder, call a well"
     page = Page()
     page.lines(50, 100, ["An anything at the beginning of a line that is long enough to be one, and then any-"])
@@ -344,6 +344,22 @@ def test_hyphenation_is_undone_only_where_the_joined_word_occurs_elsewhere() -> 
     page = Page()
     page.lines(50, 100, ["The quick infor-", "mation, which is information about something", "that fills a line."])
     assert read_pdf(made([page])).text.startswith("The quick information, which")
+
+
+def test_words_of_the_vocabulary_are_joined_and_compounds_are_kept() -> None:
+    page = Page()
+    page.lines(50, 100, ["The equip-", "ment is long-", "term and up-", "date co-operative, pre-", "sent in inter-"])
+    page.lines(50, 160, ["national trade, infrastruc-", "ture and a co-", "operative; two-", "or three-digit, hard-"])
+    page.lines(50, 208, ["to-find ASCII, 512-", "byte words and e-", "mail, and the re-", "entry."])
+    assert read_pdf(made([page])).text == (
+        "The equipment is long-term and update co-operative, present in international trade, infrastructure and a "
+        "co-operative; two- or three-digit, hard-to-find ASCII, 512-byte words and e-mail, and the re-entry."
+    )
+
+
+def test_soft_hyphens_are_no_text() -> None:
+    lines = ["Viele Unter\u00adnehmen sind inter\u00ad", "national und sanft\u00adm\u00fctig."]
+    assert read_pdf(in_any_letters(lines)).text == "Viele Unternehmen sind international und sanftm\u00fctig."
 
 
 # --- headings, lists, tables ---

@@ -13,7 +13,9 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,9 +39,15 @@ _UNMAPPED = 0.5
 _TYPED = 0.6
 _HYPHEN = re.compile(r"([^\W\d_]{2,})[-\u00ad\u2010]$")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+#: Words after a hyphen that stands for the second part of a compound: "two- or three-digit".
+_AND = frozenset(
+    ("and", "or", "to", "und", "oder", "bis", "et", "ou", "y", "e", "o", "та", "і", "й", "или", "и", "або")
+)
 _PLACEHOLDER = re.compile(
     r"untitled|document\d*|microsoft word - .*|.*\.(docx?|pdf|indd|qxd|tex|rtf|odt)", re.IGNORECASE
 )
+_VOCABULARY = Path(__file__).resolve().parent.parent / "models" / "vocab.txt"
 #: PDFium is not thread-safe: one document at a time in a process.
 _LOCK = threading.Lock()
 
@@ -192,7 +200,10 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
             *[_removed(edge, out) for edge in below],
         ]
         for line in lines:
-            words.update(_LETTERS.findall(line.text.casefold()))
+            text = line.text.casefold()
+            words.update(_LETTERS.findall(text))
+            if "-" in text:
+                words.update(_COMPOUND.findall(text))
         drafts += drafts_of(lines, number + 1)
     return drafts, words
 
@@ -224,19 +235,41 @@ def _text(draft: Draft, words: set[str]) -> str:
 
 
 def _joined(lines: Sequence[Line], words: set[str]) -> str:
-    """Lines as one: a word that is broken at their border is joined where the joined word stands elsewhere, too."""
+    """Lines as one: a word that is broken at their border is joined.
+
+    Its hyphen goes if it is soft, if the file has the joined word elsewhere, or if the shipped vocabulary has it and the
+    file does not have it with a hyphen within a line.
+    """
     parts = [lines[0].text]
     for line in lines[1:]:
         before = parts[-1]
-        broken = _HYPHEN.search(before[-60:])
-        rest = _LETTERS.match(line.text) if broken else None
-        if broken and rest and rest.group()[0].islower():
-            if (broken.group(1) + rest.group()).casefold() in words:
+        if before[-2:-1].isalnum() and before[-1] in "-\u00ad\u2010" and line.text[:1].isalnum():
+            broken, rest = _HYPHEN.search(before[-60:]), _LETTERS.match(line.text)
+            if rest and rest.group() in _AND and line.text[rest.end() : rest.end() + 1] != "-":
+                parts.append(" ")
+            elif before[-1] == "\u00ad" or (broken and rest and _is_word(broken.group(1), rest.group(), words)):
                 parts[-1] = before[:-1]
         elif not (before[-1:] >= "\u2e80" and _is_east_asian(before[-1:] + line.text[:1])):
             parts.append(" ")
         parts.append(line.text)
-    return "".join(parts)
+    text = "".join(parts)
+    return text.replace("\u00ad", "") if "\u00ad" in text else text
+
+
+def _is_word(before: str, after: str, words: set[str]) -> bool:
+    """Whether a hyphen between two parts is there for the end of the line alone."""
+    joined, compound = f"{before}{after}".casefold(), f"{before}-{after}".casefold()
+    if not after[0].islower():
+        return False
+    if joined in words or compound in words:
+        return joined in words
+    return not (before[-1] == after[0] in "aeiou") and joined in _vocabulary()  # co-operative, re-enter
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """The words of the shipped encoder's vocabulary, in lower case; read if a hyphen asks for it."""
+    return frozenset(_VOCABULARY.read_text(encoding="utf-8").split("\n"))
 
 
 def _is_east_asian(text: str) -> bool:
