@@ -395,6 +395,29 @@ def test_the_title_is_the_largest_first_line_where_metadata_has_none() -> None:
     assert read_pdf(made([headed()], title="Microsoft Word - report7.docx")).title == "The Foxes"
 
 
+@pytest.mark.parametrize(
+    "said", ["(anonymous)", "untitled", "Untitled-1", "(unspecified)", "PowerPoint Presentation", "-"]
+)
+def test_names_that_programs_give_are_no_titles(said: str) -> None:
+    assert read_pdf(made([headed()], title=said)).title == "The Foxes"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["1.1 The pump moves water from the well to the tank", "and stops by itself when the tank is full."],
+        ["Measure the pressure each week. Write the value", "down in the table, and call the office."],
+        ["The rules of the plant are well-known, and those of 2019-"],
+    ],
+)
+def test_a_paragraph_is_no_title(lines: list[str]) -> None:
+    page = Page()
+    page.lines(50, 100, lines)
+    page.lines(50, 160, ["Nothing else is here, and nothing will come of it,", "said the man who wrote this."])
+    assert read_pdf(made([page])).title == ""
+    assert read_pdf(made([page.put(50, 70, "Rules of the house.", 14)])).title == "Rules of the house."
+
+
 def test_lists() -> None:
     page = Page().put(50, 100, "You will need:")
     page.put(60, 114, "\u2022").put(

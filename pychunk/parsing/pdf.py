@@ -45,8 +45,15 @@ _AND = frozenset(
     ("and", "or", "to", "und", "oder", "bis", "et", "ou", "y", "e", "o", "та", "і", "й", "или", "и", "або")
 )
 _PLACEHOLDER = re.compile(
-    r"untitled|document\d*|microsoft word - .*|.*\.(docx?|pdf|indd|qxd|tex|rtf|odt)", re.IGNORECASE
+    r"[(\[<\"']?(untitled|anonymous|unspecified|unknown|unnamed|none|null|no title|title)[)\]>\"']?( ?-?\d+)?"
+    r"|(new )?document ?\d*|(power ?point )?presentation ?\d*|(slide|layout) \d+|microsoft (word|powerpoint|excel) - .*"
+    r"|.*\.(docx?|pptx?|xlsx?|pdf|indd|qxd|tex|dvi|ps|rtf|odt|html?)|[\W\d_]*",
+    re.IGNORECASE,
 )
+#: A stop that ends a text, or what goes on, or a sentence before another.
+_SENTENCE = re.compile(r"[^\W_]{3}[.;:][\"”»)]*$|[,‐–-]$|[^\W\d_]{3}[.!?] +[A-ZА-ЯЄІЇҐ]\w* \w+.*[.!?]$")
+#: Words of a title at most: if it is a heading, if that ends with a stop, and if it looks as other text does.
+_TITLE, _STOPPED, _LINE = 40, 12, 20
 _VOCABULARY = Path(__file__).resolve().parent.parent / "models" / "vocab.txt"
 #: PDFium is not thread-safe: one document at a time in a process.
 _LOCK = threading.Lock()
@@ -59,7 +66,8 @@ class PdfError(ValueError):
 def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SECONDS) -> Paged:
     """A PDF file, by its path or as bytes, as text with structure.
 
-    Its title is that of the metadata, else the first of the largest lines of the first page with text.
+    Its title is that of the metadata, else the first of the largest lines of the first page with text,
+    unless that is a sentence or a paragraph; then it has none.
 
     Args:
         source: path, or the file's bytes.
@@ -237,8 +245,8 @@ def _text(draft: Draft, words: set[str]) -> str:
 def _joined(lines: Sequence[Line], words: set[str]) -> str:
     """Lines as one: a word that is broken at their border is joined.
 
-    Its hyphen goes if it is soft, if the file has the joined word elsewhere, or if the shipped vocabulary has it and the
-    file does not have it with a hyphen within a line.
+    Its hyphen goes if it is soft, if the file has the joined word elsewhere, or if the shipped vocabulary has it while
+    the file does not have it with a hyphen within a line.
     """
     parts = [lines[0].text]
     for line in lines[1:]:
@@ -278,11 +286,21 @@ def _is_east_asian(text: str) -> bool:
 
 
 def _first_large(drafts: Sequence[Draft], words: set[str]) -> str:
-    """The first of the largest blocks of the first page with text."""
-    found = [each for each in drafts if each.page == drafts[0].page and not each.lines[0].removed]
-    found = [each for each in found if each.kind not in ("table", "item") and any(map(str.isalpha, each.text))]
+    """The first of the largest blocks of the first page with text, if it may be a title; else ""."""
+    found = [each for each in drafts if not each.lines[0].removed]
+    found = [each for each in found if each.page == found[0].page and each.kind not in ("table", "item", "code")]
+    found = [each for each in found if any(map(str.isalpha, each.text))]
     if not found:
         return ""
     size = max(each.size for each in found)
     first = next(each for each in found if each.size >= 0.98 * size)
-    return _joined(first.lines, words)[:300] if len(first.lines) <= 4 else first.lines[0].text[:300]
+    text = _joined(first.lines, words)
+    return text[:300] if _is_title(text, first.kind == "heading") else ""
+
+
+def _is_title(text: str, heading: bool) -> bool:
+    """Not what is as long as a paragraph, nor a sentence."""
+    count = len(text.split())
+    if count > (_TITLE if heading else _LINE):
+        return False
+    return count <= (_STOPPED if heading else 4) or not _SENTENCE.search(text)
