@@ -36,7 +36,7 @@ class Paged:
         blocks: of the one document, with page and box; what is left out is a block, too.
         page_starts: int64[pages], the first character of each page.
         title: "" where none is known.
-        removed: running heads, running feet and page numbers, in the order of the text, which still holds them.
+        removed: running heads and feet, page numbers and hidden text, in the order of the text, which still holds them.
         notes: (page from 1, what is wrong with it), for pages of scans, damaged ones and fonts without meaning.
     """
 

@@ -187,6 +187,8 @@ def _without_text(pages: int, notes: Sequence[tuple[int, str]]) -> str:
 
 def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[str]]:
     """The blocks of all pages, and the words that stand in their lines."""
+    unseen = [None if page.hidden is None else page.where(page.hidden) for page in pages]
+    pages = [page if page.hidden is None else page.where(~page.hidden) for page in pages]
     pieces = [pieces_of(page.where(page.angle == 0) if page.angle.any() else page) for page in pages]
     edges = [edge for number, found in enumerate(pieces) for edge in edges_of(number, found)]
     out = running(edges, len(pages), body)
@@ -212,8 +214,15 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
             words.update(_LETTERS.findall(text))
             if "-" in text:
                 words.update(_COMPOUND.findall(text))
+        hidden = unseen[number]
+        if hidden is not None:
+            lines += [replace(line, removed="hidden", score=1.0) for line in _all_lines(hidden)]
         drafts += drafts_of(lines, number + 1)
     return drafts, words
+
+
+def _all_lines(page: PageWords) -> list[Line]:
+    return lines_of(pieces_of(page.where(page.angle == 0) if page.angle.any() else page), page)
 
 
 def _removed(edge: Edge, out: dict[tuple[int, bool, int], Removed]) -> Line:

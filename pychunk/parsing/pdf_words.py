@@ -38,7 +38,14 @@ _LIGHT = re.compile(
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
+#: How text is drawn, if not in a colour.
+_NO_INK, _WHITE_INK = 1, 2
+#: Parts of colours from which they are white on paper, and opacity below which nothing is seen, of 255.
+_WHITE, _CLEAR = 250, 5
+#: Smaller text is not seen, in points.
+_TINY = 1.0
 _Spans = list[tuple[int, int]]
+_Font = tuple[float, bool, bool, int, bool, int]
 _HALF = re.compile(r"[\ud800-\udfff]")
 #: Gap within a word that may be a space, and by which a space is wider than gaps between letters, in sizes of the font:
 #: the spaces of most fonts are 0.2 to 0.35 wide, and set tightly 0.15.
@@ -64,6 +71,7 @@ class PageWords:
         drawn: float64[m, 4], boxes of what is drawn in lines, such as borders of cells.
         unmapped: letters whose meaning the file does not say.
         note: why its text is not all there; "".
+        hidden: bool[n], whether nobody sees it: drawn in no way, in white on nothing, too small, or off the page.
     """
 
     texts: list[str]
@@ -77,6 +85,7 @@ class PageWords:
     drawn: npt.NDArray[np.float64]
     unmapped: int = 0
     note: str = ""
+    hidden: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def empty(cls, width: float, height: float, note: str = "") -> PageWords:
@@ -105,6 +114,7 @@ class PageWords:
             self.width,
             self.height,
             self.drawn,
+            hidden=None if self.hidden is None else self.hidden[wanted],
         )
 
 
@@ -120,6 +130,7 @@ class WordReader:
         of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._box = loose(_address(raw.FPDFText_GetLooseCharBox))
         self._object = of_char(_address(raw.FPDFText_GetTextObject))
+        self._colour = tuple(ctypes.c_uint() for _ in range(4))
         self._styles: dict[int, tuple[bool, bool]] = {}  # whether a font, by its address, is bold, and mono
 
     def page(self, number: int) -> PageWords:
@@ -161,30 +172,101 @@ class WordReader:
         list(map(self._box, repeat(handle), first, range(at, at + 16 * len(spans), 16)))
         at += 16 * len(spans)
         list(map(self._box, repeat(handle), last, range(at, at + 16 * len(spans), 16)))
-        fonts: dict[int | None, tuple[float, bool, bool, int, bool]] = {}
+        fonts: dict[int | None, _Font] = {}
         for begin, pointer in zip(first, pointers, strict=True):
             if pointer not in fonts:
                 fonts[pointer] = self._font(text, begin, pointer, frame.turns)
-        size, bold, mono, angle, strange = zip(*[fonts[pointer] for pointer in pointers], strict=True)
+        size, bold, mono, angle, strange, ink = zip(*[fonts[pointer] for pointer in pointers], strict=True)
         unmapped = shown.count("\ufffd")
         if any(strange):
             unmapped = sum(len(said) if odd else said.count("\ufffd") for said, odd in zip(texts, strange, strict=True))
         note = ""
         if unmapped > UNMAPPED * sum(map(len, texts)):
             note = "a font without a character map: what its letters mean is not in the file"
+        sizes, placed, drawn = np.array(size, np.float64), frame.placed(boxes), self._lines(page, frame)
+        lengths = np.array(last) - np.array(first) + 1
         return PageWords(
             texts,
-            frame.placed(boxes),
-            np.array(size, np.float64),
+            placed,
+            sizes,
             np.array(bold, bool),
             np.array(mono, bool),
             np.array(angle, np.int64),
             frame.width,
             frame.height,
-            self._lines(page, frame),
+            drawn,
             unmapped,
             note,
+            self._hidden(page, frame, placed, sizes, np.array(ink, np.int8), lengths),
         )
+
+    def _hidden(
+        self,
+        page: Any,
+        frame: _Frame,
+        box: npt.NDArray[np.float64],
+        size: npt.NDArray[np.float64],
+        ink: npt.NDArray[np.int8],
+        lengths: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.bool_] | None:
+        """Which words nobody sees; None where that is none of them.
+
+        What is drawn in no way on a page with more of it than other text is what OCR read in the picture below it.
+        """
+        left, top, right, bottom = box.T
+        hidden = (right < 0) | (left > frame.width) | (bottom < 0) | (top > frame.height)
+        hidden |= (size < _TINY) & (np.minimum(bottom - top, right - left) < 2 * _TINY)
+        unseen = ink == _NO_INK
+        if unseen.any() and (2 * lengths[unseen].sum() < lengths.sum() or not self._grounds(page, frame, white=True)):
+            hidden |= unseen
+        pale = (ink == _WHITE_INK) & ~hidden
+        if pale.any():
+            grounds = np.array(self._grounds(page, frame, white=False)).reshape(-1, 4)
+            for i in np.flatnonzero(pale).tolist():
+                x, y = (left[i] + right[i]) / 2, (top[i] + bottom[i]) / 2
+                on = (grounds[:, 0] <= x) & (x <= grounds[:, 2]) & (grounds[:, 1] <= y) & (y <= grounds[:, 3])
+                hidden[i] = not on.any()
+        return hidden if hidden.any() else None
+
+    def _grounds(self, page: Any, frame: _Frame, white: bool) -> list[list[float]]:
+        """Boxes of what a page has but text: images, shades, forms, and areas that are filled, in white if wanted."""
+        raw = self._raw
+        left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+        mode, stroke = ctypes.c_int(), ctypes.c_int()
+        found = []
+        for i in range(min(_DRAWN, raw.FPDFPage_CountObjects(page))):
+            thing = raw.FPDFPage_GetObject(page, i)
+            kind = raw.FPDFPageObj_GetType(thing)
+            if kind == raw.FPDF_PAGEOBJ_TEXT:
+                continue
+            if kind == raw.FPDF_PAGEOBJ_PATH and not white:
+                raw.FPDFPath_GetDrawMode(thing, mode, stroke)
+                if not mode.value or self._is_pale(thing):
+                    continue
+            if raw.FPDFPageObj_GetBounds(thing, left, bottom, right, top):
+                found.append((left.value, top.value, right.value, bottom.value))
+        boxes = np.array(found, np.float32).reshape(-1, 4)
+        placed: list[list[float]] = frame.placed(np.stack((boxes, boxes))).tolist()
+        return placed
+
+    def _is_pale(self, thing: Any) -> bool:
+        """Whether an object is filled in white, or so that everything shows through."""
+        red, green, blue, alpha = self._colour
+        if not self._raw.FPDFPageObj_GetFillColor(thing, red, green, blue, alpha):
+            return False
+        return alpha.value < _CLEAR or min(red.value, green.value, blue.value) >= _WHITE
+
+    def _ink(self, pointer: int | None) -> int:
+        """How a text object is drawn: in a colour, in white, or in no way."""
+        raw = self._raw
+        if not pointer:
+            return 0
+        thing = ctypes.cast(pointer, raw.FPDF_PAGEOBJECT)
+        mode = raw.FPDFTextObj_GetTextRenderMode(thing)
+        if mode == raw.FPDF_TEXTRENDERMODE_INVISIBLE:
+            return _NO_INK
+        filled = mode in (raw.FPDF_TEXTRENDERMODE_FILL, raw.FPDF_TEXTRENDERMODE_FILL_CLIP)
+        return _WHITE_INK if filled and self._is_pale(thing) else 0
 
     def _text(self, text: Any, count: int) -> str:
         """The page's characters as PDFium counts them, which is in UTF-16: a letter outside of the BMP is two halves.
@@ -275,8 +357,8 @@ class WordReader:
         size = abs(size) * (math.hypot(matrix.a, matrix.b) or 1.0)
         return max(size, 0.01) if math.isfinite(size) else 1e9, abs(matrix.a) >= abs(matrix.b)
 
-    def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> tuple[float, bool, bool, int, bool]:
-        """(size in points, bold, mono, quarter turns, without meaning) of a character, as of all of its text object."""
+    def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> _Font:
+        """Size in points, bold, mono, quarter turns, without meaning, ink: of a character, as of all of its object."""
         raw = self._raw
         matrix = raw.FS_MATRIX()
         size = raw.FPDFText_GetFontSize(text, index)
@@ -286,7 +368,7 @@ class WordReader:
             angle = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2))
         size = abs(size) if math.isfinite(size) else 0.0
         strange = raw.FPDFText_HasUnicodeMapError(text, index) == 1
-        return size, *self._style(pointer), (angle - turns) % 4, strange
+        return size, *self._style(pointer), (angle - turns) % 4, strange, self._ink(pointer)
 
     def _style(self, pointer: int | None) -> tuple[bool, bool]:
         """(bold, mono) of a text object."""
