@@ -326,6 +326,34 @@ def test_roman_page_numbers() -> None:
     ]
 
 
+# --- raised and lowered letters ---
+
+
+def scripted(text: str, size: float = 6.5, rise: float = 3.3) -> Page:
+    """A line whose parts in braces are raised, and lowered in square brackets."""
+    parts = ["BT /F1 10 Tf 50 700 Td"]
+    for part in re.split(r"([{\[].*?[}\]])", text):
+        shown = part.strip("{}[]").replace("(", r"\(").replace(")", r"\)")
+        by = rise if part.startswith("{") else -0.5 * rise if part.startswith("[") else 0
+        parts.append(f"/F1 {size if by else 10} Tf {by} Ts ({shown}) Tj")
+    return Page(content=" ".join([*parts, "ET"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("There are 10{6} germs in 5 cm{3} of it.", "There are 10^6 germs in 5 cm^3 of it."),
+        ("It is 3 x 10{-3} m{2} wide, and x{2} long.", "It is 3 x 10^-3 m^2 wide, and x^2 long."),
+        ("So they say.{3} Others{12} doubt it{4}.", "So they say.[3] Others[12] doubt it[4]."),
+        ("Since 1998{2} the 1{st} H[2]O has x[i] in it.", "Since 1998[2] the 1st H2O has x_i in it."),
+        ("Known (see there){5}, said the man.", "Known (see there)[5], said the man."),
+    ],
+)
+@pytest.mark.parametrize(("size", "rise"), [(6.5, 3.3), (7, 3), (5, 5)])
+def test_raised_and_lowered_letters_keep_their_meaning(text: str, read: str, size: float, rise: float) -> None:
+    assert read_pdf(made([scripted(text, size, rise)])).text == read
+
+
 # --- what nobody sees ---
 
 

@@ -8,11 +8,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, repeat
+from itertools import groupby, pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .html_walk import _script_text
 from .scripts import in_one_script
 
 if TYPE_CHECKING:
@@ -38,6 +39,34 @@ _LIGHT = re.compile(
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
+#: Height of what is raised or lowered, and how far it is so at its foot, in heights of the word's first letter.
+_SCRIPT, _RAISED, _LOWERED = (0.4, 0.85), 0.15, 0.05
+#: Their squares and cubes are no notes; nor are those of other single letters.
+_UNITS = frozenset(
+    (
+        "mm",
+        "cm",
+        "dm",
+        "km",
+        "nm",
+        "\u00b5m",
+        "\u03bcm",
+        "ft",
+        "in",
+        "yd",
+        "mi",
+        "kg",
+        "ms",
+        "sec",
+        "мм",
+        "см",
+        "дм",
+        "км",
+        "кг",
+    )
+)
+_LETTERS = re.compile(r"[^\W\d_]*$")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
 #: How text is drawn, if not in a colour.
 _NO_INK, _WHITE_INK = 1, 2
 #: Parts of colours from which they are white on paper, and opacity below which nothing is seen, of 255.
@@ -157,9 +186,26 @@ class WordReader:
         if count > MAX_CHARACTERS:
             return PageWords.empty(frame.width, frame.height, f"has {count:,} characters; {MAX_CHARACTERS:,} are read")
         shown = self._text(text, count)
-        spans, pointers = self._parted(text, shown, [found.span() for found in _WORD.finditer(shown)])
+        scripts: dict[int, bool] = {}
+        spans, pointers = self._parted(text, shown, [found.span() for found in _WORD.finditer(shown)], scripts)
         shown = in_one_script(shown.translate(_CHANGED))
         texts = [shown[begin:end] for begin, end in spans]
+        handle = ctypes.cast(text, ctypes.c_void_p).value
+        glued: set[int] = set()
+        for i in sorted({bisect_right(spans, (place, len(shown))) - 1 for place in scripts}):
+            begin, end = spans[i]
+            texts[i] = _with_scripts(shown, begin, end, scripts)
+            if i + 1 < len(spans) and end - 1 in scripts and _CLOSING.issuperset(texts[i + 1]):
+                left, top, right, bottom = self._boxes(handle, [end - 1, spans[i + 1][0]]).T.tolist()
+                if abs(left[1] - right[0]) < _SPACE * (top[1] - bottom[1]):  # PDFium puts a space where the line jumps
+                    texts[i] += texts[i + 1]
+                    spans[i] = begin, spans[i + 1][1]
+                    glued.add(i + 1)
+        if glued:
+            texts, spans, pointers = (
+                [each for i, each in enumerate(found) if i not in glued]  # type: ignore[attr-defined]
+                for found in (texts, spans, pointers)
+            )
         if _HALF.search(shown):
             texts = [_whole(text) for text in texts]
         if not spans:
@@ -282,12 +328,15 @@ class WordReader:
         shown = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
         return shown if len(shown) == count else "".join(map(chr, buffer[:count]))
 
-    def _parted(self, text: Any, shown: str, spans: _Spans) -> tuple[_Spans, list[int | None]]:
+    def _parted(
+        self, text: Any, shown: str, spans: _Spans, scripts: dict[int, bool]
+    ) -> tuple[_Spans, list[int | None]]:
         """Spans of words, with those parted that the file places apart without a space; and their text objects.
 
         PDFium ends a word by the widths of the letters around a gap, so that it misses some of 0.18 sizes. Such words
         are of several text objects. A gap in one is a space if it is clearly wider than those between letters of its
         line, which are wide themselves where letters are spaced, and not much narrower than the line's spaces.
+        ``scripts`` gets the characters that are raised (true) or lowered.
         """
         handle = ctypes.cast(text, ctypes.c_void_p).value
         first = list(map(self._object, repeat(handle), [begin for begin, _ in spans]))
@@ -295,7 +344,7 @@ class WordReader:
         pieced = [i for i, (one, other) in enumerate(zip(first, last, strict=True)) if one != other]
         if not pieced:
             return spans, first
-        pieced = self._with_gaps(handle, [spans[i] for i in pieced], pieced)
+        pieced = self._with_gaps(handle, [spans[i] for i in pieced], pieced, scripts)
         if not pieced:
             return spans, first
         begins, ends = np.array(spans).T
@@ -332,14 +381,24 @@ class WordReader:
         ]
         return whole, list(map(self._object, repeat(handle), [begin for begin, _ in whole]))
 
-    def _with_gaps(self, handle: int | None, spans: _Spans, numbers: Sequence[int]) -> list[int]:
-        """Those of numbered words that have white within them, of what ``_SPACE`` is about."""
-        left, top, right, bottom = self._boxes(handle, [place for begin, end in spans for place in range(begin, end)]).T
+    def _with_gaps(
+        self, handle: int | None, spans: _Spans, numbers: Sequence[int], scripts: dict[int, bool]
+    ) -> list[int]:
+        """Those of numbered words that have white within them, of what ``_SPACE`` is about; and scripts in them."""
+        placed = [place for begin, end in spans for place in range(begin, end)]
+        left, top, right, bottom = self._boxes(handle, placed).T
         across = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
         along = np.maximum(bottom[1:] - top[:-1], bottom[:-1] - top[1:])
         wide = np.maximum(across, along) > 0.7 * _SPACE * np.maximum(top - bottom, right - left)[1:]
         of = np.repeat(np.arange(len(spans)), [end - begin for begin, end in spans])
         wide &= of[1:] == of[:-1]
+        head = np.concatenate(([0], np.cumsum([end - begin for begin, end in spans])[:-1]))[of]
+        height, rise = top - bottom, bottom - bottom[head]
+        base = height[head]
+        small = (height > _SCRIPT[0] * base) & (height < _SCRIPT[1] * base)
+        small &= (top > bottom[head]) & (bottom < top[head])
+        for i in np.flatnonzero(small & ((rise > _RAISED * base) | (rise < -_LOWERED * base))).tolist():
+            scripts[placed[i]] = bool(rise[i] > 0)
         return [numbers[i] for i in np.unique(of[1:][wide]).tolist()]
 
     def _boxes(self, handle: int | None, places: Sequence[int]) -> npt.NDArray[np.float64]:
@@ -445,6 +504,23 @@ class _Frame:
         found: npt.NDArray[np.float64] = np.stack(turned, axis=1).astype(np.float64)
         found[~np.isfinite(found)] = 0.0
         return found.clip(-1e6, 1e6)
+
+
+def _with_scripts(shown: str, begin: int, end: int, scripts: dict[int, bool]) -> str:
+    """A word with its raised and lowered characters written as in HTML: ``10^6``, ``x_i``, ``end.[3]``.
+
+    Raised figures after a word that is no unit, or after a year, are the mark of a note.
+    """
+    said = shown[begin]
+    for script, group in groupby(range(begin + 1, end), scripts.get):
+        part, tail = "".join([shown[place] for place in group]), said[-24:]
+        if script is None or not part.isascii() or not any(map(str.isalnum, tail)):
+            said += part
+            continue
+        word = _LETTERS.search(tail.rstrip(")]"))
+        note = part.isdecimal() and bool(_YEAR.search(tail) or (word and len(word[0]) > 1 and word[0] not in _UNITS))
+        said += _script_text(script, script and note, tail, part)
+    return said
 
 
 def _lines_of_words(
