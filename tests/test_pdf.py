@@ -326,6 +326,31 @@ def test_roman_page_numbers() -> None:
     ]
 
 
+# --- slanted text ---
+
+
+@pytest.mark.parametrize("degrees", [20, 30, 45, 60, -45, 135, 200])
+def test_slanted_text_is_read_along_its_lines(degrees: int) -> None:
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    turned = f"q {cos} {sin} {-sin} {cos} 300 400 cm BT /F1 12 Tf"
+    page = Page(content=f"{turned} (Slanted text is here) Tj ET Q {turned} 0 -15 Td (to be read in two lines.) Tj ET Q")
+    pdf = read_pdf(made([page.put(50, 60, "Level text is first.")]))
+    assert pdf.text == "Level text is first.\n\nSlanted text is here to be read in two lines."
+    assert pdf.blocks.box is not None
+    left, top, right, bottom = pdf.blocks.box[1].tolist()
+    assert left < 300 + 60 * cos < right
+    assert top < HEIGHT - 400 - 60 * sin < bottom
+
+
+def test_a_slanted_stamp_on_each_page_is_removed() -> None:
+    pages = [Page(content="q 0.7 0.7 -0.7 0.7 200 300 cm BT /F1 60 Tf (DRAFT) Tj ET Q") for _ in range(3)]
+    for number, page in enumerate(pages):
+        page.lines(50, 100, [f"Page {number} is about rivers and", "about nothing else, they say."])
+    pdf = read_pdf(made(pages))
+    assert [pdf.text[span.start : span.end] for span in pdf.removed] == ["DRAFT"] * 3
+    assert read_pdf(made(pages[:1])).title == ""
+
+
 # --- raised and lowered letters ---
 
 

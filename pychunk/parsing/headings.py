@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .paragraphs import CONTENTS, Draft
+from .pdf_words import SLANTED
 from .spacing import spaced_headings
 
 #: How much larger than the text a heading is, unless it is bold.
@@ -52,7 +53,7 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     levels: dict[tuple[float, bool], Counter[int]] = {}
     found: list[Draft] = []
     for draft in drafts:
-        if draft.kind in ("table", "code") or draft.lines[0].removed:
+        if draft.kind in ("table", "code") or draft.lines[0].removed or draft.lines[0].angle >= SLANTED:
             continue
         text = draft.text
         if len(text) > _LONG or len(draft.lines) > _LINES or not _LETTER.search(text):

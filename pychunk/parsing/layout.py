@@ -7,6 +7,7 @@ table; columns are laid out by the same rule again.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from .grids import Grid, grids_of, uprights_of
 from .paged import CELLS
-from .pdf_words import PageWords
+from .pdf_words import SLANTED, PageWords
 
 #: Gap between words of one piece of a line, in sizes of the font: the gutter of two columns is wider.
 _GAP = 1.0
@@ -117,12 +118,16 @@ def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
     layout = _Page()
     found = layout.lines(layout.without_grids(pieces, grids_of(page.drawn)))
     for angle in sorted(set(page.angle.tolist()) - {0}):
-        upright = np.stack(_box(page.box.T, angle, page.width, page.height), axis=1)
+        slant = math.radians(angle - SLANTED)
+        if angle >= SLANTED:
+            upright = _unslanted(page.box, page.size, slant)
+        else:
+            upright = np.stack(_box(page.box.T, angle, page.width, page.height), axis=1)
         for line in layout.lines(pieces_of(page.where(page.angle == angle, upright))):
             line.angle = angle
             box = line.left, line.top, line.right, line.bottom
             sides = (page.height, page.width) if angle % 2 else (page.width, page.height)
-            line.seen = _box(box, -angle % 4, *sides)
+            line.seen = _slanted(box, slant) if angle >= SLANTED else _box(box, -angle % 4, *sides)
             found.append(line)
     return found
 
@@ -196,6 +201,26 @@ def _box(box: Any, turns: int, width: float, height: float) -> Any:
     if turns == 3:
         return top, width - right, bottom, width - left
     return box
+
+
+def _unslanted(boxes: npt.NDArray[np.float64], size: npt.NDArray[np.float64], slant: float) -> npt.NDArray[np.float64]:
+    """Boxes of words when the page is turned to the right by ``slant``, in radians, so that they are level."""
+    cos, sin = math.cos(slant), math.sin(slant)
+    left, top, right, bottom = boxes.T
+    x, y = (left + right) / 2, (top + bottom) / 2
+    level = abs(cos) >= abs(sin)
+    length = ((right - left) if level else (bottom - top)) - size * abs(sin if level else cos)
+    half = np.maximum(length / abs(cos if level else sin), 0.2 * size) / 2
+    along, down = x * cos - y * sin, x * sin + y * cos
+    return np.stack((along - half, down - size / 2, along + half, down + size / 2), axis=1)
+
+
+def _slanted(box: tuple[float, float, float, float], slant: float) -> tuple[float, float, float, float]:
+    """The box that is seen around a box of ``_unslanted``."""
+    cos, sin = math.cos(slant), math.sin(slant)
+    corners = [(along * cos + down * sin, down * cos - along * sin) for along in box[::2] for down in box[1::2]]
+    x, y = zip(*corners, strict=True)
+    return min(x), min(y), max(x), max(y)
 
 
 class _Page:

@@ -22,9 +22,9 @@ import numpy as np
 
 from .headings import Bookmark, mark_headings
 from .layout import Line, line_of, lines_of, pieces_of
-from .paged import Paged, PagedWriter
+from .paged import RUNNING_HEAD, Paged, PagedWriter
 from .paragraphs import Draft, drafts_of
-from .pdf_words import PageWords, WordReader
+from .pdf_words import SLANTED, PageWords, WordReader
 from .running import Edge, Removed, edges_of, running
 
 #: Pages of a document, and characters of all of them, that are read.
@@ -54,6 +54,8 @@ _PLACEHOLDER = re.compile(
 _SENTENCE = re.compile(r"[^\W_]{3}[.;:][\"”»)]*$|[,‐–-]$|[^\W\d_]{3}[.!?] +[A-ZА-ЯЄІЇҐ]\w* \w+.*[.!?]$")
 #: Words of a title at most: if it is a heading, if that ends with a stop, and if it looks as other text does.
 _TITLE, _STOPPED, _LINE = 40, 12, 20
+#: Pages of a document from which turned text that most of them have is a stamp.
+_STAMPED = 3
 _VOCABULARY = Path(__file__).resolve().parent.parent / "models" / "vocab.txt"
 #: PDFium is not thread-safe: one document at a time in a process.
 _LOCK = threading.Lock()
@@ -218,7 +220,21 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
         if hidden is not None:
             lines += [replace(line, removed="hidden", score=1.0) for line in _all_lines(hidden)]
         drafts += drafts_of(lines, number + 1)
+    _remove_stamps(drafts, len(pages))
     return drafts, words
+
+
+def _remove_stamps(drafts: Sequence[Draft], pages: int) -> None:
+    """Turned text that most pages have alike, such as a watermark, is left out as what runs along their edges is."""
+    stamps: dict[str, list[Draft]] = {}
+    for draft in drafts:
+        if all(line.angle for line in draft.lines) and not draft.lines[0].removed:
+            stamps.setdefault(draft.text, []).append(draft)
+    for alike in stamps.values():
+        share = len({draft.page for draft in alike}) / pages
+        if share > 0.5 and pages >= _STAMPED:
+            for line in (line for draft in alike for line in draft.lines):
+                line.removed, line.score = RUNNING_HEAD, share
 
 
 def _all_lines(page: PageWords) -> list[Line]:
@@ -298,7 +314,7 @@ def _first_large(drafts: Sequence[Draft], words: set[str]) -> str:
     """The first of the largest blocks of the first page with text, if it may be a title; else ""."""
     found = [each for each in drafts if not each.lines[0].removed]
     found = [each for each in found if each.page == found[0].page and each.kind not in ("table", "item", "code")]
-    found = [each for each in found if any(map(str.isalpha, each.text))]
+    found = [each for each in found if any(map(str.isalpha, each.text)) and each.lines[0].angle < SLANTED]
     if not found:
         return ""
     size = max(each.size for each in found)

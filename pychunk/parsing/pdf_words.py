@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 500_000
 #: Share of a page's characters without a Unicode value beyond which its font is said to have no character map.
 UNMAPPED = 0.3
+#: Angle of words that are set neither level nor upright, and by how many quarter turns they differ from that.
+SLANTED, _SLANT = 4, 0.08
 #: Objects of a page that are looked at to tell a scan from an empty page, and for lines that are drawn.
 _OBJECTS, _DRAWN = 200, 5_000
 #: A word ends at white space, and behind a hyphen at the end of a line, which PDFium marks by one of two characters.
@@ -95,7 +97,8 @@ class PageWords:
         size: float64[n], of the font, in points.
         bold: bool[n].
         mono: bool[n], whether all letters of the font are equally wide.
-        angle: int64[n], quarter turns to the left at which a word is set, 0 for what reads from left to right.
+        angle: int64[n], quarter turns to the left at which a word is set, 0 for what reads from left to right; from
+            ``SLANTED`` on, that and the degrees to the left.
         width, height: of the page, in points.
         drawn: float64[m, 4], boxes of what is drawn in lines, such as borders of cells.
         unmapped: letters whose meaning the file does not say.
@@ -421,13 +424,13 @@ class WordReader:
         raw = self._raw
         matrix = raw.FS_MATRIX()
         size = raw.FPDFText_GetFontSize(text, index)
-        angle = 0
+        angle = 0.0
         if raw.FPDFText_GetMatrix(text, index, matrix):
             size *= math.hypot(matrix.c, matrix.d) or 1.0
-            angle = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2))
+            angle = math.atan2(matrix.b, matrix.a) / (math.pi / 2)
         size = abs(size) if math.isfinite(size) else 0.0
         strange = raw.FPDFText_HasUnicodeMapError(text, index) == 1
-        return size, *self._style(pointer), (angle - turns) % 4, strange, self._ink(pointer)
+        return size, *self._style(pointer), _turned(angle - turns), strange, self._ink(pointer)
 
     def _style(self, pointer: int | None) -> tuple[bool, bool]:
         """(bold, mono) of a text object."""
@@ -535,6 +538,13 @@ def _lines_of_words(
     overlap = np.minimum(top[after], top[last]) - np.maximum(bottom[after], bottom[last])
     beside = overlap > 0.5 * np.minimum(top[after] - bottom[after], top[last] - bottom[last])
     return gaps, between, np.array([0, *(np.flatnonzero(~beside) + 1).tolist(), len(begins)])
+
+
+def _turned(quarters: float) -> int:
+    """A turn as ``PageWords.angle`` has it."""
+    if not math.isfinite(quarters) or abs(quarters - round(quarters)) < _SLANT:
+        return round(quarters) % 4 if math.isfinite(quarters) else 0
+    return SLANTED + round(90 * quarters) % 360
 
 
 def _address(function: Any) -> int:
