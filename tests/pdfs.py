@@ -54,6 +54,7 @@ def made(
     extra: list[bytes] | None = None,
     trailer: str = "",
     packed: bool = False,
+    catalog: str = "",
 ) -> bytes:
     """A PDF of these pages; ``bookmarks`` are (level from 1, title, page from 0), ``extra`` further objects."""
     objects: list[bytes] = [b"", b""]  # catalogue, tree of pages
@@ -87,7 +88,7 @@ def made(
             )
         )
     outline = _outline(bookmarks or [], kids, objects)
-    objects[0] = f"<< /Type /Catalog /Pages 2 0 R {outline} >>".encode()
+    objects[0] = f"<< /Type /Catalog /Pages 2 0 R {outline} {catalog} >>".encode()
     shown = " ".join(f"{kid} 0 R" for kid in kids)
     objects[1] = f"<< /Type /Pages /Kids [{shown}] /Count {len(kids)} >>".encode()
     return _file(objects, (f"/Info {info} 0 R " if info else "") + trailer)

@@ -326,6 +326,27 @@ def test_roman_page_numbers() -> None:
     ]
 
 
+# --- fields of forms ---
+
+
+def test_values_of_fields_are_text_where_they_are_seen() -> None:
+    fields = [
+        ("/FT /Tx /T (name) /V (Ada Lovelace)", "100 738 300 752"),
+        ("/FT /Ch /Ff 131072 /T (kind) /V (large) /Opt [(large) (small)]", "100 708 300 722"),
+        ("/FT /Tx /Ff 8192 /T (word) /V (sesame)", "100 678 300 692"),
+        ("/FT /Tx /T (none)", "100 648 300 662"),
+        ("/FT /Tx /F 2 /T (hidden) /V (unseen)", "100 618 300 632"),
+    ]
+    extra = [
+        f"<< /Type /Annot /Subtype /Widget {keys} /Rect [{box}] /DA (/F1 10 Tf 0 g) >>".encode() for keys, box in fields
+    ]
+    shown = " ".join(f"{number} 0 R" for number in range(6, 11))
+    page = Page(keys=f"/Annots [{shown}]").put(50, 100, "Name:").put(50, 130, "Kind:").put(50, 400, "The end.")
+    pdf = read_pdf(made([page], extra=extra, catalog=f"/AcroForm << /Fields [{shown}] >>"))
+    assert " ".join(pdf.text.replace("|", " ").split()) == "Name: Ada Lovelace Kind: large The end."
+    assert read_pdf(made([page], extra=extra)).text.split() == ["Name:", "Kind:", "The", "end."]
+
+
 # --- slanted text ---
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import re
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 500_000
 #: Share of a page's characters without a Unicode value beyond which its font is said to have no character map.
 UNMAPPED = 0.3
+#: Fields of a page that are read, their text's size at most, in points, and PDF's flag of a password.
+_FIELDS, _FIELD_SIZE, _PASSWORD = 2_000, 10.0, 1 << 13
 #: Angle of words that are set neither level nor upright, and by how many quarter turns they differ from that.
 SLANTED, _SLANT = 4, 0.08
 #: Objects of a page that are looked at to tell a scan from an empty page, and for lines that are drawn.
@@ -154,9 +157,15 @@ class WordReader:
     """Reads the words of pages of one open ``pypdfium2.PdfDocument``; one thread of a process at a time."""
 
     def __init__(self, document: Any) -> None:
+        import pypdfium2
         import pypdfium2.raw as raw
 
         self._document, self._raw = document, raw
+        self._form: Any = None  # what fields of forms are asked by, which must be there before pages are
+        if document.get_formtype() in (raw.FORMTYPE_ACRO_FORM, raw.FORMTYPE_XFA_FOREGROUND):
+            with contextlib.suppress(pypdfium2.PdfiumError):
+                document.init_forms()
+                self._form = document.formenv
         # Prototypes that take addresses: converting arguments for those of pypdfium2 takes twice as long as the call.
         loose = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
         of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
@@ -177,7 +186,8 @@ class WordReader:
             frame = _Frame(raw, page)
             if not text:
                 return PageWords.empty(frame.width, frame.height, "cannot be read: its text is damaged")
-            return self._words(page, text, frame)
+            found = self._words(page, text, frame)
+            return self._with_fields(page, frame, found) if self._form else found
         finally:
             if text:
                 raw.FPDFText_ClosePage(text)
@@ -248,6 +258,65 @@ class WordReader:
             note,
             self._hidden(page, frame, placed, sizes, np.array(ink, np.int8), lengths),
         )
+
+    def _with_fields(self, page: Any, frame: _Frame, words: PageWords) -> PageWords:
+        """A page's words with the values of its fields, each value as words of one width in the field's box."""
+        raw, box = self._raw, self._raw.FS_RECTF()
+        texts: list[str] = []
+        places: list[tuple[float, float, float, float]] = []
+        sizes: list[float] = []
+        for i in range(min(_FIELDS, raw.FPDFPage_GetAnnotCount(page))):
+            annotation = raw.FPDFPage_GetAnnot(page, i)
+            if not annotation:
+                continue
+            said = self._value(annotation).split()
+            if said and raw.FPDFAnnot_GetRect(annotation, box):
+                step = (box.right - box.left) / max(sum(map(len, said)) + len(said), 1)
+                step, at = min(step, 0.5 * _FIELD_SIZE), box.left
+                size = min(box.top - box.bottom, _FIELD_SIZE)
+                middle = (box.top + box.bottom) / 2
+                for word in said:
+                    texts.append(word)
+                    places.append((at, middle + size / 2, at + step * len(word), middle - size / 2))
+                    sizes.append(size)
+                    at += step * (len(word) + 1)
+            raw.FPDFPage_CloseAnnot(annotation)
+        if not texts:
+            return words
+        boxes, no = np.array(places, np.float32), np.zeros(len(texts), bool)
+        return PageWords(
+            words.texts + texts,
+            np.concatenate((words.box, frame.placed(np.stack((boxes, boxes))))),
+            np.concatenate((words.size, sizes)),
+            np.concatenate((words.bold, no)),
+            np.concatenate((words.mono, no)),
+            np.concatenate((words.angle, np.zeros(len(texts), np.int64))),
+            words.width,
+            words.height,
+            words.drawn,
+            words.unmapped,
+            "" if words.note.startswith("no text") else words.note,
+            None if words.hidden is None else np.concatenate((words.hidden, no)),
+        )
+
+    def _value(self, annotation: Any) -> str:
+        """What a text field or a list is filled with, if it is seen and no password."""
+        raw = self._raw
+        if raw.FPDFAnnot_GetSubtype(annotation) != raw.FPDF_ANNOT_WIDGET:
+            return ""
+        if raw.FPDFAnnot_GetFlags(annotation) & (raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW):
+            return ""
+        kind = raw.FPDFAnnot_GetFormFieldType(self._form, annotation)
+        if kind not in (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
+            return ""
+        if kind == raw.FPDF_FORMFIELD_TEXTFIELD and raw.FPDFAnnot_GetFormFieldFlags(self._form, annotation) & _PASSWORD:
+            return ""
+        length = raw.FPDFAnnot_GetFormFieldValue(self._form, annotation, None, 0)
+        if not 2 < length <= 2 * MAX_CHARACTERS:
+            return ""
+        buffer = (ctypes.c_ushort * (length // 2))()
+        raw.FPDFAnnot_GetFormFieldValue(self._form, annotation, buffer, length)
+        return bytes(buffer)[:-2].decode("utf-16-le", "replace").replace("\0", " ").translate(_CHANGED)
 
     def _hidden(
         self,
