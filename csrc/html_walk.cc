@@ -15,10 +15,14 @@ namespace pychunk {
 namespace {
 
 // As in pychunk/parsing/html_walk.py.
-constexpr int64_t kMostInCell = 1000, kMostCells = 200'000, kMostColumns = 50;
+constexpr int64_t kMostInCell = 1000, kMostCells = 200'000, kMostColumns = 50, kMostRows = 65'534;
+// Characters of cells that stand in several places, of one table.
+constexpr int64_t kMostRepeated = 200'000;
 constexpr int64_t kMostDepth = 32767;
 // Items of lists that count down are counted ahead, once for each such list around.
 constexpr int64_t kMostReversed = 4;
+// Rows of heads that become one.
+constexpr size_t kMostHeads = 4;
 constexpr int64_t kNamesRead = 1000;
 constexpr size_t kWordsOfNames = 24, kInlineSeen = 16;
 constexpr char kLineBreak = '\0';
@@ -630,17 +634,92 @@ std::string plain_tex(std::string_view written) {
   return std::string(inner);
 }
 
-// Cells of a table of data.
+// Cells of a table of data, in a grid: a cell that spans rows stands in each of them, as a chunk may begin with any,
+// and a head that spans columns beside others names each of them.
 struct DataTable {
   struct Row {
     std::vector<std::string> cells;
+    int64_t own = 0;  // cells that begin in this row
     bool any_head = false, all_heads = true;
     void add_head(bool head) { any_head |= head, all_heads &= head; }
   };
+
+  void begin_row() {
+    end_row();
+    rows.emplace_back();
+  }
+
+  // Cells span no rows of another group.
+  void begin_group() {
+    end_row();
+    spans_.clear();
+  }
+
+  void add(std::string text, bool head, int64_t columns, int64_t down) {
+    if (rows.empty()) rows.emplace_back();
+    fill(false);
+    Row& row = rows.back();
+    ++row.own, row.add_head(head), cells += columns;
+    const size_t first = row.cells.size(), end = first + static_cast<size_t>(columns);
+    if (head && columns > 1) wide_heads_.push_back({first, end});
+    if (down > 1) {
+      spans_.resize(std::max(spans_.size(), end));
+      for (size_t c = first; c < end; ++c) {
+        spans_[c] = {static_cast<int64_t>(rows.size()) + down - 1, c == first || head ? text : std::string(), head};
+      }
+    }
+    row.cells.push_back(std::move(text));
+    row.cells.resize(end);
+  }
+
+  void end_row() {
+    if (!rows.empty() && rows.back().own > 0) {
+      fill(true);
+      Row& row = rows.back();
+      for (const auto& [first, end] : wide_heads_) {
+        if (row.own == 1) break;
+        for (size_t c = first + 1; c < end; ++c) row.cells[c] = repeat(row.cells[first]);
+      }
+    }
+    wide_heads_.clear();
+  }
+
   std::vector<Row> rows;
   std::string caption;
-  int64_t link_chars = 0, links = 0, width = 0;
+  int64_t link_chars = 0, links = 0, cells = 0;
   bool header = false;
+
+ private:
+  struct Span {
+    int64_t until = 0;  // the first row, counted from 1, that it does not reach
+    std::string text;
+    bool head = false;
+  };
+
+  // What cells of the rows above put into this row: up to its first free column, or to its end.
+  void fill(bool to_end) {
+    Row& row = rows.back();
+    const auto number = static_cast<int64_t>(rows.size());
+    while (!spans_.empty() && spans_.back().until < number) spans_.pop_back();
+    while (row.cells.size() < spans_.size() && cells <= kMostCells) {
+      const Span& span = spans_[row.cells.size()];
+      const bool reached = span.until >= number;
+      if (!reached && !to_end) return;
+      if (reached) row.add_head(span.head);
+      row.cells.push_back(reached ? repeat(span.text) : std::string());
+      ++cells;
+    }
+  }
+
+  // A text again, as long as repeated ones are few: spans of small pages may be many.
+  std::string repeat(const std::string& text) {
+    repeated_ += characters_of(text);
+    return repeated_ <= kMostRepeated ? text : std::string();
+  }
+
+  std::vector<Span> spans_;
+  std::vector<std::pair<size_t, size_t>> wide_heads_;
+  int64_t repeated_ = 0;
 };
 
 struct NotAsWritten {};
@@ -1340,13 +1419,12 @@ class Walker {
   // Reads the table that has begun, to its end; false for one of layout, which may have been read in part.
   bool read_table(DataTable& table) {
     const size_t depth = scanner_.depth();
-    auto& rows = table.rows;
     std::string cell, words;
     Scripts scripts;
     bool fragment = false, permalink = false;
     size_t line_at = 0;
     bool in_cell = false, in_head = false;
-    int64_t cells = 0, span = 0, in_link = 0, captions = 0;
+    int64_t columns = 1, down = 1, in_link = 0, captions = 0;
     for (;;) {
       const HtmlEvent event = next();
       const HtmlTag tag = scanner_.tag();
@@ -1378,7 +1456,7 @@ class Walker {
             if (in_cell) cell.push_back(' ');
             break;
           case HtmlKind::kRow:
-            rows.emplace_back();
+            table.begin_row();
             break;
           case HtmlKind::kCell:
           case HtmlKind::kHeadCell:
@@ -1386,10 +1464,13 @@ class Walker {
             in_cell = true;
             cell.clear();
             scripts.forget();
-            span = std::clamp<int64_t>(number_of(value_of("colspan"), 4).value_or(1), 1, kMostColumns);
+            columns = std::clamp<int64_t>(integer_of(value_of("colspan")).value_or(1), 1, kMostColumns);
+            down = std::clamp<int64_t>(integer_of(value_of("rowspan")).value_or(1), 0, kMostRows);
+            if (down == 0) down = kMostRows;  // to the end of its group
             break;
           case HtmlKind::kHead:
             in_head = true;
+            table.begin_group();
             break;
           case HtmlKind::kLink:
             ++in_link, ++table.links;
@@ -1409,6 +1490,7 @@ class Walker {
             break;
           default:
             captions += tag.kind == HtmlKind::kCaption;
+            if (tag.name == "tbody" || tag.name == "tfoot") table.begin_group();
             if (in_cell && tag.is(kBlockLevel | kDashed)) cell.push_back(' ');
         }
       } else if (event == HtmlEvent::kEnd) {
@@ -1417,14 +1499,10 @@ class Walker {
         if (tag.kind == HtmlKind::kCell || tag.kind == HtmlKind::kHeadCell) {
           joined_.clear();
           append_words(cell, joined_);
-          if (characters_of(joined_) > kMostInCell || cells > kMostCells) return false;
-          if (rows.empty()) rows.emplace_back();
-          auto& row = rows.back();
-          std::string& text = row.cells.emplace_back();
+          if (characters_of(joined_) > kMostInCell || table.cells > kMostCells) return false;
+          std::string text;
           for (const char c : joined_) c == '|' ? text.append("\\|") : text.append(1, c);
-          row.cells.resize(row.cells.size() + static_cast<size_t>(span - 1));
-          row.add_head(in_head || tag.kind == HtmlKind::kHeadCell);
-          cells += span;
+          table.add(std::move(text), in_head || tag.kind == HtmlKind::kHeadCell, columns, down);
           in_cell = false;
           scripts.forget();
         } else if (is_script(tag.kind)) {
@@ -1445,6 +1523,7 @@ class Walker {
         }
       }
     }
+    table.end_row();
     append_words(words, table.caption);
     return settle(table);
   }
@@ -1459,7 +1538,7 @@ class Walker {
       any_head |= row.any_head;
     }
     std::erase_if(rows, [](const DataTable::Row& row) {
-      return std::ranges::all_of(row.cells, [](const std::string& text) { return text.empty(); });
+      return row.own == 0 || std::ranges::all_of(row.cells, [](const std::string& text) { return text.empty(); });
     });
     const auto kept = static_cast<int64_t>(rows.size());
     bool beside = false;  // text next to text; a notice with its sign has none
@@ -1469,7 +1548,29 @@ class Walker {
     }
     if (kept < 2 || width < 2 || width * kept > kMostCells || wide * 2 < kept || !beside) return false;
     table.header = rows[0].all_heads || (width > 2 && !any_head);
+    join_heads(rows);
     return true;
+  }
+
+  // Markdown has one row of heads: those of several are joined for each column, from the top.
+  static void join_heads(std::vector<DataTable::Row>& rows) {
+    size_t heads = 0;
+    while (heads < rows.size() && rows[heads].all_heads) ++heads;
+    if (heads < 2 || heads == rows.size() || heads > kMostHeads) return;
+    auto& first = rows[0].cells;
+    for (size_t r = 1; r < heads; ++r) first.resize(std::max(first.size(), rows[r].cells.size()));
+    for (size_t c = 0; c < first.size(); ++c) {
+      const std::string* above = &first[c];
+      std::string joined = first[c];
+      for (size_t r = 1; r < heads; ++r) {
+        if (c >= rows[r].cells.size() || rows[r].cells[c].empty() || rows[r].cells[c] == *above) continue;
+        above = &rows[r].cells[c];
+        if (!joined.empty()) joined.push_back(' ');
+        joined.append(*above);
+      }
+      first[c] = std::move(joined);
+    }
+    rows.erase(rows.begin() + 1, rows.begin() + static_cast<std::ptrdiff_t>(heads));
   }
 
   void finish() {

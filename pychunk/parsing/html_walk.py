@@ -1083,16 +1083,116 @@ def _language_in(attributes: dict[str, str | None]) -> str:
     return next(known, "")
 
 
+#: Rows that a cell may span; rows of heads that become one; characters of cells that stand in several places.
+_MOST_ROWS, _MOST_HEADS, _MOST_REPEATED = 65534, 4, 200_000
+
+
+class _Row:
+    """A row of a table: its texts, whether each is a head's, and how many cells begin in it."""
+
+    def __init__(self) -> None:
+        self.cells: list[str] = []
+        self.heads: list[bool] = []
+        self.own = 0
+
+
+class _Grid:
+    """Cells of a table in a grid.
+
+    A cell that spans rows stands in each of them, as a chunk may begin with any. A head that spans columns beside
+    others names each of them.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[_Row] = []
+        self.cells = 0
+        self.spans: list[tuple[int, str, bool]] = []  # for each column: the last row that it reaches, from 1
+        self.wide: list[tuple[int, int]] = []
+        self.repeated = 0
+
+    def begin_row(self) -> None:
+        self.end_row()
+        self.rows.append(_Row())
+
+    def begin_group(self) -> None:
+        """End the spans of cells, which reach no rows of another group."""
+        self.end_row()
+        self.spans = []
+
+    def add(self, text: str, head: bool, columns: int, down: int) -> None:
+        if not self.rows:
+            self.rows.append(_Row())
+        self._fill(False)
+        row = self.rows[-1]
+        row.own += 1
+        row.heads.append(head)
+        self.cells += columns
+        first = len(row.cells)
+        if head and columns > 1:
+            self.wide.append((first, first + columns))
+        if down > 1:
+            self.spans += [(0, "", False)] * (first + columns - len(self.spans))
+            for column in range(first, first + columns):
+                again = text if column == first or head else ""
+                self.spans[column] = (len(self.rows) + down - 1, again, head)
+        row.cells += [text, *[""] * (columns - 1)]
+
+    def end_row(self) -> None:
+        if self.rows and self.rows[-1].own:
+            self._fill(True)
+            row = self.rows[-1]
+            for first, end in self.wide if row.own > 1 else ():
+                for column in range(first + 1, end):
+                    row.cells[column] = self._repeat(row.cells[first])
+        self.wide = []
+
+    def _fill(self, to_end: bool) -> None:
+        """Put what cells of the rows above span into this row: up to its first free column, or to its end."""
+        row, number = self.rows[-1], len(self.rows)
+        while self.spans and self.spans[-1][0] < number:
+            self.spans.pop()
+        while len(row.cells) < len(self.spans) and self.cells <= MAX_CELLS:
+            last, text, head = self.spans[len(row.cells)]
+            if last < number and not to_end:
+                return
+            if last >= number:
+                row.heads.append(head)
+            row.cells.append(self._repeat(text) if last >= number else "")
+            self.cells += 1
+
+    def _repeat(self, text: str) -> str:
+        """Return a text again, as long as repeated ones are few: spans of small pages may be many."""
+        self.repeated += len(text)
+        return text if self.repeated <= _MOST_REPEATED else ""
+
+
+def _joined_heads(rows: list[_Row]) -> list[list[str]]:
+    """Return the cells of each row; several rows of heads become one, joined for each column from the top."""
+    cells = [row.cells for row in rows]
+    heads = next((number for number, row in enumerate(rows) if not all(row.heads)), len(rows))
+    if heads < 2 or heads == len(rows) or heads > _MOST_HEADS:
+        return cells
+    joined = []
+    for column in range(max(map(len, cells[:heads]))):
+        parts = [row[column] for row in cells[:heads] if column < len(row)]
+        kept = [cells[0][column] if column < len(cells[0]) else ""]
+        for part in parts[1:] if column < len(cells[0]) else parts:
+            if part and part != kept[-1]:
+                kept.append(part)
+        joined.append(" ".join(part for part in kept if part))
+    return [joined, *cells[heads:]]
+
+
 def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None:
     """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
 
     A table of data has rows of two cells and more, of which two of one row have text (those of a notice and its sign
     have not), no headings, forms or tables inside, and no long text in cells.
     """
-    rows: list[list[str]] = []
-    heads: list[list[bool]] = []
+    grid = _Grid()
     cell: list[str] | None = None
-    length = cells = links = link_chars = in_link = span = 0
+    length = links = link_chars = in_link = 0
+    columns = down = 1
     caption: list[str] = []
     in_head = fragment = permalink = False
     line_at = 0
@@ -1105,13 +1205,9 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
             tag = node.tag
             if tag in _CELLS and cell is not None:
                 text = " ".join("".join(cell).split())
-                if len(text) > MAX_CELL or cells > MAX_CELLS:
+                if len(text) > MAX_CELL or grid.cells > MAX_CELLS:
                     return None
-                if not rows:
-                    rows, heads = [[]], [[]]
-                rows[-1] += [text.replace("|", "\\|"), *[""] * (span - 1)]
-                heads[-1].append(in_head or tag == "th")
-                cells += span
+                grid.add(text.replace("|", "\\|"), in_head or tag == "th", columns, down)
                 cell = None
                 scripts.forget()
             elif tag in _SCRIPTS:
@@ -1157,18 +1253,19 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 cell.append(" ")
         elif tag not in UNSEEN:
             if tag == "tr":
-                rows.append([])
-                heads.append([])
+                grid.begin_row()
             elif tag in _CELLS:
                 if cell is not None:
                     return None
                 cell = []
-                written = node.attributes.get("colspan") or "1"
-                number = int(written) if written.isascii() and written.isdecimal() and len(written) < 4 else 1
-                span = min(50, max(1, number))
+                written = _integer(node.attributes.get("colspan"))
+                columns = min(50, max(1, 1 if written is None else written))
+                written = _integer(node.attributes.get("rowspan"))
+                down = min(_MOST_ROWS, max(0, 1 if written is None else written)) or _MOST_ROWS
                 scripts.forget()
             elif tag == "thead":
                 in_head = True
+                grid.begin_group()
             elif tag == "a":
                 in_link += 1
                 links += 1
@@ -1182,8 +1279,11 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
             elif tag in _SCRIPTS:
                 note = (in_link > 0 and fragment) or _is_note(node.attributes)
                 scripts.enter(tag, note, caption if cell is None else cell)
-            elif cell is not None and _is_block(tag):
-                cell.append(" ")
+            else:
+                if tag in ("tbody", "tfoot"):
+                    grid.begin_group()
+                if cell is not None and _is_block(tag):
+                    cell.append(" ")
             child = node.first_child
             if child is None:
                 if tag in _CELLS or tag in _SCRIPTS or tag in ("a", "text"):  # an empty one
@@ -1197,15 +1297,14 @@ def _data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | Non
                 node = child
                 continue
         node = node.next
-    kept = [number for number, row in enumerate(rows) if any(row)]
-    width = max(map(len, rows), default=0)
-    if len(kept) < 2 or width < 2 or width * len(kept) > MAX_CELLS:
+    grid.end_row()
+    width = max((len(row.cells) for row in grid.rows), default=0)
+    rows = [row for row in grid.rows if row.own and any(row.cells)]
+    if len(rows) < 2 or width < 2 or width * len(rows) > MAX_CELLS:
         return None
-    if sum(len(rows[number]) > 1 for number in kept) * 2 < len(kept):
+    if sum(len(row.cells) > 1 for row in rows) * 2 < len(rows):
         return None
-    if all(sum(map(bool, rows[number])) < 2 for number in kept):
+    if all(sum(map(bool, row.cells)) < 2 for row in rows):
         return None
-    first = heads[kept[0]]
-    wide = width > 2
-    header = all(first) or (wide and not any(any(row) for row in heads))
-    return [rows[number] for number in kept], header, " ".join("".join(caption).split()), link_chars, links
+    header = all(rows[0].heads) or (width > 2 and not any(any(row.heads) for row in grid.rows))
+    return _joined_heads(rows), header, " ".join("".join(caption).split()), link_chars, links
