@@ -215,10 +215,8 @@ class WordReader:
                     spans[i] = begin, spans[i + 1][1]
                     glued.add(i + 1)
         if glued:
-            texts, spans, pointers = (
-                [each for i, each in enumerate(found) if i not in glued]  # type: ignore[attr-defined]
-                for found in (texts, spans, pointers)
-            )
+            kept = [i for i in range(len(spans)) if i not in glued]
+            texts, spans, pointers = [texts[i] for i in kept], [spans[i] for i in kept], [pointers[i] for i in kept]
         if _HALF.search(shown):
             texts = [_whole(text) for text in texts]
         if not spans:
