@@ -132,8 +132,6 @@ const std::vector<int64_t>& Document::page_starts() {
 
 const Borders& Document::borders() {
   if (borders_.known()) return borders_;
-  const bool given_pages = inputs_->page_starts.size() > 0;
-  int64_t page = 0;
   borders_.breaks.resize(starts().size());
   for (int64_t s = 0; s < sentences(); ++s) {
     const uint8_t flag = flags(s);
@@ -141,11 +139,7 @@ const Borders& Document::borders() {
                   : (flag & kBlankLineBefore) != 0 ? Break::kBlankLine
                   : (flag & kParagraphStart) != 0  ? Break::kLine
                                                    : Break::kSentence;
-    if (given_pages) {
-      const int64_t here = page_at(begin(s));
-      if (here != page) found = Break::kPage;
-      page = here;
-    }
+    if (s > 0 && turns_page(s)) found = Break::kPage;
     borders_.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
   }
   if (inputs_->plan->atoms || inputs_->plan->method->outline) {
@@ -165,6 +159,22 @@ int64_t Document::page_at(int64_t byte) {
   return std::upper_bound(starts.begin(), starts.end(), byte) - starts.begin();
 }
 
+// What stands in one block goes on over a page, unless pages are what the method cuts at.
+bool Document::is_in_block(int64_t page_start) const {
+  if (inputs_->plan->method->pages) return false;
+  const auto block =
+      std::upper_bound(blocks_.start.begin(), blocks_.start.end(), page_start - 1) - blocks_.start.begin();
+  return block > 0 && page_start < blocks_.end[static_cast<size_t>(block) - 1];
+}
+
+bool Document::turns_page(int64_t s) {
+  if (!has_given_pages()) return false;
+  const auto& starts = page_starts();
+  for (int64_t page = page_at(begin(s)); page > page_at(begin(s - 1)); --page)
+    if (!is_in_block(starts[static_cast<size_t>(page) - 1])) return true;
+  return false;
+}
+
 // A given page may begin inside a sentence: there it becomes a sentence border.
 void Document::cut_at_pages() {
   if (sentences() == 0) return;
@@ -176,7 +186,7 @@ void Document::cut_at_pages() {
     while (next < starts.size() && starts[next] <= begin(s)) ++next;
     for (; next < starts.size() && starts[next] < end(s); ++next) {
       const Trimmed before = trim(text_, cut.starts.back(), starts[next]), rest = trim(text_, starts[next], end(s));
-      if (before.empty() || rest.empty()) continue;
+      if (before.empty() || rest.empty() || is_in_block(starts[next])) continue;
       cut_by_page_ = true;
       cut.starts.push_back(rest.begin), cut.flags.push_back(kParagraphStart | kPageStart);
     }

@@ -53,6 +53,7 @@ class Document : private RowMaker {
   const std::vector<int64_t>& page_starts();
   bool has_given_pages() const { return inputs_->page_starts.size() > 0; }
   int64_t page_at(int64_t byte);  // counted from 1
+  bool turns_page(int64_t s);     // whether a given page begins between the sentence before and `s`, in no block
 
   // Characters before a byte, counted on from the byte that was asked for last: bytes that come nearly in order, as
   // those of chunks do, take time linear in the text however long its sentences are.
@@ -100,6 +101,7 @@ class Document : private RowMaker {
   void take_sentences();
   void check_given() const;
   void cut_at_pages();
+  bool is_in_block(int64_t page_start) const;
   void take_layout();
 
   const Inputs* inputs_ = nullptr;

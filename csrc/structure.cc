@@ -84,8 +84,7 @@ class Structurer {
     for (int64_t s = 1; s < sentences_; ++s) {
       if (tie(s) == Tie::kWall) {
         wall(s) = CutReason::kRemoved;
-      } else if (document_.has_given_pages() &&
-                 document_.page_at(document_.begin(s)) != document_.page_at(document_.begin(s - 1))) {
+      } else if (document_.turns_page(s)) {
         wall(s) = CutReason::kPage;
       }
     }

@@ -46,7 +46,8 @@ def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) 
 def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
     """For each chunk that the engine returned a list of (page, left, top, right, bottom) of its blocks, in their order.
 
-    None where documents have no blocks or no pages; a block whose box is not known is left out.
+    None where documents have no blocks or no pages. A block is left out if its box is not known, or if it begins on a
+    page before the chunk: its box is of that page.
     """
     blocks = features.blocks
     if blocks is None or features.page_starts is None:
@@ -60,8 +61,9 @@ def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.
     found = np.repeat(first - offsets_of(counts)[:-1], counts) + np.arange(counts.sum())
     box = np.full((len(blocks.start), 4), np.nan, np.float32) if blocks.box is None else blocks.box
     page = np.zeros(len(blocks.start), np.int32) if blocks.page is None else blocks.page
-    known = ~np.isnan(box[found]).any(axis=1)
-    rows = np.repeat(np.arange(len(counts)), counts)[known]
+    rows = np.repeat(np.arange(len(counts)), counts)
+    known = ~np.isnan(box[found]).any(axis=1) & (page[found] >= columns["page"][rows])  # or the chunk goes on with it
+    rows = rows[known]
     found = found[known]
     values: list[npt.NDArray[Any]] = [page[found], *np.ascontiguousarray(box[found].T)]
     items = pa.StructArray.from_arrays([primitive(value) for value in values], ["page", *SIDES])

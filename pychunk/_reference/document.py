@@ -97,7 +97,8 @@ class Document:
             starts.append(start)
             flags.append(self.flags[i])
             for page in self.pages:
-                if start < page < stop and self.text[starts[-1] : page].strip() and self.text[page:stop].strip():
+                inside = start < page < stop and not self._is_in_block(page)
+                if inside and self.text[starts[-1] : page].strip() and self.text[page:stop].strip():
                     starts.append(trim(self.text, page, stop)[0])
                     flags.append(PARAGRAPH | PAGE)
         self.starts, self.flags = starts, flags
@@ -127,6 +128,17 @@ class Document:
     def page_at(self, character: int) -> int:
         return bisect_right(self.pages, character)
 
+    def turns_page(self, s: int) -> bool:
+        """Whether a given page begins between the sentence before and this one, in no block."""
+        if self.features.page_starts is None:
+            return False
+        turned = self.pages[self.page_at(self.starts[s - 1]) : self.page_at(self.starts[s])]
+        return not all(map(self._is_in_block, turned))
+
+    def _is_in_block(self, page: int) -> bool:
+        """What stands in one block goes on over a page, unless pages are what the method cuts at."""
+        return not self.plan.traits.pages and any(block.start < page < block.end for block in self.blocks)
+
     def encode(self, text: str) -> list[int]:
         assert self.request.tokenizer is not None
         return wordpiece.encode(text, self.vocabulary, self.request.tokenizer.tokenizer_options)
@@ -148,9 +160,8 @@ class Document:
             breaks = []
             for s, flag in enumerate(self.flags):
                 found = Break.BLANK_LINE if flag & BLANK_LINE else Break.LINE if flag & PARAGRAPH else Break.SENTENCE
-                given = self.features.page_starts is not None and s > 0
-                turned = given and self.page_at(self.starts[s]) != self.page_at(self.starts[s - 1])
-                breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if flag & PAGE or turned else found)
+                turned = flag & PAGE or (s > 0 and self.turns_page(s))
+                breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if turned else found)
             spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
             ties = [Tie.OPEN] * self.n
             if self.plan.atoms or self.plan.traits.outline:

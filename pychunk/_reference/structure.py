@@ -65,7 +65,7 @@ class Structure:
         for s in range(1, d.n):
             if self.ties[s] == Tie.WALL:
                 self.walls[s] = REMOVED
-            elif d.features.page_starts is not None and d.page_at(d.starts[s]) != d.page_at(d.starts[s - 1]):
+            elif d.turns_page(s):
                 self.walls[s] = PAGE
         self._find_units()
         edges = [0, *sorted(self.walls), d.n]

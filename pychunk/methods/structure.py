@@ -31,8 +31,9 @@ class Structure(Method):
     their second half (blank line, line, else sentence), and those of a section are as even as can be
     (``balance``). A unit that is too long is cut into even parts, at items, rows and lines where that is enough; the
     columns ``part`` and ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk
-    crosses a heading of its own level or a higher one, a page that ``page_starts=`` says, or what ``removed=`` leaves
-    out. A section of at most a quarter of ``size`` shares its chunk with its first subsection, none with another of its
+    crosses a heading of its own level or a higher one, the start of a page (``page_starts=``) between two blocks, or
+    what ``removed=`` leaves out.
+    A section of at most a quarter of ``size`` shares its chunk with its first subsection, none with another of its
     level. ``within`` says where a section that is longer than a chunk is cut between units, in place of ``"size"``:
     ``"topic"`` where the network of method ``topic`` is surest, all cuts together, that the topic changes, with as few
     chunks under a third of ``size`` as can be; ``"semantic"`` at the lowest adjacent cosine, ``"nsp"`` at the lowest

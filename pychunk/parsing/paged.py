@@ -1,7 +1,8 @@
-"""Text of documents with pages: form feeds between pages, blocks with page and box, what is left out."""
+"""Text of documents with pages: form feeds between blocks of two pages, blocks with page and box, what is left out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +33,9 @@ class Paged:
     """A document with pages.
 
     Attributes:
-        text: plain text with a form feed between pages.
-        blocks: of the one document, with page and box; what is left out is a block, too.
+        text: plain text with a form feed between pages, unless a block goes on over their border.
+        blocks: of the one document, with the page that each begins on and its box there; what is left out is a block,
+            too.
         page_starts: int64[pages], the first character of each page.
         title: "" where none is known.
         removed: running heads and feet, page numbers and hidden text, in the order of the text, which still holds them.
@@ -76,8 +78,13 @@ class PagedWriter:
         box: tuple[float, float, float, float] | None = None,
         removed: str = "",
         score: float = 1.0,
+        turns: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """A block: ``page`` from 1, not below that of the block before; ``removed`` says why it is left out."""
+        """A block: ``page`` from 1, not below that of a block before, unless that went on over pages.
+
+        ``removed`` says why it is left out; ``turns`` are the pages that begin inside it, each with its first character
+        there.
+        """
         number = BLOCK_KINDS.index(kind)
         if len(self._starts) < page:
             self._turn(page)
@@ -88,6 +95,8 @@ class PagedWriter:
         self._boxes.append(box or (np.nan,) * 4)
         if removed:
             self._removed.append(Span(self._at, end, removed, score))
+        for turned, at in turns:
+            self._starts += [self._at + at] * (turned - len(self._starts))
         self._add(text)
 
     def done(self, title: str, pages: int, notes: list[tuple[int, str]]) -> Paged:

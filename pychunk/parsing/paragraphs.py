@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
@@ -28,18 +28,34 @@ _INDENT = 0.8
 _STYLE = 1.08
 #: A line whose font is larger or smaller by less than this may go on a sentence.
 _NOTE = 1.25
+#: The end of a sentence, with what may close after it.
+_STOP = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*$")
+#: What is smaller than this share of the text under it is a note at the foot of a page.
+_FOOTNOTE = 0.93
 #: White between two lines of code that are one block, in heights of a line: one empty line, and a bit.
 _CODE_APART = 2.2
 
 
 @dataclass
 class Draft:
-    """Lines that are one block: its kind is one of ``BLOCK_KINDS``, its page counts from 1."""
+    """Lines that are one block: its kind is one of ``BLOCK_KINDS``, its page counts from 1.
+
+    ``turns``: pages after its first that it goes on over, each with its first line there.
+    """
 
     kind: str
     lines: list[Line]
     page: int
     level: int = 0
+    turns: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def last_page(self) -> int:
+        return self.turns[-1][0] if self.turns else self.page
+
+    @property
+    def removed(self) -> str:
+        return self.lines[0].removed
 
     @property
     def left(self) -> float:
@@ -152,6 +168,70 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     room = right - last.right
     broken = line.text[:1].islower() or last.text.endswith(("-", "\u00ad"))
     return not (room > line.first + em and (not broken or room > 0.4 * (right - left)) and right > left)
+
+
+def join_over_borders(drafts: list[Draft]) -> None:
+    """Joins paragraphs and items that go on in the next column or, passing over what is left out, on the next page.
+
+    What was between the two halves, running heads and feet and footnotes, stands before the block, as far as it is of
+    the page that this begins on, else after it.
+    """
+    joined: list[Draft] = []
+    open_ = -1  # the last block of the text, in ``joined``
+    waiting: list[Draft] = []  # what is to stand after it
+    for draft in drafts:
+        if draft.removed:
+            (waiting if open_ >= 0 and joined[open_].last_page > joined[open_].page else joined).append(draft)
+            continue
+        last = joined[open_] if open_ >= 0 else None
+        if last is not None and _is_footnote(draft, last) and last.last_page == last.page:
+            joined.append(draft)
+            continue
+        if last is not None and _is_continued(last, draft):
+            between = joined[open_ + 1 :]
+            del joined[open_:]
+            before = [each for each in between if each.page == last.page]
+            joined += before
+            joined.append(last)
+            open_ = len(joined) - 1
+            waiting += [each for each in between if each.page > last.page]
+            if draft.page > last.last_page:
+                last.turns.append((draft.page, len(last.lines)))
+            last.lines += draft.lines
+            continue
+        joined += waiting
+        waiting = []
+        joined.append(draft)
+        open_ = len(joined) - 1
+    drafts[:] = joined + waiting
+
+
+def _is_footnote(draft: Draft, last: Draft) -> bool:
+    """Whether a block is small print below a paragraph that has not come to its end."""
+    if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
+        return False
+    return draft.size < _FOOTNOTE * last.size and not _STOP.search(last.lines[-1].text)
+
+
+def _is_continued(last: Draft, draft: Draft) -> bool:
+    """Whether a block goes on in the next one, at the top of another column or of the next page."""
+    end, line = last.lines[-1], draft.lines[0]
+    if draft.kind != "paragraph" or last.kind not in ("paragraph", "item") or draft.page > last.last_page + 1:
+        return False
+    if draft.page == last.last_page and (end.flow == line.flow or (line.top >= end.bottom and line.left > end.left)):
+        return False
+    if end.angle or line.angle or end.bold != line.bold or CONTENTS.search(end.text[-60:]):
+        return False
+    if max(end.size, line.size) > _STYLE * min(end.size, line.size) or _STOP.search(end.text):
+        return False
+    if line.text[:1].islower() or end.text.endswith(("\u00ad", "\u2010")):
+        return True
+    if last.kind == "item" or len(last.lines) < 2 or len(draft.lines) < 2 or end.text.endswith(";"):
+        return False
+    # Names begin in upper case: the last line is full, and the first one not indented.
+    em = line.size or line.height
+    full = end.column[1] - end.right <= line.first + em
+    return full and line.left - line.column[0] < _INDENT * em and not _is_centred(end, em)
 
 
 def _is_centred(line: Line, em: float) -> bool:

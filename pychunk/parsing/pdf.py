@@ -1,8 +1,8 @@
 """PDF to plain text with its blocks, pages and what is left out, on PDFium.
 
-The text holds the words of every page in reading order; pages are separated by form feeds, blocks by a blank line,
-items of a list, rows of a table and lines of code by a line break, cells by `` | ``. Lines of a paragraph are joined by
-spaces.
+The text holds the words of every page in reading order; blocks of two pages are separated by form feeds, others by a
+blank line, items of a list, rows of a table and lines of code by a line break, cells by `` | ``. Lines of a paragraph
+are joined by spaces, over the border of columns and pages, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 from .headings import Bookmark, mark_headings
 from .layout import Line, line_of, lines_of, pieces_of
 from .paged import RUNNING_HEAD, Paged, PagedWriter
-from .paragraphs import Draft, drafts_of
+from .paragraphs import Draft, drafts_of, join_over_borders
 from .pdf_words import SLANTED, PageWords, WordReader
 from .running import Edge, Removed, edges_of, running
 
@@ -178,6 +178,7 @@ def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title:
     body = float(each[np.bincount(of, lengths).argmax()])
     drafts, words = _drafts(pages, body)
     mark_headings(drafts, bookmarks, body)
+    join_over_borders(drafts)
     return _written(drafts, len(pages), words, title, notes)
 
 
@@ -250,10 +251,12 @@ def _removed(edge: Edge, out: dict[tuple[int, bool, int], Removed]) -> Line:
 def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, notes: list[tuple[int, str]]) -> Paged:
     writer = PagedWriter()
     for draft in drafts:
-        left, top, right, bottom = zip(*[line.box for line in draft.lines], strict=True)
+        own = draft.lines[: draft.turns[0][1]] if draft.turns else draft.lines
+        left, top, right, bottom = zip(*[line.box for line in own], strict=True)
         box = min(left), min(top), max(right), max(bottom)
         first = draft.lines[0]
-        writer.put(draft.kind, draft.level, _text(draft, words), draft.page, box, first.removed, first.score)
+        text, turns = _over_pages(draft, words) if draft.turns else (_text(draft, words), ())
+        writer.put(draft.kind, draft.level, text, draft.page, box, first.removed, first.score, turns)
     return writer.done(title or _first_large(drafts, words), pages, notes)
 
 
@@ -265,6 +268,29 @@ def _text(draft: Draft, words: set[str]) -> str:
         indents = [round((line.left - left) / max(width, 1.0)) for line in draft.lines]
         return "\n".join([" " * min(indent, 80) + line.text for indent, line in zip(indents, draft.lines, strict=True)])
     return _joined(draft.lines, words)
+
+
+def _over_pages(draft: Draft, words: set[str]) -> tuple[str, list[tuple[int, int]]]:
+    """The text of a block and the pages that begin inside it, each with its first character there."""
+    parts: list[str] = []
+    turns: list[tuple[int, int]] = []
+    at = 0
+    edges = [0, *(line for _, line in draft.turns), len(draft.lines)]
+    for number, (first, end) in enumerate(pairwise(edges)):
+        part = _text(replace(draft, lines=draft.lines[first:end]), words)
+        if parts:
+            border = draft.lines[first - 1 : first + 1]
+            both, before, after = (_text(replace(draft, lines=own), words) for own in (border, border[:1], border[1:]))
+            if len(both) < len(before) + len(after):
+                parts[-1] = parts[-1][:-1]
+                at -= 1
+            elif len(both) > len(before) + len(after):
+                parts.append("\n" if draft.kind in ("table", "code") else " ")
+                at += 1
+            turns.append((draft.turns[number - 1][0], at))
+        parts.append(part)
+        at += len(part)
+    return "".join(parts), turns
 
 
 def _joined(lines: Sequence[Line], words: set[str]) -> str:
