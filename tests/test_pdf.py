@@ -181,6 +181,36 @@ def test_paragraphs_by_distance_by_indentation_and_by_short_last_lines() -> None
     assert [text for *_, text in rows(read_pdf(made([page])))] == wanted
 
 
+@pytest.mark.parametrize("indents", [(60, 20), (20, 60), (20, 60, 20, 40), (40, 20, 20, 20)])
+def test_a_sentence_is_one_paragraph_however_its_lines_are_indented(indents: tuple[int, ...]) -> None:
+    drawn = random.Random(36)
+    page = Page()
+    y = 60.0
+    wanted = []
+    for _ in range(3):
+        lines, chosen = [""], [drawn.choice(WORDS) for _ in range(90)]
+        for word in [chosen[0].capitalize(), *chosen[1:-1], chosen[-1] + "."]:
+            indent = indents[min(len(lines), len(indents)) - 1]
+            if lines[-1] and width_of(f"{lines[-1]} {word}", 10) > 470 - indent:
+                lines.append("")
+            lines[-1] = f"{lines[-1]} {word}".strip()
+        for number, line in enumerate(lines, 1):
+            page.put(50 + indents[min(number, len(indents)) - 1], y, line)
+            y += 12
+        y += 6
+        wanted.append(" ".join(lines))
+    assert [text for *_, text in rows(read_pdf(made([page])))] == wanted
+
+
+def test_what_is_raised_or_a_table_beside_it_tears_no_sentence() -> None:
+    lines = paragraph(random.Random(37), 470, 80)
+    page = Page()
+    for number, line in enumerate(lines):
+        page.put(50, 60 + 12 * number + 4 * (number > 2), line)
+    page.lines(50, 200, paragraph(random.Random(38), 470, 80))
+    assert next(text for *_, text in rows(read_pdf(made([page])))) == " ".join(lines)
+
+
 def test_pages_with_an_empty_one_between() -> None:
     pdf = read_pdf(made([Page().put(50, 100, "One."), Page(), Page().put(50, 100, "Three.")]))
     assert pdf.text == "One.\f\fThree."

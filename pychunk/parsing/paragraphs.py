@@ -30,6 +30,10 @@ _STYLE = 1.08
 _NOTE = 1.25
 #: The end of a sentence, with what may close after it.
 _STOP = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*$")
+#: Distance of lines beyond which a sentence ends, in heights of their boxes.
+_SENTENCE_APART = 1.6
+#: Sizes of the font that a line is wide at least, so that its end says anything.
+_FULL = 12.0
 #: What is smaller than this share of the text under it is a note at the foot of a page.
 _FOOTNOTE = 0.93
 #: White between two lines of code that are one block, in heights of a line: one empty line, and a bit.
@@ -144,11 +148,18 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         near = max(last.size, line.size) < _NOTE * min(last.size, line.size)
         return line.text[:1].islower() and not line.bold and not last.bold and near
     em = line.size or line.height
+    left, right = line.column
+    in_sentence = line.text[:1].islower() and not _STOP.search(last.text)
     if line.angle in (0, 2) and line.height:
         distance = (line.bottom - last.bottom) / line.height
-        if distance > max(_APART * pitch, pitch + 0.15) or distance > 2.2 or distance < 0:
+        if distance > 2.2 or distance < 0:
             return False
-    left, right = line.column
+        # Within a sentence the usual distance says less: what is raised, or a table beside it, changes it.
+        near = _SENTENCE_APART if in_sentence and right - last.right < 0.4 * (right - left) else 0.0
+        if distance > max(_APART * pitch, pitch + 0.15, near):
+            return False
+    if in_sentence and _is_full(last, line, em):
+        return True  # however the lines are indented
     if draft.kind == "item":
         if line.left < draft.lines[0].left - _INDENT * em:
             return False
@@ -206,6 +217,11 @@ def join_over_borders(drafts: list[Draft]) -> None:
     drafts[:] = joined + waiting
 
 
+def _is_full(last: Line, line: Line, em: float) -> bool:
+    """Whether a line ends at its column's right edge, where the first word of the next one had no room."""
+    return last.right - last.left > _FULL * em and last.column[1] - last.right <= line.first + em
+
+
 def _is_footnote(draft: Draft, last: Draft) -> bool:
     """Whether a block is small print below a paragraph that has not come to its end."""
     if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
@@ -230,8 +246,7 @@ def _is_continued(last: Draft, draft: Draft) -> bool:
         return False
     # Names begin in upper case: the last line is full, and the first one not indented.
     em = line.size or line.height
-    full = end.column[1] - end.right <= line.first + em
-    return full and line.left - line.column[0] < _INDENT * em and not _is_centred(end, em)
+    return _is_full(end, line, em) and line.left - line.column[0] < _INDENT * em and not _is_centred(end, em)
 
 
 def _is_centred(line: Line, em: float) -> bool:
