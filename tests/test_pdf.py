@@ -713,6 +713,47 @@ def test_a_table_is_one_block_with_a_line_a_row() -> None:
     assert found[3][3] == " ".join(after)
 
 
+@pytest.mark.parametrize("repeated", [True, False])
+@pytest.mark.parametrize("heads", [True, False])
+def test_a_table_that_goes_on_over_pages_is_one(tmp_path: Path, repeated: bool, heads: bool) -> None:
+    header = ("Part", "Meaning", "Price")
+    data = [(f"P-{number:03}", f"part {'abcdef'[number % 6]} of the pump", str(3 * number)) for number in range(60)]
+    pages = []
+    for first in range(0, 60, 20):
+        page = Page()
+        if heads:
+            page.put(50, 40, "Parts of pumps", 8).put(290, 810, f"- {len(pages) + 1} -", 8)
+        y = 80
+        for cells in ([header] if repeated or not first else []) + data[first : first + 20]:
+            for column, cell in enumerate(cells):
+                page.put(60 + 130 * column, y, cell, bold=cells is header)
+            y += 15
+        pages.append(page)
+    pages[-1].lines(50, 500, paragraph(random.Random(39), 480))
+    pdf = read_pdf(made(pages))
+    found = [text for kind, _, page, text in rows(pdf) if kind == "table" and "\n" in text]
+    assert found == ["\n".join(" | ".join(cells) for cells in [header, *data])]
+    left = [pdf.text[span.start : span.end] for span in pdf.removed if span.reason == "repeated_header"]
+    assert left == ["Part | Meaning | Price"] * (2 if repeated else 0)
+    (tmp_path / "a.pdf").write_bytes(made(pages))
+    table = next(open_source(tmp_path / "a.pdf").batches()).table
+    known = {name: name for name in ("blocks", "page_starts", "removed")}
+    chunks = segment(table, "structure", column="text", ids="id", size=80, **known)
+    parts = [chunk for chunk in chunks if "P-0" in chunk.text]
+    assert len(parts) > 3
+    assert {chunk.header for chunk in parts if not chunk.text.startswith("Part |")} == {"Part | Meaning | Price"}
+
+
+def test_two_tables_on_two_pages_are_two() -> None:
+    pages = [Page(), Page()]
+    for page, names in zip(pages, (("Animal", "Number"), ("Tree", "Age"))):
+        for row in range(6):
+            for column in range(2):
+                text = names[column] if not row else f"{names[column]} {chr(ord('a') + row)}"
+                page.put(60 + 150 * column, 80 + 15 * row, text, bold=not row)
+    assert [kind for kind, *_ in rows(read_pdf(made(pages)))] == ["table", "table"]
+
+
 def test_a_table_below_two_columns_is_neither_of_them() -> None:
     page = Page()
     wanted = two_columns(random.Random(11), page, 60)

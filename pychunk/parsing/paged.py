@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CELLS = " | "
 #: Why a line of a page is left out.
 RUNNING_HEAD, RUNNING_FOOT, PAGE_NUMBER = "running_head", "running_foot", "page_number"
+#: Why a row of a table is left out that goes on over a page.
+REPEATED_HEADER = "repeated_header"
 
 
 class Span(NamedTuple):
@@ -38,7 +40,8 @@ class Paged:
             too.
         page_starts: int64[pages], the first character of each page.
         title: "" where none is known.
-        removed: running heads and feet, page numbers and hidden text, in the order of the text, which still holds them.
+        removed: running heads, running feet, page numbers, repeated headers of tables and hidden text, in
+            the order of the text, which still holds them.
         notes: (page from 1, what is wrong with it), for pages of scans, damaged ones and fonts without meaning.
     """
 

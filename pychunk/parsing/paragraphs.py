@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from .layout import Line
+from .paged import CELLS, REPEATED_HEADER
 
 _BULLET = re.compile(r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8]\s+\S|o\s+[^\W\d_]")
 _NUMBERED = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,5}|[^\W\d_])\)|(?:\d{1,3}|[ivx]{1,5}|[a-zа-я])\.)\s+\S")
@@ -184,6 +185,8 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
 def join_over_borders(drafts: list[Draft]) -> None:
     """Joins paragraphs and items that go on in the next column or, passing over what is left out, on the next page.
 
+    So it does with tables that go on over pages; a header that is repeated there is left out.
+
     What was between the two halves, running heads and feet and footnotes, stands before the block, as far as it is of
     the page that this begins on, else after it.
     """
@@ -198,7 +201,8 @@ def join_over_borders(drafts: list[Draft]) -> None:
         if last is not None and _is_footnote(draft, last) and last.last_page == last.page:
             joined.append(draft)
             continue
-        if last is not None and _is_continued(last, draft):
+        table = last is not None and _is_rest_of_table(last, draft)
+        if last is not None and (table or _is_continued(last, draft)):
             between = joined[open_ + 1 :]
             del joined[open_:]
             before = [each for each in between if each.page == last.page]
@@ -206,6 +210,10 @@ def join_over_borders(drafts: list[Draft]) -> None:
             joined.append(last)
             open_ = len(joined) - 1
             waiting += [each for each in between if each.page > last.page]
+            if table and draft.lines[0].text == last.lines[0].text:
+                header = draft.lines.pop(0)
+                header.removed, header.score = REPEATED_HEADER, 1.0
+                waiting.append(Draft("table", [header], draft.page))
             if draft.page > last.last_page:
                 last.turns.append((draft.page, len(last.lines)))
             last.lines += draft.lines
@@ -227,6 +235,21 @@ def _is_footnote(draft: Draft, last: Draft) -> bool:
     if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
         return False
     return draft.size < _FOOTNOTE * last.size and not _STOP.search(last.lines[-1].text)
+
+
+def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
+    """Whether a table goes on with the next page: as many columns at one place, without a header of its own."""
+    if not last.kind == draft.kind == "table" or draft.page != last.last_page + 1 or len(last.lines) < 2:
+        return False
+    if max(line.text.count(CELLS) for line in last.lines) != max(line.text.count(CELLS) for line in draft.lines):
+        return False
+    last_lines = last.lines[last.turns[-1][1] :] if last.turns else last.lines
+    if abs(draft.left - min(line.left for line in last_lines)) > 2 * draft.size:
+        return False
+    header = draft.lines[0]
+    if header.text == last.lines[0].text:
+        return len(draft.lines) > 1
+    return not (header.bold and not all(line.bold for line in draft.lines))
 
 
 def _is_continued(last: Draft, draft: Draft) -> bool:

@@ -75,7 +75,8 @@ def running(edges: Sequence[Edge], pages: int, size: float) -> Found:
     if it is little more than a number, and that grows as the pages do.
 
     Pages may share more than heads: where more lines repeat than are ever left out, those are text, back to the first
-    gap between lines; and where most pages would have no text left, the lines stay that differ from page to page.
+    gap between lines; and where most pages would have no text left, the lines stay that differ from page to page. The
+    header of a table stays, too.
 
     Example:
         >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, 0, False) for page in (7, 8, 9)]
@@ -90,7 +91,7 @@ def running(edges: Sequence[Edge], pages: int, size: float) -> Found:
         by_side[edge.page, edge.top].append(edge)
     for key in _shared_text(by_side, repeated, _repeated(edges, pages, size)):
         del repeated[key]
-    for key in _only_text(by_side, repeated, pages, size):
+    for key in (*_only_text(by_side, repeated, pages, size), *_headers(by_side, repeated)):
         repeated.pop(key, None)
     return _from_the_edge(repeated)
 
@@ -114,6 +115,20 @@ def _shared_text(by_side: Mapping[tuple[int, bool], Sequence[Edge]], out: Found,
             if gaps[rank] > _GAP * min(gaps[_EDGE - 1 :]) or out[page, top, rank].reason == PAGE_NUMBER:
                 break
             yield page, top, rank
+
+
+def _headers(by_side: Mapping[tuple[int, bool], Sequence[Edge]], out: Found) -> Iterator[Key]:
+    """Lines whose parts stand right above those of the first line that stays: the header of a table."""
+    for (page, top), own in by_side.items():
+        for edge, below in pairwise(own) if top else ():
+            if (page, top, edge.rank) not in out or (page, top, below.rank) in out:
+                continue
+            cells, under = (sorted(each.pieces, key=lambda piece: piece.left) for each in (edge, below))
+            near = below.y - edge.y <= _GAP * _LEADING * below.size and len(cells) == len(under) > 1
+            if near and all(
+                cell.left < row.right and row.left < cell.right for cell, row in zip(cells, under, strict=True)
+            ):
+                yield page, top, edge.rank
 
 
 def _only_text(by_side: Mapping[tuple[int, bool], Sequence[Edge]], out: Found, pages: int, size: float) -> set[Key]:
