@@ -675,6 +675,53 @@ def test_a_paragraph_is_no_title(lines: list[str]) -> None:
     assert read_pdf(made([page.put(50, 70, "Rules of the house.", 14)])).title == "Rules of the house."
 
 
+@pytest.mark.parametrize("number", [["Chapter 6"], ["CHAPTER", "TWO"], ["Part IV"], ["TWENTY-ONE"]])
+def test_the_number_of_a_chapter_is_of_one_heading_with_its_title(number: list[str]) -> None:
+    page = Page()
+    for line, text in enumerate(number):
+        page.put(450, 60 + 22 * line, text, 10 + 4 * line if len(number) > 1 else 14, bold=True)
+    page.put(300, 150, "The archive of foxes", 18, bold=True)
+    page.lines(50, 190, paragraph(random.Random(40), 470))
+    page.put(50, 300, "The number of foxes", 12, bold=True)
+    page.lines(50, 320, paragraph(random.Random(41), 470))
+    heads = [(level, text) for kind, level, _, text in rows(read_pdf(made([page]))) if kind == "heading"]
+    assert [text for _, text in heads] == [" ".join([*number, "The archive of foxes"]), "The number of foxes"]
+    assert heads[0][0] < heads[1][0]
+
+
+def entries(leaders: bool, names: list[str]) -> Page:
+    page = Page()
+    page.put(50, 60, "Contents", 16, bold=True)
+    for number, name in enumerate(names):
+        dots = " ." * 20 if leaders else ""
+        page.put(50, 100 + 14 * number, f"{name}{dots} {3 * number + 1}")
+    return page
+
+
+@pytest.mark.parametrize("leaders", [True, False])
+def test_tables_of_contents_are_left_out(leaders: bool) -> None:
+    names = ["The fox", "The dog", "The forest", "What they do", "Where they are"]
+    pages = [entries(leaders, names)]
+    for number, name in enumerate(names):
+        page = Page().put(50, 60, name, 14, bold=True)
+        page.lines(50, 90, paragraph(random.Random(50 + number), 470, 120))
+        pages.append(page)
+    pdf = read_pdf(made(pages))
+    rows(pdf)
+    gone = "\n".join(pdf.text[span.start : span.end] for span in pdf.removed if span.reason == "contents")
+    assert gone.startswith("Contents")
+    assert all(gone.count(name) == 1 for name in names)
+    assert {span.reason for span in pdf.removed} == {"contents"}
+
+
+def test_lists_of_prices_with_leaders_are_content() -> None:
+    page = Page().put(50, 60, "Prices", 16, bold=True)
+    for number, name in enumerate(["Coffee", "Tea", "Milk", "Bread", "Soup", "Water"]):
+        page.put(50, 100 + 14 * number, f"{name}{' .' * 20} {[3, 2, 1, 4, 7, 1][number]}")
+    page.lines(50, 300, paragraph(random.Random(60), 470, 120))
+    assert read_pdf(made([page])).removed == []
+
+
 def test_lists() -> None:
     page = Page().put(50, 100, "You will need:")
     page.put(60, 114, "\u2022").put(

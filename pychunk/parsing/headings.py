@@ -24,6 +24,16 @@ _UNDER = 0.5
 _MAX_LEVEL = 6
 _LETTER = re.compile(r"[^\W\d_]")
 _NUMBERING = re.compile(r"^\W*(?:(?:\d+|[ivxlc]+|[a-z])[.)]\s*|\d+(?:\.\d+)+\.?\s+|\d+\s+)*")
+_COUNT = (
+    r"\d{1,3}|[ivxlc]{2,7}|(?:(?:twenty|thirty|forty|fifty)[ -]?)?(?:one|two|three|four|five|six|seven|eight|nine)"
+    r"|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty"
+)
+_COUNTED = re.compile(rf"(?:{_COUNT})[.:]?", re.IGNORECASE)
+_CHAPTER = re.compile(
+    r"(?:chapter|part|appendix|kapitel|teil|anhang|chapitre|partie|annexe|capítulo|parte|capitolo|розділ|частина"
+    rf"|додаток|глава|часть|приложение|раздел)(?:\s+(?:{_COUNT}|\w)[.:]?)?",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"[^\w(\[«\"„“'’]")
 
 
@@ -76,6 +86,27 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     for draft in found:
         draft.kind, draft.level = "heading", ranks[styles[id(draft)]]
     _join_lines(drafts, named)
+    _join_numbers(drafts)
+
+
+def _join_numbers(drafts: list[Draft]) -> None:
+    """The number of a chapter, on lines of its own above the title, is of one heading with it."""
+    kept: list[Draft] = []
+    for draft in drafts:
+        while (
+            kept
+            and draft.kind == "heading"
+            and (last := kept[-1]).page == draft.page
+            and len(last.lines) <= 2
+            and not last.removed
+            and (_CHAPTER.fullmatch(last.text) or (last.kind == "heading" and _COUNTED.fullmatch(last.text)))
+            and draft.lines[0].top > last.lines[0].top
+        ):
+            kept.pop()
+            draft.lines = last.lines + draft.lines
+            draft.level = min(draft.level, last.level or draft.level)
+        kept.append(draft)
+    drafts[:] = kept
 
 
 def _join_lines(drafts: list[Draft], named: dict[int, dict[str, int]]) -> None:

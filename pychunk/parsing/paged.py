@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CELLS = " | "
 #: Why a line of a page is left out.
 RUNNING_HEAD, RUNNING_FOOT, PAGE_NUMBER = "running_head", "running_foot", "page_number"
+#: Why a table of contents is left out.
+CONTENTS = "contents"
 #: Why a row of a table is left out that goes on over a page.
 REPEATED_HEADER = "repeated_header"
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .contents import remove_contents
 from .headings import Bookmark, mark_headings
 from .layout import Line, line_of, lines_of, pieces_of
 from .paged import RUNNING_HEAD, Paged, PagedWriter
@@ -178,6 +179,7 @@ def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title:
     body = float(each[np.bincount(of, lengths).argmax()])
     drafts, words = _drafts(pages, body)
     mark_headings(drafts, bookmarks, body)
+    remove_contents(drafts)
     join_over_borders(drafts)
     return _written(drafts, len(pages), words, title, notes)
 
