@@ -714,6 +714,12 @@ def test_tables_of_contents_are_left_out(leaders: bool) -> None:
     assert {span.reason for span in pdf.removed} == {"contents"}
 
 
+def test_what_a_box_contains_is_content() -> None:
+    page = entries(False, ["Screws", "Bolts", "Nuts", "Washers", "Springs"])
+    page.lines(50, 300, paragraph(random.Random(61), 470, 120))
+    assert read_pdf(made([page])).removed == []
+
+
 def test_lists_of_prices_with_leaders_are_content() -> None:
     page = Page().put(50, 60, "Prices", 16, bold=True)
     for number, name in enumerate(["Coffee", "Tea", "Milk", "Bread", "Soup", "Water"]):

@@ -18,15 +18,17 @@ _LED = re.compile(r"(.*?\S)\s*(?:\|\s*)?(?:(?:\.\s?){4,}|\u2026[.\u2026\s]*)\s*(
 _PLAIN = re.compile(r"(.*?[^\W\d_].*?)\s(?:\|\s*)?(\d{1,4}|[ivxlc]{1,7})$")
 #: Entries of a table of contents at least, and the share of them whose numbers rise.
 _FEWEST, _RISING = 4, 0.9
-#: Share of entries that name a heading of the document where no title says what they are.
+#: Characters of an entry at most.
+_LONGEST = 400
+#: Share of entries that name a heading of the document.
 _NAMED = 0.5
 
 
 def remove_contents(drafts: Sequence[Draft]) -> None:
     """Marks tables of contents as left out, with their title.
 
-    They are blocks in a row whose lines end with numbers of pages that rise. Either a heading says what they are, or
-    dots lead to the numbers and half of the entries are headings of the document.
+    They are blocks in a row whose lines end with numbers of pages that rise. Two of three signs are there: a title says
+    what they are, dots lead to the numbers, half of the entries are headings of the document.
     """
     headings = {_key(draft.text) for draft in drafts if draft.kind == "heading"}
     title: Draft | None = None
@@ -47,7 +49,8 @@ def remove_contents(drafts: Sequence[Draft]) -> None:
 def _entries(draft: Draft, titled: bool) -> list[tuple[str, str]]:
     """The label and the number of each entry of a block; none if it is no part of a table of contents."""
     patterns = (_LED, _PLAIN) if titled or draft.kind in ("table", "heading") else (_LED,)
-    matches = [next(filter(None, (each.fullmatch(line.text) for each in patterns)), None) for line in draft.lines]
+    short = [line.text if len(line.text) <= _LONGEST else "" for line in draft.lines]
+    matches = [next(filter(None, (each.fullmatch(text) for each in patterns)), None) for text in short]
     found = [(match.group(1), match.group(2)) for match in matches if match]
     ends = matches[-1] is not None and 2 * len(found) >= len(matches)
     return found if ends else []
@@ -60,9 +63,10 @@ def _is_contents(run: Sequence[Draft], title: Draft | None, headings: set[str]) 
         return False
     if sum(a <= b for a, b in pairwise(pages)) < _RISING * (len(pages) - 1):
         return False
-    led = sum(bool(_LED.fullmatch(line.text)) for draft in run for line in draft.lines)
+    led = sum(bool(_LED.fullmatch(line.text[-_LONGEST:])) for draft in run for line in draft.lines)
     named = sum(_key(label) in headings for label, _ in entries)
-    return title is not None or (2 * led >= len(entries) and named >= _NAMED * len(entries))
+    signs = (title is not None, 2 * led >= len(entries), named >= _NAMED * len(entries))
+    return sum(signs) >= 2
 
 
 def _key(text: str) -> str:

@@ -234,17 +234,17 @@ def _is_footnote(draft: Draft, last: Draft) -> bool:
     """Whether a block is small print below a paragraph that has not come to its end."""
     if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
         return False
-    return draft.size < _FOOTNOTE * last.size and not _STOP.search(last.lines[-1].text)
+    return draft.size < _FOOTNOTE * last.lines[-1].size and not _STOP.search(last.lines[-1].text)
 
 
 def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
     """Whether a table goes on with the next page: as many columns at one place, without a header of its own."""
     if not last.kind == draft.kind == "table" or draft.page != last.last_page + 1 or len(last.lines) < 2:
         return False
-    if max(line.text.count(CELLS) for line in last.lines) != max(line.text.count(CELLS) for line in draft.lines):
+    above = last.lines[last.turns[-1][1] :] if last.turns else last.lines  # on the page before
+    if max(line.text.count(CELLS) for line in above) != max(line.text.count(CELLS) for line in draft.lines):
         return False
-    last_lines = last.lines[last.turns[-1][1] :] if last.turns else last.lines
-    if abs(draft.left - min(line.left for line in last_lines)) > 2 * draft.size:
+    if abs(draft.left - min(line.left for line in above)) > 2 * draft.size:
         return False
     header = draft.lines[0]
     if header.text == last.lines[0].text:
