@@ -13,6 +13,7 @@ import os
 import re
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -38,6 +39,13 @@ def words(text: str) -> Counter[str]:
 def f1(one: str, other: str) -> float:
     mine, theirs = words(one), words(other)
     return 2 * (mine & theirs).total() / max(1, mine.total() + theirs.total())
+
+
+def pages_of(file: Path) -> list[str]:
+    """Our text of each page: a paragraph may go on over a page, so form feeds do not part them all."""
+    pdf = read_pdf(file)
+    starts = pdf.page_starts.tolist()
+    return [pdf.text[begin:end] for begin, end in pairwise([*starts, len(pdf.text)])]
 
 
 def bare(file: Path) -> list[str]:
@@ -71,7 +79,7 @@ def main() -> None:
     ours, plain, equal = [], [], 0
     for file in files:
         gold = _MARK.split(texts[file.stem].read_text(encoding="utf-8"))[:-1]
-        pages, theirs = read_pdf(file).text.split("\f"), bare(file)
+        pages, theirs = pages_of(file), bare(file)
         equal += len(pages) == len(gold)
         ours += [f1(one, other) for one, other in zip(pages, gold)]
         plain += [f1(one, other) for one, other in zip(theirs, gold)]
