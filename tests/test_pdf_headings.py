@@ -61,3 +61,59 @@ def test_faces_of_computer_modern_are_bold_by_their_names_alone() -> None:
         assert _BOLD.search(name) or not _LIGHT.search(name), name
     for name in ("Cmr", "ScrumR1", "Acmeti1"):
         assert not _LIGHT.search(name), name
+
+
+def removed(pages: list[Page]) -> list[tuple[str, str]]:
+    pdf = read_pdf(made(pages))
+    return [(pdf.text[span.start : span.end], span.reason) for span in pdf.removed]
+
+
+def test_prices_after_dots_and_what_a_box_contains_stay() -> None:
+    page = Page().put(50, 40, "Menu", 16)
+    page.lines(
+        50, 90, ["Soup . . . . . . . 5", "Fish . . . . . . . 12", "Steak . . . . . . . 18", "Wine . . . . . . . 20"]
+    )
+    page.lines(50, 300, LINES)
+    assert removed([page]) == []
+    page = Page().put(50, 40, "Contents", 16)
+    for row, (name, count) in enumerate((("Screws", "12"), ("Nuts", "12"), ("Bolts", "40"))):
+        page.put(60, 80 + 15 * row, name).put(200, 80 + 15 * row, count)
+    page.lines(50, 300, LINES)
+    assert removed([page]) == []
+
+
+@pytest.mark.parametrize("number", [["Chapter 6"], ["CHAPTER", "TWO"], ["TWO"], ["Appendix B"], ["Kapitel 3"]])
+def test_the_number_of_a_chapter_goes_with_its_title(number: list[str]) -> None:
+    page = Page()
+    y = 60.0
+    for size, text in zip((12, 16), number):
+        page.put(400, y, text, size, bold=True)
+        y += 30
+    page.put(50, y + 20, "Keeping foxes", 20, bold=True)
+    page.lines(50, y + 60, LINES)
+    assert headings(page) == [(1, " ".join([*number, "Keeping foxes"]))]
+
+
+def test_letters_above_names_are_headings_of_their_own() -> None:
+    page = Page().put(50, 60, "B", 20, bold=True).put(50, 90, "Bear", 14, bold=True)
+    page.lines(50, 115, LINES)
+    assert headings(page) == [(1, "B"), (2, "Bear")]
+
+
+@pytest.mark.parametrize("names", [["1. PURPOSE", "2. TERM AND END"], ["ARTICLE I - SCOPE", "ARTICLE II - FEES"]])
+def test_numbered_names_of_clauses_in_capitals_are_headings(names: list[str]) -> None:
+    page, y = Page(), 60.0
+    for number, name in enumerate(names, 1):
+        page.put(50, y, name)
+        y = page.lines(50, y + 20, [f"{number}.1 {LINES[0]}", *LINES[1:]]) + 8
+    assert headings(page) == [(1, name) for name in names]
+
+
+def test_a_list_in_capitals_is_a_list() -> None:
+    page = Page()
+    page.lines(50, 60, ["1. FOXES", "2. WOLVES", "3. DOGS"])
+    page.lines(50, 120, LINES)
+    assert headings(page) == []
+    page = Page().put(50, 60, "1. SINGLE")
+    page.lines(50, 80, LINES)
+    assert headings(page) == []

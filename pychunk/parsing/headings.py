@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from .paragraphs import CONTENTS, Draft
@@ -35,6 +36,13 @@ _CHAPTER = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"[^\w(\[«\"„“'’]")
+#: The heading of a clause in the text's own print: a number, or "ARTICLE 5", and a name in capitals.
+_CLAUSE = re.compile(
+    r"(?:(?:ARTICLE|SECTION|CLAUSE|ARTIKEL|ARTÍCULO|СТАТТЯ|РОЗДІЛ|СТАТЬЯ|РАЗДЕЛ)\s+|§\s*)?"
+    r"(?:\d{1,3}|[IVXL]{1,6})(?:\.\s+|\)\s+|\s+|\s*[:–—-]\s*)(?P<name>[^\W\d_].{2,80})"
+)
+#: Headings of clauses that a document has at least.
+_CLAUSES = 2
 
 
 class Bookmark(NamedTuple):
@@ -49,9 +57,9 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     """Turns blocks into headings with levels from 1 to 6; ``body`` is the size of the document's text, in points.
 
     A block that a bookmark of its page names is a heading of the bookmark's level. Others are headings if they are
-    short and larger than the text, or bold where the text is not; their levels are the ranks of their styles (size,
-    then weight), or those that bookmarks give to the style. Where space tells more headings than
-    bookmarks and fonts do, those are headings too, of the lowest level.
+    short and larger than the text, or bold where the text is not, or a number and a name in capitals; their levels are
+    the ranks of their styles (size, then weight), or those that bookmarks give to the style. Where space tells more
+    headings than bookmarks and fonts do, those are headings too, of the lowest level.
     """
     running = max(body, _running_size(drafts))
     named: dict[int, dict[str, int]] = {}
@@ -75,6 +83,8 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
             levels.setdefault(_style(draft), Counter())[draft.level] += 1
         elif _stands_out(draft, text, body, running, by_weight):
             found.append(draft)
+    taken = set(map(id, found))
+    found += [draft for draft in _clauses(drafts) if id(draft) not in taken]
     known = {id(draft) for draft in drafts if draft.kind == "heading"} | set(map(id, found))
     spaced, below = spaced_headings(drafts, len(known))
     found += [draft for draft in (*spaced, *below) if id(draft) not in known]
@@ -87,6 +97,25 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
         draft.kind, draft.level = "heading", ranks[styles[id(draft)]]
     _join_lines(drafts, named)
     _join_numbers(drafts)
+
+
+def _clauses(drafts: Sequence[Draft]) -> list[Draft]:
+    """Lines that are a number and a name in capitals, if text follows each: a list of such lines is a list."""
+    kept = [draft for draft in drafts if not draft.lines[0].removed]
+    found = [
+        (draft, after) for draft, after in pairwise(kept) if draft.kind in ("paragraph", "item") and _is_clause(draft)
+    ]
+    headed = [draft for draft, after in found if not _is_clause(after)]
+    return headed if len(headed) >= max(_CLAUSES, len(found)) else []
+
+
+def _is_clause(draft: Draft) -> bool:
+    match = _CLAUSE.fullmatch(draft.text) if len(draft.lines) == 1 else None
+    if match is None:
+        return False
+    name = match["name"]
+    letters = sum(map(str.isalpha, name))
+    return name.isupper() and not name.endswith((".", ",", ";")) and 4 <= letters >= 0.7 * len(name)
 
 
 def _join_numbers(drafts: list[Draft]) -> None:
