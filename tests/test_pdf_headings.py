@@ -117,3 +117,28 @@ def test_a_list_in_capitals_is_a_list() -> None:
     page = Page().put(50, 60, "1. SINGLE")
     page.lines(50, 80, LINES)
     assert headings(page) == []
+
+
+def sides(names: list[str], texts: list[list[str]], bold: bool = True) -> Page:
+    page, y = Page(), 60.0
+    for name, text in zip(names, texts, strict=True):
+        page.put(40, y, name, bold=bold)
+        y = page.lines(150, y, text) + 10
+    return page
+
+
+def test_headings_in_the_margin_begin_sections() -> None:
+    page = sides(["Purpose", "Scope", "Duties"], [LINES, LINES[1:], LINES[:2]])
+    assert headings(page) == [(1, name) for name in ("Purpose", "Scope", "Duties")]
+    pdf = read_pdf(made([page]))
+    assert pdf.text.split("\n\n") == [
+        text
+        for name, lines in (("Purpose", LINES), ("Scope", LINES[1:]), ("Duties", LINES[:2]))
+        for text in (name, " ".join(lines))
+    ]
+
+
+def test_names_beside_short_texts_and_in_plain_print_are_a_table() -> None:
+    short = [["4 bar at most"], ["12 litres a minute"], ["230 volts"]]
+    assert headings(sides(["Pressure", "Flow", "Voltage"], short)) == []
+    assert headings(sides(["Pressure", "Flow", "Voltage"], [LINES] * 3, bold=False)) == []

@@ -35,6 +35,8 @@ _PRESENT = 0.6
 _SINGLE = 0.6
 #: Letters that a line of a column has at least, where columns follow on each other in the file.
 _LETTERS = 8
+#: Letters that a heading in the margin has at most, and half of the texts at its side at least.
+_SIDE, _SIDE_TEXT = 60, 80
 #: Columns within columns within ...
 _DEEP = 5
 #: White by which lines of one row are nearer to each other than rows are, in sizes of the font.
@@ -276,7 +278,10 @@ class _Page:
             elif len(columns) > 1 and _may_be_cells(columns) and (rows := _rows(*_as_most(bands[at:end], strips))):
                 found += self._flow(plain)
                 plain = []
-                found += self._table(rows)
+                sides = _side_headings(rows)
+                for head, text in sides:
+                    found += self.lines(head, deep + 1) + self.lines(text, deep + 1)
+                found += [] if sides else self._table(rows)
             else:
                 plain += bands[at:end]
             at = end
@@ -380,6 +385,29 @@ def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
                 continue
         rows.append((piece.top, piece.bottom, [piece]))
     return [row for _, _, row in rows]
+
+
+def _side_headings(rows: Sequence[Sequence[Sequence[Piece]]]) -> list[tuple[list[Piece], list[Piece]]]:
+    """Each heading in the margin with its text, of two columns that look like a table; none of a table.
+
+    Names in bold print stand left of text in plain print, which is long and runs over lines.
+    """
+    if len(rows) < 2 or any(len(cells) != 2 for cells in rows) or not all(rows[0]):
+        return []
+    found: list[tuple[list[Piece], list[Piece]]] = []
+    for head, text in rows:
+        if head:
+            found.append((list(head), []))
+        found[-1][1].extend(text)
+    heads = [piece for head, _ in found for piece in head]
+    texts = [piece for _, text in found for piece in text]
+    if any(piece.bold < piece.letters for piece in heads) or any(piece.bold > 0.5 * piece.letters for piece in texts):
+        return []
+    if not all(text and sum(piece.letters for piece in head) <= _SIDE for head, text in found):
+        return []
+    named = all(not min(head, key=lambda piece: (piece.top, piece.left)).text[:1].islower() for head, _ in found)
+    long = median(sum(piece.letters for piece in text) for _, text in found) >= _SIDE_TEXT
+    return found if named and long and len(found) > 1 else []
 
 
 _Strips = list[tuple[float, float]]
