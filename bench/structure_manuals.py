@@ -14,11 +14,13 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import record
+import structure_manuals_pdf
+from inputs import add_data
 
 import pychunk
 from pychunk.io import open_source
@@ -46,6 +48,12 @@ MANUALS = (
     ),
     Manual("debian-policy", "debian-policy", ("[role=main]", "div.body")),
 )
+#: Manuals as PDF: where they lie in their packages.
+PDFS = {
+    "bash-doc": ("doc/bash/bash.pdf", "doc/bash/bashref.pdf"),
+    "debian-policy": ("doc/debian-policy/policy.pdf.gz",),
+    "developers-reference": ("developers-reference/developers-reference.pdf",),
+}
 KINDS = ("heading", "dt", "dd", "caption", "table", "list item", "paragraph", "code", "NAME line")
 #: Elements that stand in a line; all others part words.
 _INLINE = frozenset(("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i"))
@@ -142,7 +150,7 @@ def lost(blocks: list[Block], held: str) -> Iterator[Block]:
     """Yield the blocks whose text the chunks do not hold as often as the page does."""
     letters = letters_of(held)
     words = _WORD.findall(held.lower())
-    threes = {tuple(words[at : at + 3]) for at in range(len(words))}
+    threes = {tuple(words[at : at + 3]) for at in range(len(words))} | {(word,) for word in words}
     spaced = f" {'  '.join(words)} "  # two blanks, as one that stands twice is counted twice
     times = Counter((block.kind, letters_of(block.text)) for block in blocks)
     for (kind, own), count in times.items():
@@ -152,7 +160,9 @@ def lost(blocks: list[Block], held: str) -> Iterator[Block]:
         found = letters.count(own) if len(own) > 20 else spaced.count(f" {'  '.join(written)} ")
         if (missing := count - found) <= 0:
             continue
-        pieces = [tuple(written[at : at + 3]) for at in range(max(1, len(written) - 2))]
+        # Cells that span rows are repeated, and rows of heads joined, so words of a table have other neighbours.
+        size = 1 if kind == "table" else 3
+        pieces = [tuple(written[at : at + size]) for at in range(max(1, len(written) - size + 1))]
         # Longer ones may hold formulas, repeated cells or nested tables, which are written otherwise.
         if len(written) > 8 and sum(piece in threes for piece in pieces) >= 0.9 * len(pieces):
             continue
@@ -170,20 +180,22 @@ def words_lost(main: Any, skipped: set[int], held: str) -> tuple[int, int]:
 
 def fetched(folder: Path) -> bool:
     """Download and unpack the packages that are not there yet; return whether all are there."""
-    missing = [each for each in MANUALS if not (folder / "usr/share/doc" / each.folder).exists()]
+    share = folder / "usr/share"
+    missing = [each.package for each in MANUALS if not (share / "doc" / each.folder).exists()]
+    missing += [package for package, paths in PDFS.items() if not (share / paths[0]).exists()]
     if not missing:
         return True
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         print("skipped: the manuals are Debian packages, and there is no apt-get or dpkg-deb here")
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    for each in missing:
-        done = subprocess.run(["apt-get", "download", "-q", each.package], cwd=folder, capture_output=True, text=True)
+    for package in dict.fromkeys(missing):
+        done = subprocess.run(["apt-get", "download", "-q", package], cwd=folder, capture_output=True, text=True)
         if done.returncode:
-            print(f"skipped: apt-get download {each.package}: {done.stderr.strip()[-200:]}")
+            print(f"skipped: apt-get download {package}: {done.stderr.strip()[-200:]}")
             return False
-        for package in folder.glob(each.package + "_*.deb"):
-            subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+        for file in folder.glob(package + "_*.deb"):
+            subprocess.run(["dpkg-deb", "-x", file.name, "."], cwd=folder, check=True)
     return True
 
 
@@ -249,7 +261,24 @@ def measured(folder: Path, manual: Manual, most: int, show: bool) -> dict[str, A
     }
 
 
+def measured_pdfs(name: str, paths: Iterable[Path]) -> dict[str, Any]:
+    """Count paragraphs and words of PDFs that their reader took apart or together."""
+    counts: Counter[str] = Counter()
+    for path in paths:
+        counts.update(structure_manuals_pdf.rows(path))
+    return {
+        "manual": name,
+        "blocks": counts["blocks"],
+        "paragraphs torn": counts["torn"],
+        "chunks": counts["chunks"],
+        "begin in mid-sentence, %": round(100 * counts["inside"] / max(counts["chunks"], 1), 2),
+        "words": counts["words"],
+        "words run together, %": round(100 * counts["together"] / max(counts["words"], 1), 3),
+    }
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
     parser.add_argument("--folder", type=Path, default=Path("build/manuals"), help="where packages are unpacked")
     parser.add_argument("--pages", type=int, default=200, help="of each manual at most, drawn by a seed")
     parser.add_argument("--only", nargs="+", metavar="PACKAGE", help="these packages alone")
@@ -260,13 +289,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     if not fetched(options.folder):
         return
-    rows = []
-    for manual in MANUALS:
-        if options.only and manual.package not in options.only:
-            continue
-        row = measured(options.folder, manual, options.pages, options.show)
-        rows.append(row)
+    rows: list[dict[str, Any]] = []
+    pdfs: list[dict[str, Any]] = []
+
+    def add(table: list[dict[str, Any]], row: dict[str, Any]) -> None:
+        table.append(row)
         print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+
+    for manual in MANUALS:
+        if not options.only or manual.package in options.only:
+            add(rows, measured(options.folder, manual, options.pages, options.show))
+    for package, names in PDFS.items():
+        for path in [options.folder / "usr/share" / name for name in names]:
+            if not options.only or package in options.only:
+                add(pdfs, measured_pdfs(path.name.removesuffix(".gz"), [path]))
+    leaflets = sorted(Path(options.data).glob("unlp2026/*/pdf/*.pdf"))
+    if not leaflets:
+        print("skipped: the leaflets are not in the folder of data")
+    elif not options.only:
+        add(pdfs, measured_pdfs("30 leaflets", leaflets))
     if options.save:
-        about = "Shares of the blocks inside each page's main element that no chunk of method structure holds."
-        record.save(options.save, "Manuals", {"rows": rows}, about=about, packages=["selectolax"])
+        about = (
+            "Shares of the blocks inside each page's main element that no chunk of method structure holds; "
+            "of PDFs the borders of paragraphs inside sentences, chunks that begin there, and words run together."
+        )
+        record.save(options.save, "Manuals", {"rows": rows, "pdfs": pdfs}, about=about, packages=["selectolax"])
