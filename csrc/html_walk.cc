@@ -1008,9 +1008,9 @@ class Walker {
       }
     }
     const bool listing = tag.kind == HtmlKind::kOther && has_class(attributes, "fragment") && is_listing();
-    const bool special = listing || tag.kind != HtmlKind::kOther && tag.kind != HtmlKind::kRow &&
-                                        tag.kind != HtmlKind::kCell && tag.kind != HtmlKind::kHeadCell &&
-                                        tag.kind != HtmlKind::kHead;
+    const bool special =
+        listing || (tag.kind != HtmlKind::kOther && tag.kind != HtmlKind::kRow && tag.kind != HtmlKind::kCell &&
+                    tag.kind != HtmlKind::kHeadCell && tag.kind != HtmlKind::kHead);
     const int64_t role_level = tag.kind == HtmlKind::kOther && !attributes.empty() ? level_of_role() : 0;
     if (!special && !hiding && role_level == 0) {
       open_.push_back({Frame::kPlain, own});
