@@ -19,7 +19,7 @@ py::list texts_of_headings(const std::vector<std::string>& sources, const std::s
   LinkLabels labels(document);
   for (const std::string& source : sources) {
     std::vector<char> text;
-    append_heading(source, labels, text);
+    append_heading(source, true, labels, text);
     out.append(py::str(text.data(), text.size()));
   }
   return out;

@@ -220,6 +220,11 @@ class Arguments {
     blocks.kind = view(array<int8_t>(from, "kind")), blocks.level = view(array<int16_t>(from, "level"));
     PYCHUNK_CHECK(blocks.kind.size() == blocks.start.size() && blocks.level.size() == blocks.start.size(),
                   "blocks need a kind and a level for each of ", blocks.start.size());
+    if (!from.attr("markup").is_none()) {
+      blocks.markup = view(array<bool>(from, "markup"));
+      PYCHUNK_CHECK(blocks.markup.size() == blocks.start.size(), "blocks need a mark of markup for each of ",
+                    blocks.start.size());
+    }
     for (const int8_t kind : blocks.kind)
       PYCHUNK_CHECK(kind >= 0 && kind <= kLastBlockKind, "the kind of a block must be from 0 to ",
                     static_cast<int>(kLastBlockKind), ", got ", static_cast<int>(kind));

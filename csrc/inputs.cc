@@ -20,7 +20,7 @@ BlockSpans GivenLayout::blocks_of(int64_t i) const {
   if (block_offsets.empty()) return {};
   const auto at = static_cast<size_t>(block_offsets[i]), count = static_cast<size_t>(block_offsets[i + 1]) - at;
   return {blocks.kind.subspan(at, count), blocks.level.subspan(at, count), blocks.start.subspan(at, count),
-          blocks.end.subspan(at, count)};
+          blocks.end.subspan(at, count), blocks.markup.empty() ? blocks.markup : blocks.markup.subspan(at, count)};
 }
 
 RemovedSpans GivenLayout::removed_of(int64_t i) const {

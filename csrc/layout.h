@@ -30,7 +30,9 @@ struct BlockSpans {
   std::span<const int8_t> kind;
   std::span<const int16_t> level;
   std::span<const int64_t> start, end;
+  std::span<const bool> markup;  // whether its text is source, with inline markup; empty: none is
   int64_t size() const { return static_cast<int64_t>(start.size()); }
+  bool has_markup(int64_t b) const { return !markup.empty() && markup[static_cast<size_t>(b)]; }
   BlockKind kind_of(int64_t b) const { return static_cast<BlockKind>(kind[static_cast<size_t>(b)]); }
 };
 

@@ -24,7 +24,7 @@ class LinkLabels {
 // nothing; where there is nothing else, its alternative text. White space stays as it is.
 //
 // Markup that also is text is left alone: `my_func_name`, `__init__`, `2*3*4`, `[1]` without a definition, a tag
-// that is neither closed nor has attributes. Texts of HTML pages escape nothing and are read by the same rule.
+// that is neither closed nor has attributes.
 //
 // One pass. What is looked for ahead is found and passed, or counted: 32 times in vain, then it is text. So time is
 // linear whatever the line holds.

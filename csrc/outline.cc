@@ -32,7 +32,8 @@ class OutlineWriter {
     const auto before = static_cast<int64_t>(texts_.heading_offsets.size()) - 1;
     LinkLabels labels(document_.text());
     for (const Section& section : outline_.sections) {
-      append_heading(slice(document_.text(), section.heading_begin, section.heading_end), labels, texts_.headings);
+      const std::string_view line = slice(document_.text(), section.heading_begin, section.heading_end);
+      append_heading(line, has_markup(section.first), labels, texts_.headings);
       texts_.heading_offsets.push_back(static_cast<int64_t>(texts_.headings.size()));
     }
     write_parents();
@@ -48,6 +49,13 @@ class OutlineWriter {
 
  private:
   const Section& section(int64_t s) const { return outline_.sections[static_cast<size_t>(s)]; }
+
+  // Whether a heading is source; without blocks it is read as Markdown.
+  bool has_markup(int64_t s) const {
+    const std::span<const int32_t> block = document_.block_of();
+    return block.empty() || block[static_cast<size_t>(s)] < 0 ||
+           document_.blocks().has_markup(block[static_cast<size_t>(s)]);
+  }
 
   // A section hangs on the chunk that holds its heading, and that one on the chunk of the section above; no chunk holds
   // a title that is left out.
@@ -178,7 +186,7 @@ void OutlineTexts::append(const OutlineTexts& next) {
   headers.insert(headers.end(), next.headers.begin(), next.headers.end());
 }
 
-void append_heading(std::string_view line, LinkLabels& labels, std::vector<char>& out) {
+void append_heading(std::string_view line, bool markup, LinkLabels& labels, std::vector<char>& out) {
   const auto size = [&] { return static_cast<int64_t>(line.size()); };
   const auto keep = [&](int64_t begin, int64_t end) {
     const Trimmed inside = trim(line, begin, end);
@@ -214,9 +222,10 @@ void append_heading(std::string_view line, LinkLabels& labels, std::vector<char>
     }
   }
   const std::string_view bare = past_marks(line);
-  const bool is_html = is_html_heading(bare);
+  const bool is_html = markup && is_html_heading(bare);
   if (bare.starts_with('#') || is_html) line = bare;
   const auto keep_name = [&] {
+    if (!markup) return;
     line = without_attributes(line);
     keep(0, size());
   };
@@ -235,7 +244,7 @@ void append_heading(std::string_view line, LinkLabels& labels, std::vector<char>
     if (first != std::string_view::npos) keep(static_cast<int64_t>(first), static_cast<int64_t>(last) + 1);
   }
   std::vector<char> shown;
-  if ((is_markdown || is_html) && line.find_first_of("\\`<&{![]*_~") != std::string_view::npos) {
+  if (markup && (is_markdown || is_html) && line.find_first_of("\\`<&{![]*_~") != std::string_view::npos) {
     append_inline_text(line, is_html, labels, shown);
     line = {shown.data(), shown.size()};
     keep(0, size());

@@ -25,9 +25,9 @@ struct OutlineTexts {
   void append(const OutlineTexts& next);
 };
 
-// Appends the text of a heading: without the marks that make it one, its attributes and, in Markdown, its inline markup
-// (markdown_inline.h); white space as single spaces. `labels` are those of its document.
-void append_heading(std::string_view line, LinkLabels& labels, std::vector<char>& out);
+// Appends the text of a heading: without the marks that make it one, white space as single spaces. With `markup` it is
+// source: its attributes and inline markup (markdown_inline.h) are left out, too. `labels` are those of its document.
+void append_heading(std::string_view line, bool markup, LinkLabels& labels, std::vector<char>& out);
 
 // Sets the columns of the chunks of one document, the last rows.size() of `out`.
 void write_outline(const Document& document, const Outline& outline, const std::vector<OwnSentences>& rows,

@@ -343,7 +343,8 @@ def heading_texts(sources: list[str], document: str) -> list[str]:
 
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:
     """The blocks of documents in Markdown, valid UTF-8, in characters of each."""
-    return Blocks(*_core.markdown_blocks(text, offsets, threads))
+    found = _core.markdown_blocks(text, offsets, threads)
+    return Blocks(*found, markup=np.ones(len(found[1]), np.bool_))
 
 
 def walk_html(page: npt.NDArray[np.uint8]) -> tuple[Any, ...] | None:

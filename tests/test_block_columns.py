@@ -21,11 +21,12 @@ def whole(blocks: Blocks, paged: bool) -> Blocks:
     box[some % 3 == 2] = np.nan
     source = np.where(some % 3 == 1, -1, blocks.start)
     parts = (blocks.offsets, blocks.kind, blocks.level, blocks.start, blocks.end)
-    return Blocks(*parts, source, source, *((some % 4).astype(np.int32), box) if paged else ())
+    places = ((some % 4).astype(np.int32), box) if paged else (None, None)
+    return Blocks(*parts, source, source, *places, markup=some % 2 == 0)
 
 
 #: What stands for not known; a column of nothing else comes back as None.
-UNKNOWN = {"source_start": -1, "source_end": -1, "page": 0, "box": np.nan}
+UNKNOWN = {"source_start": -1, "source_end": -1, "page": 0, "box": np.nan, "markup": []}
 
 
 def equal(a: Blocks, b: Blocks) -> bool:

@@ -427,7 +427,7 @@ def test_files_have_blocks_and_titles(tmp_path: Path) -> None:
     assert markdown.schema.field("blocks").type == BLOCKS_TYPE
     assert rows_of(blocks_from_arrow(markdown["blocks"])) == [rows(text) for text in markdown["text"].to_pylist()]
     assert markdown["blocks"][0][1].as_py() == dict.fromkeys(("source_start", "source_end", "page", "box")) | {
-        "kind": "item", "level": 1, "start": 7, "end": 10
+        "kind": "item", "level": 1, "start": 7, "end": 10, "markup": True
     }  # fmt: skip
     assert text.column_names == ["id", "text", "file"]
 

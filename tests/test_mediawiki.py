@@ -118,7 +118,7 @@ def test_kept_pages_columns_and_namespaces_of_the_dump(tmp_path: Path) -> None:
 
 
 def block(kind: str, level: int, start: int, end: int) -> dict:
-    unknown = dict.fromkeys(["source_start", "source_end", "page", "box"])
+    unknown = dict.fromkeys(["source_start", "source_end", "page", "box", "markup"])
     return {"kind": kind, "level": level, "start": start, "end": end, **unknown}
 
 

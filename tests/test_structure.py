@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import time
 from dataclasses import replace
@@ -27,6 +28,7 @@ from pychunk.documents import TextBatch
 from pychunk.given.given import Given
 from pychunk.parsing import markdown
 from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
+from pychunk.parsing.html import parse_html
 
 Block = tuple[str, int, int, int]
 Span = tuple[int, int, str, float]
@@ -127,7 +129,11 @@ def test_terms_in_a_row_go_with_the_first_block_of_their_definition() -> None:
 
 
 def said_of(found: list[Document], pages: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {"blocks": [blocks for _, blocks, _, _ in found], "removed": [each[2] for each in found]}
+    rows = [
+        [dict(zip(("kind", "level", "start", "end"), block), markup=block[2] % 2 == 0) for block in blocks]
+        for _, blocks, _, _ in found
+    ]
+    said: dict[str, Any] = {"blocks": rows, "removed": [each[2] for each in found]}
     if pages:
         said["page_starts"] = [each[3] for each in found]
     return said
@@ -649,9 +655,32 @@ def test_headings_are_text(line: str, text: str) -> None:
     document = line + "\n\nText." + LINKED
     assert heading_text(line, link_labels(document)) == text
     assert markdown.heading_text(line, document) == text
-    chunks = pychunk.segment([document], "structure", blocks=[[("heading", 1, 0, len(line))]])
+    heading = {"kind": "heading", "level": 1, "start": 0, "end": len(line)}
+    chunks = pychunk.segment([document], "structure", blocks=[[{**heading, "markup": True}]])
     assert chunks[0].path == [text]
     assert chunks[0].text.startswith(line)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *(
+            "Use <b>x</b> tags",
+            "Page &copy; more",
+            "a [b](c) d",
+            "Call f(`x`) now",
+            "Escape \\* and C:\\_new",
+            "Notes {#id}",
+        ),
+        *("x[^1] y", "a*b*c", "**Bold** __init__", "Vec<T> <!-- kept -->", "![x](y.png)", "# of items"),
+    ],
+)
+def test_headings_of_pages_are_text_already(shown: str) -> None:
+    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+    page = parse_html(f"<h2>{html.escape(shown)}</h2><p>Text.")
+    chunks = pychunk.segment([page.text], "structure", blocks=page.blocks)
+    assert chunks[0].path == [shown]
+    assert heading_text(f"## {shown}", markup=False) == shown
 
 
 MARKS = (

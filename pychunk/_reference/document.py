@@ -116,6 +116,10 @@ class Document:
         """What block a sentence lies in; a paragraph where none is known."""
         return self.blocks[self.block_of[s]].kind if self.block_of[s] >= 0 else PARAGRAPH_BLOCK
 
+    def has_markup(self, s: int) -> bool:
+        """Return whether a heading is source; without blocks it is read as Markdown."""
+        return self.block_of[s] < 0 or self.blocks[self.block_of[s]].markup
+
     @property
     def heeds_borders(self) -> bool:
         """Whether groups heed borders at all."""

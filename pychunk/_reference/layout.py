@@ -27,6 +27,7 @@ class Block(NamedTuple):
     level: int
     start: int  # characters
     end: int
+    markup: bool  # the text is source, with inline markup
 
 
 def blocks_of(blocks: Blocks | None, row: int, data: bytes) -> list[Block]:
@@ -36,7 +37,11 @@ def blocks_of(blocks: Blocks | None, row: int, data: bytes) -> list[Block]:
     own = slice(int(blocks.offsets[row]), int(blocks.offsets[row + 1]))
     columns = (blocks.kind[own], blocks.level[own], blocks.start[own], blocks.end[own])
     found = zip(*(column.tolist() for column in columns), strict=True)
-    return [Block(kind, level, len(data[:a].decode()), len(data[:b].decode())) for kind, level, a, b in found]
+    markup = [False] * (own.stop - own.start) if blocks.markup is None else blocks.markup[own].tolist()
+    return [
+        Block(kind, level, len(data[:a].decode()), len(data[:b].decode()), source)
+        for (kind, level, a, b), source in zip(found, markup, strict=True)
+    ]
 
 
 def _first(text: str, begin: int, end: int) -> int | None:

@@ -179,7 +179,7 @@ def find_sections(d: Document) -> list[Section]:
         above = len(out) - 1
         while above >= 0 and out[above].level >= own:
             above = out[above].parent
-        out.append(Section(run, above, own, heading_text(d.text[d.starts[s] : end], labels)))
+        out.append(Section(run, above, own, heading_text(d.text[d.starts[s] : end], labels, d.has_markup(s))))
     return out
 
 
@@ -200,8 +200,11 @@ def _without_attributes(line: str) -> str:
     return found[1].strip() if found and words and all(map(attribute.fullmatch, words)) else line
 
 
-def heading_text(line: str, labels: frozenset[str] = frozenset()) -> str:
-    """Return the text of a heading, without its marks, those of quotes and lists around it, and inline markup."""
+def heading_text(line: str, labels: frozenset[str] = frozenset(), markup: bool = True) -> str:
+    """Return the text of a heading, without its marks, those of quotes and lists around it, and inline markup.
+
+    Without ``markup`` the text is none of a source: brackets, stars and braces in it are its own.
+    """
     *above, under = re.split(r"\r\n|\r|\n", line.removeprefix("\ufeff").strip())
     mark = under.lstrip("> \t").strip()
     is_markdown = bool(above and mark and (not mark.strip("=") or not mark.strip("-")))
@@ -212,22 +215,23 @@ def heading_text(line: str, labels: frozenset[str] = frozenset()) -> str:
         line = "\n".join(above)
     line = line.strip()
     bare = _past_marks(line)
-    is_html = re.match(r"<[hH][1-6](?:>|[ \t-\r])", bare) is not None and len(bare) > 4
+    is_html = markup and re.match(r"<[hH][1-6](?:>|[ \t-\r])", bare) is not None and len(bare) > 4
     if bare.startswith("#") or is_html:
         line = bare
     if line.startswith("#"):
         is_markdown = True
         marks = len(line) - len(line.lstrip("#"))
-        line = _without_attributes(line[min(marks, 6) :].strip())
+        line = line[min(marks, 6) :].strip()
+        line = _without_attributes(line) if markup else line
         bare = line.rstrip("#")
         if bare != line and (not bare or bare[-1].isspace()):
             line = bare.strip()
-        line = _without_attributes(line)
-    elif is_markdown:
+        line = _without_attributes(line) if markup else line
+    elif is_markdown and markup:
         line = _without_attributes(line)
     elif len(line.encode()) > 4 and line.startswith("==") and line.endswith("==") and line.strip("="):
         line = line.strip("=").strip()
-    if is_markdown or is_html:
+    if markup and (is_markdown or is_html):
         line = inline_text(line, is_html, labels)
     return " ".join(line.split())
 

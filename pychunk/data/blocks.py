@@ -40,6 +40,8 @@ class Blocks:
             canonical text is the file, or where parsers do not know it.
         page: int32[b], from 1; None where there are no pages.
         box: float32[b, 4], left, top, right, bottom in points from the page's top left; None where there are no pages.
+        markup: bool[b]: the text is source, whose links, emphasis and tags are no part of a heading's name; None if
+            none is. Blocks of Markdown are; those of HTML and PDF are text as it is read.
 
     Example:
         >>> blocks = Blocks.of([[("heading", 1, 0, 7), ("paragraph", 0, 9, 14)]])
@@ -56,6 +58,7 @@ class Blocks:
     source_end: I64 | None = None
     page: I32 | None = None
     box: F32 | None = None
+    markup: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, documents: list[list[tuple[str, int, int, int]]]) -> Blocks:

@@ -118,17 +118,19 @@ def _lists(values: Any, documents: int, name: str, keys: tuple[str, ...]) -> lis
 def _blocks(values: Any, documents: int) -> Blocks:
     lists = _lists(values, documents, "blocks", ("kind",))
     rows = [_block(block) for blocks in lists for block in blocks]
-    kinds, levels, starts, ends = zip(*rows, strict=True) if rows else ((), (), (), ())
+    kinds, levels, starts, ends, markup = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     return Blocks(
         offsets_of([len(blocks) for blocks in lists]),
         np.array(kinds, np.int8),
         np.array(levels, np.int16),
         np.array(starts, np.int64),
         np.array(ends, np.int64),
+        markup=np.array(markup, np.bool_) if any(markup) else None,
     )
 
 
-def _block(block: Any) -> tuple[int, int, int, int]:
+def _block(block: Any) -> tuple[int, int, int, int, bool]:
+    markup = isinstance(block, Mapping) and bool(block.get("markup"))
     if isinstance(block, Mapping):
         block = (block.get("kind"), block.get("level") or 0, block.get("start"), block.get("end"))
     if not (isinstance(block, (tuple, list)) and len(block) == 4):
@@ -137,7 +139,7 @@ def _block(block: Any) -> tuple[int, int, int, int]:
     if kind not in BLOCK_KINDS:
         raise ValueError(f"unknown kind of block {kind!r}; the kinds are {', '.join(BLOCK_KINDS)}")
     level, start, end = _whole(numbers, "a block's level, start and end")
-    return BLOCK_KINDS.index(kind), level, start, end
+    return BLOCK_KINDS.index(kind), level, start, end, markup
 
 
 def _removed(span: Any) -> tuple[int, int, str, float]:

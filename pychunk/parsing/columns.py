@@ -26,6 +26,7 @@ BLOCKS_TYPE = pa.list_(
             ("source_end", pa.int64()),
             ("page", pa.int32()),
             ("box", pa.list_(pa.float32(), 4)),
+            ("markup", pa.bool_()),
         ]
     )
 )
@@ -70,6 +71,7 @@ def blocks_to_arrow(blocks: Blocks) -> pa.Array:
         "source_end": known(blocks.source_end, 0, pa.int64()),
         "page": known(blocks.page, 1, pa.int32()),
         "box": _boxes(None if blocks.box is None else blocks.box[own], int(offsets[-1])),
+        "markup": pa.nulls(int(offsets[-1]), pa.bool_()) if blocks.markup is None else pa.array(blocks.markup[own]),
     }
     rows = pa.StructArray.from_arrays(list(fields.values()), fields=list(BLOCKS_TYPE.value_type))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), rows, type=BLOCKS_TYPE)
@@ -139,7 +141,7 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
     if missing := {"kind", "start", "end"} - names:
         raise TypeError(f"blocks must have the fields kind, start and end; {', '.join(sorted(missing))} is missing")
 
-    def field(name: str, kind: pa.DataType, least: int | None = None) -> npt.NDArray[Any] | None:
+    def field(name: str, kind: pa.DataType, least: float | None = None) -> npt.NDArray[Any] | None:
         found = rows.field(name) if name in names else None
         if found is None or found.null_count == len(found):
             return None
@@ -165,6 +167,7 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
         field("source_end", pa.int64(), -1),
         field("page", pa.int32(), 0),
         _matrix(rows.field("box")) if "box" in names else None,
+        None if (markup := field("markup", pa.uint8(), False)) is None else markup.astype(np.bool_),
     )
 
 
