@@ -286,12 +286,24 @@ bool has_word(const std::vector<HtmlAttribute>& attributes, const std::array<std
   return false;
 }
 
-// Classes of the numbers of lines beside code and of buttons that copy it; of cells that hold the code.
-constexpr std::array<std::string_view, 14> kLineNumbers{
-    "lineno",       "linenos",  "linenodiv",       "ln",      "gutter",   "rouge-gutter", "line-number",
-    "line-numbers", "blob-num", "hljs-ln-numbers", "copybtn", "copy-btn", "copy-button",  "line-numbers-rows"};
+// Classes of the numbers of lines of code, of buttons that copy it, and of cells that hold it.
+constexpr std::array<std::string_view, 11> kLineNumbers{
+    "lineno",   "linenos",         "linenodiv",        "ln", "gutter", "rouge-gutter", "line-number", "line-numbers",
+    "blob-num", "hljs-ln-numbers", "line-numbers-rows"};
+constexpr std::array<std::string_view, 3> kCopyButtons{"copybtn", "copy-btn", "copy-button"};
 constexpr std::array<std::string_view, 4> kCodeCells{"code", "blob-code", "rouge-code", "hljs-ln-code"};
 constexpr std::array<std::string_view, 1> kCodeLine{"line"}, kListing{"fragment"};
+
+// Whether a text is numbers of lines and nothing else: pages also name the code itself "line-numbers".
+bool is_numbers(std::string_view text) {
+  while (!text.empty()) {
+    const size_t stop = text.find_first_not_of("0123456789 \t\n\f\r.:|");
+    if (stop == text.npos) return true;
+    if (!text.substr(stop).starts_with("\xC2\xA0")) return false;
+    text.remove_prefix(stop + 2);
+  }
+  return true;
+}
 
 // Whether an element may say a language: most do not, and cost one look at each attribute.
 bool may_name_language(const std::vector<HtmlAttribute>& attributes) {
@@ -1061,7 +1073,7 @@ class Walker {
         now_.term = true;
         break;
       default:
-        if (listing) put_code({}), read = true;
+        if (listing) put_code(language_around(), true), read = true;
         break;
     }
     if (role_level > 0) now_.kind = BlockKind::kHeading, now_.level = role_level;
@@ -1266,10 +1278,10 @@ class Walker {
     return {};
   }
 
-  // Whether the element that was read last is a number of a line of code, or a button beside it.
-  bool is_beside_code(const HtmlTag& tag) const {
+  // Whether the element that was read last is a button that copies code.
+  bool is_copy_button(const HtmlTag& tag) const {
     if (tag.name == "button" || tag.name == "clipboard-copy") return true;
-    return !tag.is(kVoid) && !scanner_.attributes().empty() && has_word(scanner_.attributes(), kLineNumbers);
+    return !tag.is(kVoid) && has_word(scanner_.attributes(), kCopyButtons);
   }
 
   // Whether the element that has begun holds its code in lines that are elements, as Doxygen writes it.
@@ -1313,12 +1325,18 @@ class Walker {
     return numbers && codes && !other;
   }
 
-  // Text as it is written, up to the end of the element, without the numbers of its lines.
-  void put_code(std::string language) {
+  // Text as it is written, up to the end of the element, without the numbers of its lines. What stands between the
+  // lines of a listing is none of it.
+  void put_code(std::string language, bool listing = false) {
+    struct Numbers {
+      size_t depth, at;
+      int64_t links, linked;
+    };
     std::string text;
+    std::vector<Numbers> numbers;  // open elements that are named for numbers of lines
     const size_t depth = scanner_.depth();
-    size_t unseen = 0;  // how deep the element is whose text is not seen, or 0
-    size_t row = 0;     // the text's size where its row of a table begins
+    size_t unseen = 0;          // how deep the element is whose text is not seen, or 0
+    std::vector<size_t> lines;  // the text's sizes where open rows and lines of a listing begin
     int64_t linked = 0, links = 0, in_links = 0;
     const auto end_line = [&] {
       if (!text.empty() && text.back() != '\n') text.push_back('\n');
@@ -1327,22 +1345,26 @@ class Walker {
       const HtmlEvent event = next();
       const HtmlTag& tag = scanner_.tag();
       if (event == HtmlEvent::kText) {
-        const std::string_view part = unseen == 0 ? read_text() : std::string_view{};
+        const bool seen = unseen == 0 && !(listing && scanner_.depth() == depth);
+        const std::string_view part = seen ? read_text() : std::string_view{};
         linked += in_links * characters_of(part);
         text.append(part);
       } else if (event == HtmlEvent::kStart) {
         if (unseen > 0) continue;
-        if (tag.is(kUnseen) || is_beside_code(tag)) {
+        if (tag.is(kUnseen) || is_copy_button(tag)) {
           unseen = scanner_.depth();
           continue;
+        }
+        const bool block = scanner_.has_child() && tag.is(kBlockLevel);
+        if (block) end_line();
+        if (!tag.is(kVoid) && has_word(scanner_.attributes(), kLineNumbers)) {
+          numbers.push_back({scanner_.depth(), text.size(), links, linked});
         }
         if (tag.kind == HtmlKind::kLink) ++links, ++in_links;
         if (tag.kind == HtmlKind::kBreak) {
           text.push_back('\n');
-        } else if (scanner_.has_child() && tag.is(kBlockLevel)) {
-          end_line();
         }
-        if (tag.kind == HtmlKind::kRow) row = text.size();
+        if (tag.kind == HtmlKind::kRow || (listing && scanner_.depth() == depth + 1)) lines.push_back(text.size());
         if (language.empty() && text.empty() && tag.name == "code") language = language_in(scanner_.attributes());
         childless_ = !scanner_.has_child() && !tag.is(kVoid);
         continue;
@@ -1352,8 +1374,19 @@ class Walker {
           if (scanner_.depth() < unseen) unseen = 0;
         } else {
           if (tag.kind == HtmlKind::kLink) --in_links;
+          if (!numbers.empty() && scanner_.depth() < numbers.back().depth) {
+            const Numbers& last = numbers.back();
+            if (is_numbers(std::string_view(text).substr(last.at))) {
+              text.resize(last.at);
+              links = last.links, linked = last.linked;
+            }
+            numbers.pop_back();
+          }
+          if (tag.kind == HtmlKind::kRow || (listing && scanner_.depth() == depth)) {
+            if (!childless_ && !text.empty() && text.size() == lines.back()) text.push_back('\n');
+            lines.pop_back();
+          }
           if (tag.is(kBlockLevel) && !childless_) end_line();
-          if (tag.kind == HtmlKind::kRow && !childless_ && !text.empty() && text.size() == row) text.push_back('\n');
         }
       }
       childless_ = false;

@@ -331,6 +331,9 @@ _CODE = st.lists(
                 "<!-- c -->",
                 "<embed>",
                 "<a class=lineno>9</a>",
+                "<a class=ln></a>",
+                "<code class=line-numbers>",
+                "<span class=lineno>1:",
                 "<td class=gutter></td>",
                 "<clipboard-copy>q</clipboard-copy>",
             ),
@@ -637,6 +640,11 @@ _DOXYGEN = (
     "<div class=fragment><div class=line><a id=l1></a><span class=lineno>   1</span><a href=c.html>Pump</a> {</div>"
     "<div class=line><span class=lineno>   2</span>  int <a href=c.html>speed</a>;</div></div>"
 )
+_PRISM = "<pre><code class='language-php line-numbers'>echo 1;\n  echo 2;</code></pre>"
+_DOXYGEN_SOURCE = (
+    "<div class=fragment>\n<div class=line><span class=lineno>    1</span>int x;</div>\n"
+    "<div class=line><span class=lineno>    2</span></div>\n<div class=line><span class=lineno>    3</span>  <b>y</b>;</div>\n</div>"
+)
 _SPHINX = (
     "<div class='highlight-python3 notranslate'><div class=highlight><pre>a<button class=copybtn>Copy</button></pre>"
 )
@@ -650,6 +658,9 @@ _SPHINX = (
         (_HEXO, "```\na\n  b\n```"),
         (_ROUGE, "```ruby\ndef a\n  1\n```"),
         (_DOXYGEN, "```\nPump {\n  int speed;\n```"),
+        (_DOXYGEN_SOURCE, "```\nint x;\n\n  y;\n```"),
+        (_PRISM, "```php\necho 1;\n  echo 2;\n```"),
+        ("<pre class=line-numbers>a = 1\n<span class=ln>7</span>b</pre>", "```\na = 1\nb\n```"),
         (_SPHINX, "```python3\na\n```"),
         ("<pre><span class=linenos>1</span>a = 1\n<span class=linenos>2</span>b = 2</pre>", "```\na = 1\nb = 2\n```"),
         ("<pre><code class='hljs language-c++'>a</code></pre><pre>b</pre>", "```c++\na\n```\n\n```\nb\n```"),

@@ -356,7 +356,7 @@ class _Walk:
         elif tag == "figcaption" or tag == "caption":
             self.kind, self.level = CAPTION, 0
         elif tag in _VERBATIM or listing or (tag == "table" and _is_code_table(node)):
-            self._code(node)
+            self._code(node, listing)
             self._leave((own, around))
             return None
         elif tag == "table":
@@ -485,8 +485,8 @@ class _Walk:
         self.pieces.append(written)
         self.length += len(written)
 
-    def _code(self, node: Any) -> None:
-        text, links, linked, language = _code_text(node)
+    def _code(self, node: Any, listing: bool) -> None:
+        text, links, linked, language = _code_text(node, listing)
         language, text = self._language() or language, text.strip("\n")
         if not text.strip():
             return
@@ -956,58 +956,70 @@ def _text_from(node: Any) -> tuple[str, Any]:
     return text, node
 
 
-def _code_text(top: Any) -> tuple[str, int, int, str]:
+def _code_text(top: Any, listing: bool) -> tuple[str, int, int, str]:
     """Return the text of code, its links, their characters, and the language that its element ``code`` names.
 
-    All text below a node that is seen is in it, but numbers of lines; ``<br>`` and borders of blocks are line breaks.
+    All text below a node that is seen is in it, but numbers of lines, and what stands between the lines of a listing;
+    ``<br>`` and borders of blocks are line breaks.
     """
-    parts: list[str] = []
+    text = ""
     path: list[tuple[Any, int]] = []
+    numbers: list[tuple[int, int, int, int]] = []
     links = linked = in_links = 0
     language = ""
 
-    def end_line() -> None:
-        if (last := next((part for part in reversed(parts) if part), "")) and not last.endswith("\n"):
-            parts.append("\n")
+    def ended(text: str) -> str:
+        return text + "\n" if text and not text.endswith("\n") else text
 
     node = top.first_child
     while node is not None or path:
         if node is None:
             node, row = path.pop()
-            if node.tag in BLOCK:
-                end_line()
-            if node.tag == "tr" and any(parts) and not any(parts[row:]):
-                parts.append("\n")
             in_links -= node.tag == "a"
+            if numbers and len(path) < numbers[-1][0]:
+                _, at, links_before, linked_before = numbers.pop()
+                if _NUMBERS.fullmatch(text, at):
+                    text, links, linked = text[:at], links_before, linked_before
+            if (node.tag == "tr" or (listing and not path)) and text and len(text) == row:
+                text += "\n"
+            if node.tag in BLOCK:
+                text = ended(text)
             node = node.next
             continue
         tag = node.tag or "-comment"
         if tag == "-text":
-            parts.append(node.text_content or "")
-            linked += in_links * len(parts[-1])
-        elif not tag.startswith("-") and tag not in UNSEEN and not _is_beside_code(node, tag):
-            links += tag == "a"
+            if not listing or path:
+                text += node.text_content or ""
+                linked += in_links * len(node.text_content or "")
+        elif not tag.startswith("-") and tag not in UNSEEN and not _is_copy_button(node, tag):
             child = node.first_child
+            if child is not None and tag in BLOCK:
+                text = ended(text)
+            numbered = tag not in VOID and not _LINE_NUMBERS.isdisjoint(_classes(node.attributes))
+            if numbered and child is not None:
+                numbers.append((len(path) + 1, len(text), links, linked))
+            links += tag == "a" and not (numbered and child is None)
             if tag == "br":
-                parts.append("\n")
-            elif child is not None and tag in BLOCK:
-                end_line()
-            if tag == "code" and not language and not any(parts):
+                text += "\n"
+            if tag == "code" and not language and not text:
                 language = _language_in(node.attributes)
             if child is not None and tag != "br":
                 in_links += tag == "a"
-                path.append((node, len(parts)))
+                path.append((node, len(text)))
                 node = child
                 continue
         node = node.next
-    return "".join(parts), links, linked, language
+    return text, links, linked, language
 
 
-#: Classes of the numbers of lines beside code and of buttons that copy it; of cells that hold the code.
+#: Classes of the numbers of lines of code, of buttons that copy it, and of cells that hold it.
 _LINE_NUMBERS = frozenset(
     ("lineno", "linenos", "linenodiv", "ln", "gutter", "rouge-gutter", "line-number", "line-numbers", "blob-num")
 )
-_LINE_NUMBERS |= {"hljs-ln-numbers", "copybtn", "copy-btn", "copy-button", "line-numbers-rows"}
+_LINE_NUMBERS |= {"hljs-ln-numbers", "line-numbers-rows"}
+_COPY_BUTTONS = frozenset(("copybtn", "copy-btn", "copy-button"))
+#: Numbers of lines and nothing else: pages also name the code itself "line-numbers".
+_NUMBERS = re.compile("[0-9 \\t\\n\\f\\r.:|\\xa0]*")
 _CODE_CELLS = frozenset(("code", "blob-code", "rouge-code", "hljs-ln-code"))
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,20}")
 _SPACES = re.compile("[ \t\n\f\r]")
@@ -1017,11 +1029,11 @@ def _classes(attributes: dict[str, str | None]) -> list[str]:
     return _SPACES.split(attributes.get("class") or "")
 
 
-def _is_beside_code(node: Any, tag: str) -> bool:
-    """Return whether an element is a number of a line of code, or a button beside it."""
+def _is_copy_button(node: Any, tag: str) -> bool:
+    """Return whether an element is a button that copies code."""
     if tag in ("button", "clipboard-copy"):
         return True
-    return tag not in VOID and not _LINE_NUMBERS.isdisjoint(_classes(node.attributes))
+    return tag not in VOID and not _COPY_BUTTONS.isdisjoint(_classes(node.attributes))
 
 
 def _is_listing(node: Any) -> bool:
