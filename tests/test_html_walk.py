@@ -643,7 +643,8 @@ _DOXYGEN = (
 _PRISM = "<pre><code class='language-php line-numbers'>echo 1;\n  echo 2;</code></pre>"
 _DOXYGEN_SOURCE = (
     "<div class=fragment>\n<div class=line><span class=lineno>    1</span>int x;</div>\n"
-    "<div class=line><span class=lineno>    2</span></div>\n<div class=line><span class=lineno>    3</span>  <b>y</b>;</div>\n</div>"
+    "<div class=line><span class=lineno>    2</span></div>\n"
+    "<div class=line><span class=lineno>    3</span>  <b>y</b>;</div>\n</div>"
 )
 _SPHINX = (
     "<div class='highlight-python3 notranslate'><div class=highlight><pre>a<button class=copybtn>Copy</button></pre>"
