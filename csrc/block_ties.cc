@@ -40,6 +40,9 @@ bool labels(std::string_view sentence, std::string_view next, bool listed) {
   return is_letter(first) && !is_stop(last) && last != U',' && last != U';' && count_words(sentence) <= kLabelWords;
 }
 
+// Terms that share one definition, at most; more in a row are a list of terms without any, as a table of contents is.
+constexpr size_t kTermRun = 8;
+
 bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
 
 // Between the sentences of one block; `row` counts from its first.
@@ -54,15 +57,16 @@ Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   return heads ? Tie::kLead : Tie::kTrail;
 }
 
-// Between the block of the sentence before, which has `row` sentences before that one, and the next.
-Tie tie_between(const Document& document, int64_t s, int64_t row, Tie plain) {
+// Between the block of the sentence before, which has `row` sentences before that one, and the next. `listed`: both are
+// terms of a list without definitions.
+Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, Tie plain) {
   const BlockKind before = document.kind_of(s - 1), after = document.kind_of(s);
   const auto level = [&](int64_t at) {
     return document.blocks().level[static_cast<size_t>(document.block_of()[static_cast<size_t>(at)])];
   };
   if (after == BlockKind::kHeading)
     return before == BlockKind::kHeading && level(s) > level(s - 1) ? Tie::kLead : Tie::kSection;
-  if (is_whole(before)) return Tie::kLead;
+  if (before == BlockKind::kHeading || (before == BlockKind::kTerm && !listed)) return Tie::kLead;
   const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
   if (after == BlockKind::kCode && prose) return Tie::kLead;
   if (before == BlockKind::kCaption && after == BlockKind::kTable) return Tie::kLead;
@@ -93,13 +97,20 @@ void block_levels(const Document& document, std::vector<uint8_t>& levels) {
 
 void tie_blocks(const Document& document, Borders& borders) {
   const std::span<const int32_t> block = document.block_of();
-  int64_t row = 0;  // sentences of the block of the sentence before, before that one
+  const auto is_term = [&](size_t s) { return document.kind_of(static_cast<int64_t>(s)) == BlockKind::kTerm; };
+  int64_t row = 0;                       // sentences of the block of the sentence before, before that one
+  size_t first_term = 0, last_term = 0;  // of terms in a row
   for (size_t s = 1; s < block.size(); ++s) {
     const auto at = static_cast<int64_t>(s);
     const bool inside = block[s] == block[s - 1];
+    if (s >= last_term && is_term(s - 1)) {
+      first_term = s - 1;
+      for (last_term = s; last_term < block.size() && is_term(last_term);) ++last_term;
+    }
+    const bool listed = s < last_term && last_term - first_term > kTermRun;
     Tie& tie = borders.ties[s];
     if (borders.breaks[s] < Break::kPage)
-      tie = inside ? tie_inside(document, at, row + 1, tie) : tie_between(document, at, row, tie);
+      tie = inside ? tie_inside(document, at, row + 1, tie) : tie_between(document, at, row, listed, tie);
     row = inside ? row + 1 : 0;
   }
 }

@@ -128,6 +128,26 @@ def test_terms_in_a_row_go_with_the_first_block_of_their_definition() -> None:
     assert chunks[0].text.startswith("-v\n--verbose\nSay more.")
 
 
+def laid_out(*parts: tuple[str, str]) -> tuple[str, list[Block]]:
+    """Return a text of blocks between blank lines, and the blocks."""
+    starts = itertools.accumulate((len(body) + 2 for _, body in parts), initial=0)
+    blocks = [(kind, 0, at, at + len(body)) for (kind, body), at in zip(parts, starts, strict=False)]
+    return "\n\n".join(body for _, body in parts), blocks
+
+
+def test_more_than_eight_terms_in_a_row_are_a_list() -> None:
+    for many in (8, 9, 40):
+        terms = [("term", f"{number}. Peer authentication of each user") for number in range(many)]
+        text, blocks = laid_out(*terms, ("paragraph", "This part tells how servers are run."))
+        found = pychunk.segment(text, "sentence", encoder="static", max_tokens=200, blocks=[blocks])
+        assert len(found) == (1 if many <= 8 else many)
+        assert found[len(found) - 1].text.endswith(f"{many - 1}. Peer authentication of each user\n\n{text[-36:]}")
+    for method in ("structure", "recursive", "topic"):  # no term is cut, as the last one of a long run was
+        chunks = pychunk.segment(text, method, encoder="static", max_tokens=60, blocks=[blocks])
+        assert {chunk.text.split("\n\n")[0] for chunk in chunks} <= {term for _, term in terms}
+        assert all(chunk.text.endswith(("user", "run.")) for chunk in chunks)
+
+
 def said_of(found: list[Document], pages: bool) -> dict[str, Any]:
     rows = [
         [dict(zip(("kind", "level", "start", "end"), block), markup=block[2] % 2 == 0) for block in blocks]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import groupby
 from typing import NamedTuple
 
 from ..data.blocks import BLOCK_KINDS, CAPTION, CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM, Blocks
@@ -17,6 +18,8 @@ ROWS = (TABLE, CODE, FRONT_MATTER)
 WHOLE = (HEADING, TERM)
 #: Of a heading that runs into its text.
 RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
+#: Terms that share one definition, at most; more in a row are a list of terms without any.
+TERM_RUN = 8
 #: Of a label, and bytes of what it labels.
 LABEL_WORDS, LABELLED_BYTES = 3, 40
 assert len(BLOCK_KINDS) == 10
@@ -125,6 +128,8 @@ def _labels(sentence: str, following: str, listed: bool) -> bool:
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
     """Sets ties at borders of blocks, and in blocks that stay whole."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
+    runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+    listed = [kind == TERM and run > TERM_RUN for kind, run in runs for _ in range(run)]
     for s in range(1, len(own)):
         if breaks[s] >= Break.PAGE:
             continue
@@ -145,7 +150,11 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
         if after == HEADING:
             deeper = before == HEADING and blocks[own[s]].level > blocks[own[s - 1]].level
             ties[s] = Tie.LEAD if deeper else Tie.SECTION
-        elif before in WHOLE or (after == CODE and prose) or (before == CAPTION and after == TABLE):
+        elif (
+            (before in WHOLE and not (listed[s - 1] and listed[s]))
+            or (after == CODE and prose)
+            or (before == CAPTION and after == TABLE)
+        ):
             ties[s] = Tie.LEAD
         elif before == TABLE and after == CAPTION:
             ties[s] = Tie.TRAIL
