@@ -355,7 +355,7 @@ def test_without_selectolax_the_command_is_named() -> None:
 def test_every_visible_text_node_of_real_pages_is_in_the_text() -> None:
     from selectolax.lexbor import LexborHTMLParser
 
-    from pychunk.parsing.html_walk import UNSEEN
+    from pychunk.parsing.html_tags import UNSEEN
 
     for path in ARTICLES[::6]:
         data = gzip.decompress(path.read_bytes())

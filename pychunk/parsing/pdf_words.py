@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .html_walk import _script_text
+from .html_scripts import script_text
 from .scripts import in_one_script
 
 if TYPE_CHECKING:
@@ -589,7 +589,7 @@ def _with_scripts(shown: str, begin: int, end: int, scripts: dict[int, bool]) ->
             continue
         word = _LETTERS.search(tail.rstrip(")]"))
         note = part.isdecimal() and bool(_YEAR.search(tail) or (word and len(word[0]) > 1 and word[0] not in _UNITS))
-        said += _script_text(script, script and note, tail, part)
+        said += script_text(script, script and note, tail, part)
     return said
 
 

@@ -1,0 +1,120 @@
+"""Elements by what they do to a page's text, and runs of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Elements whose text nobody sees.
+UNSEEN = frozenset(
+    (
+        "script",
+        "style",
+        "head",
+        "template",
+        "audio",
+        "video",
+        "canvas",
+        "iframe",
+        "noembed",
+        "noframes",
+        "datalist",
+        "metadata",
+        "desc",
+        "defs",
+        "symbol",
+        "title",
+        "map",
+        "annotation",
+        "annotation-xml",
+        "object",
+        "rp",
+        "mjx-math",
+        "-comment",
+    )
+)
+#: Elements that begin and end a line.
+BLOCK = frozenset(
+    (
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "button",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "dir",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
+        "li",
+        "main",
+        "menu",
+        "nav",
+        "noscript",
+        "ol",
+        "optgroup",
+        "option",
+        "p",
+        "pre",
+        "search",
+        "section",
+        "select",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "textarea",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "foreignobject",
+        "listing",
+        "xmp",
+        "plaintext",
+        "marquee",
+    )
+)
+CELLS = frozenset(("td", "th"))
+LINE_BREAK = "\0"  # of a line, in text that has no NUL
+VOID = frozenset(("area", "base", "basefont", "bgsound", "col", "embed", "frame", "img", "input", "keygen", "link",
+                  "meta", "param", "source", "track", "wbr"))  # fmt: skip
+
+
+SCRIPTS = frozenset(("sup", "sub", "rt"))
+SMALL = str.maketrans({chr(code): chr(code + 32) for code in range(65, 91)})
+
+
+def is_block(tag: str) -> bool:
+    """Return whether an element begins a line; those of MathJax do not."""
+    return tag in BLOCK or ("-" in tag and not tag.startswith("mjx-"))
+
+
+def text_from(node: Any) -> tuple[str, Any]:
+    """The text of a node and of those right behind it, and the last of them."""
+    text = node.text_content or ""
+    while (after := node.next) is not None and after.tag == "-text":
+        node = after
+        text += node.text_content or ""
+    return text, node
