@@ -53,14 +53,17 @@ void DataTable::add(std::string text, bool head, int64_t columns, int64_t down) 
   ++row.own, row.add_head(head), cells += columns;
   const size_t first = row.cells.size(), end = first + static_cast<size_t>(columns);
   if (head && columns > 1) wide_heads_.push_back({first, end});
+  row.cells.push_back(text);
+  for (size_t c = first + 1; c < end; ++c) {
+    const bool reached = c < spans_.size() && spans_[c].until >= static_cast<int64_t>(rows.size());
+    row.cells.push_back(reached ? repeat(spans_[c].text) : std::string());
+  }
   if (down > 1) {
     spans_.resize(std::max(spans_.size(), end));
     for (size_t c = first; c < end; ++c) {
       spans_[c] = {static_cast<int64_t>(rows.size()) + down - 1, c == first || head ? text : std::string(), head};
     }
   }
-  row.cells.push_back(std::move(text));
-  row.cells.resize(end);
 }
 
 void DataTable::end_row() {

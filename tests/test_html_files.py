@@ -46,7 +46,7 @@ def test_a_page_is_a_document_with_blocks_a_title_and_what_is_noise(tmp_path: Pa
     ruled = next(iter(open_source(tmp_path / "river.html", noise="rules"))).table["removed"].to_pylist()[0]
     assert {each["score"] for each in ruled} == {1.0}
     with pytest.raises(ValueError, match="noise must be 'model', 'rules' or 'off'; got 'llm'"):
-        open_source(tmp_path / "river.html", noise="llm")  # type: ignore[arg-type]
+        open_source(tmp_path / "river.html", noise="llm")
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.HTM", "a.xhtml", "page"])

@@ -700,6 +700,9 @@ _PRICES = (
          ["| a | b | c |", "| --- | --- | --- |", "| d |  | c |"]),
         ("<table><tr><td rowspan=x colspan=y>a<td>b<tr><td rowspan=-1>c<td colspan=2>d</table>",
          ["| a | b |  |", "| --- | --- | --- |", "| c | d |  |"]),
+        # What spans down into the columns of a wider cell stands there.
+        ("<table><tr><td>a<td rowspan=2>1<tr><td colspan=2>b</table>",
+         ["|  |  |", "| --- | --- |", "| a | 1 |", "| b | 1 |"]),
         ("<table><tr><th colspan=3>Sizes<tr><th>a<th>b<th>c<tr><td>1<td>2<td>3</table>",
          ["| Sizes a | b | c |", "| --- | --- | --- |", "| 1 | 2 | 3 |"]),
     ],

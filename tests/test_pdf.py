@@ -249,7 +249,7 @@ def test_a_paragraph_that_goes_on_over_pages_is_one_block(heads: bool) -> None:
         assert {pdf.text[span.start : span.end] for span in pdf.removed if span.reason == "page_number"} == {
             f"- {number} -" for number in range(1, len(pages) + 1)
         }
-    assert [re.match(r"\w+", pdf.text[at:]).group() for at in pdf.page_starts.tolist()] == begins  # type: ignore[union-attr]
+    assert [re.match(r"\w+", pdf.text[at:]).group() for at in pdf.page_starts.tolist()] == begins
 
 
 @pytest.mark.parametrize("heads", [True, False])

@@ -57,7 +57,7 @@ def names(rows: list[str]) -> list[str]:
 
 def ids(path: Path, dead_letters: DeadLetters | None = None, **options: object) -> list[str]:
     letters: list[DeadLetter] = []
-    source = open_source(path, dead_letters=dead_letters or letters.append, **options)  # type: ignore[arg-type]
+    source = open_source(path, dead_letters=dead_letters or letters.append, **options)
     return names([row for batch in source for row in batch.table["id"].to_pylist()])
 
 

@@ -133,14 +133,14 @@ class Document:
         return bisect_right(self.pages, character)
 
     def turns_page(self, s: int) -> bool:
-        """Whether a given page begins between the sentence before and this one, in no block."""
+        """Return whether a given page begins between the sentence before and this one, in no block."""
         if self.features.page_starts is None:
             return False
         turned = self.pages[self.page_at(self.starts[s - 1]) : self.page_at(self.starts[s])]
         return not all(map(self._is_in_block, turned))
 
     def _is_in_block(self, page: int) -> bool:
-        """What stands in one block goes on over a page, unless pages are what the method cuts at."""
+        """Return whether a page begins inside a block and the method does not cut at pages."""
         return not self.plan.traits.pages and any(block.start < page < block.end for block in self.blocks)
 
     def encode(self, text: str) -> list[int]:

@@ -64,12 +64,14 @@ class _Grid:
         first = len(row.cells)
         if head and columns > 1:
             self.wide.append((first, first + columns))
+        spans = self.spans[first + 1 : first + columns] + [(0, "", False)] * columns
+        reached = [self._repeat(again) if last >= len(self.rows) else "" for last, again, _ in spans[: columns - 1]]
+        row.cells += [text, *reached]
         if down > 1:
             self.spans += [(0, "", False)] * (first + columns - len(self.spans))
             for column in range(first, first + columns):
                 again = text if column == first or head else ""
                 self.spans[column] = (len(self.rows) + down - 1, again, head)
-        row.cells += [text, *[""] * (columns - 1)]
 
     def end_row(self) -> None:
         if self.rows and self.rows[-1].own:

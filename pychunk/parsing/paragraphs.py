@@ -226,19 +226,19 @@ def join_over_borders(drafts: list[Draft]) -> None:
 
 
 def _is_full(last: Line, line: Line, em: float) -> bool:
-    """Whether a line ends at its column's right edge, where the first word of the next one had no room."""
+    """Return whether a line ends at its column's right edge, where the first word of the next one had no room."""
     return last.right - last.left > _FULL * em and last.column[1] - last.right <= line.first + em
 
 
 def _is_footnote(draft: Draft, last: Draft) -> bool:
-    """Whether a block is small print below a paragraph that has not come to its end."""
+    """Return whether a block is small print below a paragraph that has not come to its end."""
     if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
         return False
     return draft.size < _FOOTNOTE * last.lines[-1].size and not _STOP.search(last.lines[-1].text)
 
 
 def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
-    """Whether a table goes on with the next page: as many columns at one place, without a header of its own."""
+    """Return whether a table goes on with the next page: as many columns at one place, without a header of its own."""
     if not last.kind == draft.kind == "table" or draft.page != last.last_page + 1 or len(last.lines) < 2:
         return False
     above = last.lines[last.turns[-1][1] :] if last.turns else last.lines  # on the page before
@@ -253,7 +253,7 @@ def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
 
 
 def _is_continued(last: Draft, draft: Draft) -> bool:
-    """Whether a block goes on in the next one, at the top of another column or of the next page."""
+    """Return whether a block goes on in the next one, at the top of another column or of the next page."""
     end, line = last.lines[-1], draft.lines[0]
     if draft.kind != "paragraph" or last.kind not in ("paragraph", "item") or draft.page > last.last_page + 1:
         return False

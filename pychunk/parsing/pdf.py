@@ -318,7 +318,7 @@ def _joined(lines: Sequence[Line], words: set[str]) -> str:
 
 
 def _is_word(before: str, after: str, words: set[str]) -> bool:
-    """Whether a hyphen between two parts is there for the end of the line alone."""
+    """Return whether a hyphen between two parts is there for the end of the line alone."""
     joined, compound = f"{before}{after}".casefold(), f"{before}-{after}".casefold()
     if not after[0].islower():
         return False

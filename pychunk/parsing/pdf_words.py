@@ -298,7 +298,7 @@ class WordReader:
         )
 
     def _value(self, annotation: Any) -> str:
-        """What a text field or a list is filled with, if it is seen and no password."""
+        """Return what a text field or a list is filled with, if it is seen and no password."""
         raw = self._raw
         if raw.FPDFAnnot_GetSubtype(annotation) != raw.FPDF_ANNOT_WIDGET:
             return ""
@@ -325,7 +325,7 @@ class WordReader:
         ink: npt.NDArray[np.int8],
         lengths: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.bool_] | None:
-        """Which words nobody sees; None where that is none of them.
+        """Return which words nobody sees; None where that is none of them.
 
         What is drawn in no way on a page with more of it than other text is what OCR read in the picture below it.
         """
@@ -366,7 +366,7 @@ class WordReader:
         return placed
 
     def _is_pale(self, thing: Any) -> bool:
-        """Whether an object is filled in white, or so that everything shows through."""
+        """Return whether an object is filled in white, or so that everything shows through."""
         red, green, blue, alpha = self._colour
         if not self._raw.FPDFPageObj_GetFillColor(thing, red, green, blue, alpha):
             return False
