@@ -580,19 +580,19 @@ class Walker {
     written_.clear();
     if (kind == BlockKind::kHeading) {
       written_.append(static_cast<size_t>(level), '#').append(" ").append(text);
-      if (level == 1 && out_.first_heading.empty()) out_.first_heading = text;
+      if (level == 1 && now_.quotes == 0 && out_.first_heading.empty()) out_.first_heading = text;
     } else {
       write_body(kind, text);
-      if (now_.quotes > 0) {
-        bars_.clear();
-        append_repeated("> ", std::min<int64_t>(now_.quotes, 6), bars_);
-        quoted_.assign(bars_);
-        append_inset(written_, bars_, quoted_);
-        written_.swap(quoted_);
-        kind = BlockKind::kQuote, level = now_.quotes;
-      } else if (now_.term && kind == BlockKind::kParagraph) {
-        kind = BlockKind::kTerm;
-      }
+      if (now_.term && kind == BlockKind::kParagraph) kind = BlockKind::kTerm;
+    }
+    if (now_.quotes > 0) {
+      // A quoted heading, too: it heads nothing after its quote.
+      bars_.clear();
+      append_repeated("> ", std::min<int64_t>(now_.quotes, 6), bars_);
+      quoted_.assign(bars_);
+      append_inset(written_, bars_, quoted_);
+      written_.swap(quoted_);
+      kind = BlockKind::kQuote, level = now_.quotes;
     }
     for (size_t i = 0; i < inline_.size(); ++i) {
       const auto end = inline_.begin() + static_cast<std::ptrdiff_t>(i);

@@ -213,6 +213,12 @@ class MarkdownScanner {
     leaf(BlockKind::kParagraph, 0, start);
   }
 
+  // The same of a heading. One in a quote or a list item ends with it, so it heads nothing after it: it is text there.
+  void heading_leaf(const MarkdownPlace& place, int level, int64_t start) {
+    if (place.quotes + place.lists > 0) return text_leaf(place, start);
+    leaf(BlockKind::kHeading, level, start);
+  }
+
   // The blocks from line here_ on that belong to a place.
   void blocks(const MarkdownPlace& place) {
     for (;;) {
@@ -237,7 +243,7 @@ class MarkdownScanner {
     }
     if (const int level = heading(line); level > 0) {
       pass();
-      return leaf(BlockKind::kHeading, level, line.start);
+      return heading_leaf(place, level, line.start);
     }
     paragraph(place);
   }
@@ -369,7 +375,7 @@ class MarkdownScanner {
         const int level = line.indent >= place.indent ? underline(line) : 0;
         if (level > 0) {
           pass();
-          return leaf(BlockKind::kHeading, level, start);
+          return heading_leaf(place, level, start);
         }
         if (line.indent >= 0 && ends_text(here_, place, OpenText::kParagraph)) break;
       }

@@ -77,7 +77,10 @@ def leaves(text: str) -> list[Leaf]:
                 add("item", around.count("item"), first, first + 1)
             around.pop()
         elif token.type == "heading_open":
-            add("heading", int(token.tag[1]), *token.map)
+            if around:
+                add_text(*token.map)
+            else:
+                add("heading", int(token.tag[1]), *token.map)
         elif token.type in ("code_block", "fence"):
             add("code", 0, *token.map)
         elif token.type == "table_open":

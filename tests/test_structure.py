@@ -703,6 +703,26 @@ def test_headings_of_pages_are_text_already(shown: str) -> None:
     assert heading_text(f"## {shown}", markup=False) == shown
 
 
+@pytest.mark.parametrize("quoted", ["> ## Theirs\n>\n> Text.", "- ## Item\n\n  Text.", "> Theirs\n> ------\n> Text."])
+def test_a_heading_in_a_quote_or_an_item_ends_with_it(quoted: str) -> None:
+    text = f"# Reply\n\n{quoted}\n\nMy own words, {'which go on, ' * 40}and end.\n\n## After\n\nMore."
+    chunks = pychunk.segment([text], "structure", size=20, blocks=markdown.blocks_of([text]))
+    assert {tuple(chunk.path) for chunk in chunks} == {("Reply",), ("Reply", "After")}
+
+
+def test_a_quoted_heading_of_a_page_ends_with_its_quote() -> None:
+    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+    words = "which go on " * 10
+    page = parse_html(
+        f"<h1>T</h1><blockquote><h1>Quoted</h1><p>Theirs.</blockquote>"
+        f"<p>Own words, {words}.<ol><li><h2>Step</h2><p>{words}."
+    )
+    assert page.text.startswith("# T\n\n> # Quoted\n\n> Theirs.\n\nOwn words,")
+    assert page.title == "T"
+    chunks = pychunk.segment([page.text], "structure", size=20, blocks=page.blocks)
+    assert {"T", "T/Step"} == {"/".join(chunk.path) for chunk in chunks}
+
+
 MARKS = (
     "\\ ` `` < > </a> <b> </b> <br> &amp; &#65; & ! [ ] ( ) [^1] * ** _ __ ~~ ~ a b1 é 中 {#x} {/* */} <!-- --> "
     "](u) ][1] [1] <http://x> \" ' # - = x="

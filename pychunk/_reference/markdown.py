@@ -168,7 +168,7 @@ class _Document:
         if rule := next((rule for rule in _HTML_RULES if rule[0].match(rest)), None):
             return self._html(lines, i, end, place, *rule[:2])
         if heading := _HEADING.match(rest):
-            return self._leaf(lines, i, i + 1, HEADING, len(heading[1]))
+            return self._heading_leaf(lines, i, i + 1, place, len(heading[1]))
         return self._paragraph(lines, i, end, place)
 
     def _rest(self, line: _Line) -> str:
@@ -188,6 +188,12 @@ class _Document:
         if place.quotes:
             return self._leaf(lines, i, after, QUOTE, place.quotes)
         return self._leaf(lines, i, after, PARAGRAPH)
+
+    def _heading_leaf(self, lines: list[_Line], i: int, after: int, place: _Place, level: int) -> int:
+        """Add a heading; one in a quote or a list item heads nothing after it: it is text there."""
+        if place.quotes or place.lists:
+            return self._text_leaf(lines, i, after, place)
+        return self._leaf(lines, i, after, HEADING, level)
 
     # ---- leaves ----
 
@@ -245,7 +251,7 @@ class _Document:
             if line.indent - place.indent < 4:
                 underline = _UNDERLINE.fullmatch(self._rest(line))
                 if underline and line.indent >= place.indent:
-                    return self._leaf(lines, i, after + 1, HEADING, 1 if underline[1][0] == "=" else 2)
+                    return self._heading_leaf(lines, i, after + 1, place, 1 if underline[1][0] == "=" else 2)
                 if line.indent >= 0 and self._ends_text(lines, after, end, place, "paragraph"):
                     break
             after += 1

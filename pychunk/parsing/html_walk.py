@@ -354,7 +354,7 @@ class _Walk:
         indent = ""
         if kind == HEADING:
             written = f"{'#' * level} {text}"
-            if level == 1 and not self.first_heading:
+            if level == 1 and not self.quotes and not self.first_heading:
                 self.first_heading = text
         else:
             if self.lists and kind in (ITEM, PARAGRAPH):
@@ -370,12 +370,12 @@ class _Walk:
                 written = mark + text
             else:
                 written = text
-            if self.quotes:
-                bars = "> " * min(self.quotes, 6)
-                written = bars + written.replace("\n", "\n" + bars)
-                kind, level = QUOTE, min(self.quotes, _DEPTH)
-            elif self.term and kind == PARAGRAPH:
+            if self.term and kind == PARAGRAPH:
                 kind = TERM
+        if self.quotes:  # a quoted heading, too: it heads nothing after its quote
+            bars = "> " * min(self.quotes, 6)
+            written = bars + written.replace("\n", "\n" + bars)
+            kind, level = QUOTE, min(self.quotes, _DEPTH)
         words = tuple(dict.fromkeys(word for words in inline[:16] for word in words)) if inline else ()
         self._put(written, kind, min(level, _DEPTH), chars, min(link_chars, chars), links, words)
 

@@ -26,7 +26,8 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
     paragraph of a list item; level: how many lists it is in), ``quote`` (a paragraph in a quote; level: how many quotes
     it is in), ``code`` (fenced, indented, ``<pre>``), ``table`` (with bars, or ``<table>``), ``front_matter`` (YAML
     between ``---``, TOML between ``+++``) and ``paragraph``, as HTML of other kinds is. Of a list item the further
-    paragraphs, code and tables are blocks of their own; an item without text is one, too. Thematic breaks and link
+    paragraphs, code and tables are blocks of their own; an item without text is one, too. A heading in a quote or an
+    item is text of it, as it heads nothing after its end. Thematic breaks and link
     reference definitions are in no block and so go with the one before. A byte order mark belongs to the first block.
 
     Args:
