@@ -74,7 +74,7 @@ class Block(NamedTuple):
 def text_of(top: Any, without: frozenset[str] = frozenset()) -> str:
     """Return the text below a node, a blank where an element that is no part of a line begins or ends.
 
-    Elements ``without`` are left out: what is inside is a block of its own, whose marks chunks write.
+    A NUL stands for each element ``without``: what is inside is a block of its own, whose marks chunks write.
     """
     parts: list[str] = []
     stack = [(top, False)]
@@ -84,7 +84,10 @@ def text_of(top: Any, without: frozenset[str] = frozenset()) -> str:
         if tag == "-text":
             parts.append(node.text_content or "")
             continue
-        if tag.startswith("-") or tag in _UNSEEN or (tag in without and node.mem_id != top.mem_id):
+        if tag.startswith("-") or tag in _UNSEEN:
+            continue
+        if tag in without and node.mem_id != top.mem_id:
+            parts.append("\0")
             continue
         if tag not in _INLINE:
             parts.append(" ")
@@ -120,7 +123,8 @@ def blocks_of(main: Any, skipped: set[int]) -> Iterator[Block]:
     for node in main.traverse():
         if node.mem_id in skipped or not (node.tag in _SIMPLE or node.tag in ("p", "table") or node.mem_id in captions):
             continue
-        text = " ".join(text_of(node, _OTHERS if node.tag in _HOLDS_OTHERS else frozenset()).split())
+        runs = text_of(node, _OTHERS if node.tag in _HOLDS_OTHERS else frozenset()).split("\0")
+        text = " ".join(max(runs, key=len).split())
         if not _NO_LETTER.sub("", text):
             continue
         if name:
@@ -152,16 +156,15 @@ def lost(blocks: list[Block], held: str) -> Iterator[Block]:
     words = _WORD.findall(held.lower())
     threes = {tuple(words[at : at + 3]) for at in range(len(words))} | {(word,) for word in words}
     spaced = f" {'  '.join(words)} "  # two blanks, as one that stands twice is counted twice
-    times = Counter((block.kind, letters_of(block.text)) for block in blocks)
-    for (kind, own), count in times.items():
-        block = next(each for each in blocks if each.kind == kind and letters_of(each.text) == own)
+    for block, count in Counter(blocks).items():
+        own = letters_of(block.text)
         written = _WORD.findall(block.text.lower())
         # Letters of a short one may stand inside of any word.
         found = letters.count(own) if len(own) > 20 else spaced.count(f" {'  '.join(written)} ")
         if (missing := count - found) <= 0:
             continue
         # Cells that span rows are repeated, and rows of heads joined, so words of a table have other neighbours.
-        size = 1 if kind == "table" else 3
+        size = 1 if block.kind == "table" else 3
         pieces = [tuple(written[at : at + size]) for at in range(max(1, len(written) - size + 1))]
         # Longer ones may hold formulas, repeated cells or nested tables, which are written otherwise.
         if len(written) > 8 and sum(piece in threes for piece in pieces) >= 0.9 * len(pieces):
