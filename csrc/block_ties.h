@@ -1,6 +1,6 @@
 // What must not be cut apart where parsers saw blocks: a heading from what it heads, a term from its definition, a list
-// from the line that introduces it, the rows of a table and the lines of code from each other, a caption from its table,
-// an answer from its question.
+// from the line that introduces it, the rows of a table and the lines of code from each other, a caption from its
+// table, an answer from its question.
 #pragma once
 #include <cstdint>
 #include <vector>
