@@ -1,6 +1,8 @@
 #include "block_ties.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "characters.h"
 #include "document.h"
@@ -15,9 +17,50 @@ std::string_view text_of_sentence(const Document& document, int64_t s) {
   return slice(document.text(), inside.begin, std::max(inside.begin, inside.end));
 }
 
-// The row below a table's head: bars, dashes and colons.
+// The row below a table's heads: bars, dashes and colons.
 bool is_delimiter(std::string_view row) {
   return row.find('-') != std::string_view::npos && row.find_first_not_of("|:- \t") == std::string_view::npos;
+}
+bool is_delimiter(const Document& document, int64_t s) { return is_delimiter(text_of_sentence(document, s)); }
+
+// ``` or ~~~.
+bool is_fence(std::string_view row) { return row.starts_with("```") || row.starts_with("~~~"); }
+
+// Words with which a line of code goes on with the block before it, or ends it, as closing brackets do.
+constexpr auto kClosing = std::to_array<std::string_view>(
+    {"case", "catch", "done", "elif", "else", "end", "esac", "except", "fi", "finally", "rescue", "until", "while"});
+
+bool closes_block(std::string_view row) {
+  if (row.empty() || row.find_first_of("})]") == 0 || is_fence(row)) return true;
+  const size_t stop = std::min(row.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), row.size());
+  return std::ranges::find(kClosing, row.substr(0, stop)) != kClosing.end();
+}
+
+// Columns of white space before the text of a line of code; a tab has four.
+int64_t indentation(const Document& document, int64_t s) {
+  const std::string_view text = document.text();
+  int64_t columns = 0, at = trim(text, document.begin(s), document.end(s)).begin;
+  for (; at > 0; --at) {
+    const char c = text[static_cast<size_t>(at) - 1];
+    if (c != ' ' && c != '\t') break;
+    columns += c == '\t' ? 4 : 1;
+  }
+  return columns;
+}
+
+// How strong the borders of lines of code [first, last) are: before definitions, which are indented least, stronger
+// than inside them; a blank line makes either one stronger.
+void break_code(const Document& document, int64_t first, int64_t last, Borders& borders) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int64_t s = first; s < last; ++s)
+    if (!is_fence(text_of_sentence(document, s))) least = std::min(least, indentation(document, s));
+  for (int64_t s = first + 1; s < last; ++s) {
+    Break& found = borders.breaks[static_cast<size_t>(s)];
+    if (found >= Break::kPage) continue;
+    const bool inside = indentation(document, s) > least || closes_block(text_of_sentence(document, s));
+    const bool blank = found == Break::kBlankLine;
+    found = inside ? (blank ? Break::kLine : Break::kSentence) : blank ? Break::kBlankLine : Break::kLine;
+  }
 }
 
 // The words of a heading that runs into its text, as "Contraindications." in front of what they are.
@@ -52,8 +95,8 @@ Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   if (!has_rows(kind)) {
     return row == 1 && plain == Tie::kOpen && runs_in(text_of_sentence(document, s - 1)) ? Tie::kLead : plain;
   }
-  const bool heads =
-      kind == BlockKind::kTable && (row == 1 || (row == 2 && is_delimiter(text_of_sentence(document, s - 1))));
+  const bool heads = kind == BlockKind::kTable && row <= 3 &&
+                     (row == 1 || is_delimiter(document, s - 1) || (row == 2 && is_delimiter(document, s)));
   return heads ? Tie::kLead : Tie::kTrail;
 }
 
@@ -68,7 +111,7 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, T
     return before == BlockKind::kHeading && level(s) > level(s - 1) ? Tie::kLead : Tie::kSection;
   if (before == BlockKind::kHeading || (before == BlockKind::kTerm && !listed)) return Tie::kLead;
   const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
-  if (after == BlockKind::kCode && prose) return Tie::kLead;
+  if ((after == BlockKind::kCode || after == BlockKind::kTable) && prose) return Tie::kLead;
   if (before == BlockKind::kCaption && after == BlockKind::kTable) return Tie::kLead;
   if (before == BlockKind::kTable && after == BlockKind::kCaption) return Tie::kTrail;
   const bool answers = after == BlockKind::kParagraph || after == BlockKind::kItem || after == BlockKind::kQuote;
@@ -113,6 +156,20 @@ void tie_blocks(const Document& document, Borders& borders) {
       tie = inside ? tie_inside(document, at, row + 1, tie) : tie_between(document, at, row, listed, tie);
     row = inside ? row + 1 : 0;
   }
+  const auto size = static_cast<int64_t>(block.size());
+  for (int64_t first = 0, last = 1; first < size; first = last++) {
+    while (last < size && block[static_cast<size_t>(last)] == block[static_cast<size_t>(first)]) ++last;
+    if (document.kind_of(first) == BlockKind::kCode) break_code(document, first, last, borders);
+  }
 }
+
+int64_t table_heads(const Document& document, int64_t first) {
+  const std::span<const int32_t> block = document.block_of();
+  const auto at = static_cast<size_t>(first);
+  const bool two = at + 2 < block.size() && block[at + 2] == block[at] && is_delimiter(document, first + 2);
+  return two && !is_delimiter(document, first + 1) ? 2 : 1;
+}
+
+bool opens_fence(const Document& document, int64_t s) { return is_fence(text_of_sentence(document, s)); }
 
 }  // namespace pychunk

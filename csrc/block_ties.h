@@ -17,7 +17,14 @@ uint8_t block_level(const Document& document, int64_t s);
 // Of each sentence that is kept the level of the heading that it is, 0: none.
 void block_levels(const Document& document, std::vector<uint8_t>& levels);
 
-// Sets ties at borders of blocks, and in blocks that stay whole; find_ties() set the others.
+// Sets ties at borders of blocks, and in blocks that stay whole, and how strong the borders of lines of code are;
+// find_ties() set the others.
 void tie_blocks(const Document& document, Borders& borders);
+
+// How many rows of heads the table has that begins with a sentence, one or two.
+int64_t table_heads(const Document& document, int64_t first);
+
+// Whether a line of code is ``` or ~~~, which may say the language.
+bool opens_fence(const Document& document, int64_t s);
 
 }  // namespace pychunk

@@ -43,6 +43,35 @@ void find_marks(std::string_view text, const BlockSpans& blocks, const RemovedSp
   marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
 }
 
+// Tags in the text of one block of source, asked for at rising bytes.
+class TagSpans {
+ public:
+  explicit TagSpans(std::string_view text) : text_(text) {}
+  void open(int64_t start, int64_t end) { next_ = begin_ = stop_ = start, end_ = end; }
+  // Whether a byte is in a tag, behind its "<": "<" or "</", a letter, and no other "<" up to the ">".
+  bool hold(int64_t at) {
+    while (stop_ <= at && next_ < at) find();
+    return begin_ < at && at < stop_;
+  }
+
+ private:
+  void find() {
+    const std::string_view block = text_.substr(0, static_cast<size_t>(end_));
+    const size_t begin = block.find('<', static_cast<size_t>(next_));
+    if (begin == block.npos) return void(next_ = end_);
+    size_t name = begin + 1;
+    if (name < block.size() && block[name] == '/') ++name;
+    next_ = static_cast<int64_t>(begin) + 1;
+    if (name >= block.size() || (block[name] | 0x20) < 'a' || (block[name] | 0x20) > 'z') return;
+    const size_t stop = std::min(block.find_first_of("<>", name), block.size());
+    next_ = static_cast<int64_t>(stop);
+    if (stop < block.size() && block[stop] == '>') begin_ = static_cast<int64_t>(begin), stop_ = ++next_;
+  }
+
+  std::string_view text_;
+  int64_t next_ = 0, end_ = 0, begin_ = 0, stop_ = 0;
+};
+
 // First byte of a sentence that is no white space.
 int64_t first_of_sentence(std::string_view text, std::span<const int64_t> starts, size_t s) {
   const int64_t end = s + 1 < starts.size() ? starts[s + 1] : static_cast<int64_t>(text.size());
@@ -60,7 +89,8 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
   SentenceList cut;
   size_t next = 0;
   int64_t block = 0;
-  bool found = false;
+  TagSpans tags(text);
+  bool found = false, opened = false;
   const auto mark_up_to = [&](int64_t limit) {  // marks before `limit`
     for (; next < marks.size() && marks[next] < limit; ++next) {
       const int64_t at = marks[next];
@@ -75,10 +105,14 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
   };
   // Whether a sentence of the engine's own cannot begin there.
   const auto is_inside = [&](int64_t at) {
-    while (block < blocks.size() && blocks.end[static_cast<size_t>(block)] <= at) ++block;
+    for (; block < blocks.size() && blocks.end[static_cast<size_t>(block)] <= at; ++block) opened = false;
     if (!own || block == blocks.size() || at <= blocks.start[static_cast<size_t>(block)]) return false;
     const BlockKind kind = blocks.kind_of(block);
-    return is_whole(kind) || has_rows(kind);
+    if (is_whole(kind) || has_rows(kind)) return true;
+    if (!blocks.has_markup(block)) return false;
+    if (!opened) tags.open(blocks.start[static_cast<size_t>(block)], blocks.end[static_cast<size_t>(block)]);
+    opened = true;
+    return tags.hold(at);
   };
   for (size_t s = 0; s < sentences.starts.size(); ++s) {
     const int64_t start = sentences.starts[s];

@@ -51,7 +51,8 @@ constexpr bool has_rows(BlockKind kind) {
 constexpr bool is_whole(BlockKind kind) { return kind == BlockKind::kHeading || kind == BlockKind::kTerm; }
 
 // Cuts sentences at the borders of blocks and of what is left out. With `own`, sentences that the engine split, those
-// in a heading or a term become one, and those in a table or code its lines. Returns whether any border is new.
+// in a heading or a term become one, those in a table or code its lines, and none begins in a tag of source. Returns
+// whether any border is new.
 bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
                    SentenceList& sentences);
 

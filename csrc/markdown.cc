@@ -8,6 +8,7 @@
 #include "blocks.h"
 #include "dispatch.h"
 #include "interrupt.h"
+#include "markdown_dialects.h"
 #include "markdown_html.h"
 #include "parallel.h"
 #include "utf8_text.h"
@@ -43,6 +44,7 @@ struct MarkdownPlace {
   int64_t list_indent = -1;  // the same of the list around it; -1 outside lists
   int quotes = 0, lists = 0;
   int64_t item_blocks = -1;  // blocks before the innermost list item; -1 where a quote is inside it
+  bool is_note = false;      // whether a footnote or a definition is around it, which hold none of them
   bool full() const { return quotes + lists >= kDeepest; }
   bool holds_code(const MarkdownLine& line) const { return line.indent - indent >= 4; }
 };
@@ -76,14 +78,17 @@ class MarkdownScanner {
     next_ = here_ = made_ = last_start_ = last_end_ = 0;
     depth_ = 0;
     feed_at_ = return_at_ = -1;
+    open_formulas_.fill(0);
+    open_headings_.fill(0);
     if (ring_.empty()) ring_.resize(64);
   }
   void scan() {
     const int64_t mark = text_.starts_with("\xEF\xBB\xBF") ? 3 : 0;
     next_ = mark;
-    const int64_t end = front_matter_end(mark);
+    int64_t begin = mark;
+    const int64_t end = front_matter_end(begin);
     if (end > 0) {
-      add(BlockKind::kFrontMatter, 0, 0, trimmed_end(mark, end));
+      add(BlockKind::kFrontMatter, 0, begin == mark ? 0 : begin, trimmed_end(begin, end));
       next_ = behind_break(end);
     } else {
       feed_at_ = return_at_ = -1;  // lines are looked through again
@@ -213,10 +218,11 @@ class MarkdownScanner {
     leaf(BlockKind::kParagraph, 0, start);
   }
 
-  // The same of a heading. One in a quote or a list item ends with it, so it heads nothing after it: it is text there.
-  void heading_leaf(const MarkdownPlace& place, int level, int64_t start) {
+  // The same of a heading or a term. One in a quote or a list item ends with it, so it heads nothing after it: it is
+  // text there.
+  void heading_leaf(const MarkdownPlace& place, BlockKind kind, int level, int64_t start) {
     if (place.quotes + place.lists > 0) return text_leaf(place, start);
-    leaf(BlockKind::kHeading, level, start);
+    leaf(kind, level, start);
   }
 
   // The blocks from line here_ on that belong to a place.
@@ -230,27 +236,35 @@ class MarkdownScanner {
   void block(const MarkdownPlace& place) {
     const MarkdownLine line = at(here_);
     const char c = head(line);
-    if (is_table(here_, place)) return table(place);
+    if (const int heads = table_heads(here_, place); heads > 0) return table(place, heads);
     if (place.holds_code(line)) return indented(place);
     if (const int64_t marks = fence(line); marks > 0) return fenced(place, c, marks);
     if (c == '>' && !place.full()) return quote(place);
     if (is_thematic_break(line)) return pass();
     if (const ItemMark mark = list_mark(line, place); mark.end > 0) return list(place, mark);
+    if (c == '[' && !place.is_note) {
+      if (const size_t mark = footnote_mark(rest(line)); mark > 0)
+        return note(place, line.text + static_cast<int64_t>(mark), place.indent + 4);
+    }
     if (c == '[' && definition(place)) return;
+    if (const int64_t lines = formula_lines(here_, place); lines > 0) return lines_leaf(BlockKind::kCode, lines);
+    if (const int64_t lines = module_lines(place); lines > 0) return lines_leaf(BlockKind::kCode, lines);
     if (c == '<') {
       const HtmlStart html = html_start(text_, line.text, line.end);
       if (html.rule != HtmlRule::kNone) return this->html(place, html);
     }
     if (const int level = heading(line); level > 0) {
       pass();
-      return heading_leaf(place, level, line.start);
+      return heading_leaf(place, BlockKind::kHeading, level, line.start);
     }
+    if (is_term(place)) return definitions(place);
     paragraph(place);
   }
+  std::string_view rest(const MarkdownLine& line) const { return slice(text_, line.text, line.end); }
 
   // Whether line i begins a block that ends the text before it.
   bool ends_text(int64_t i, const MarkdownPlace& place, OpenText open) {
-    if ((open == OpenText::kParagraph || open == OpenText::kDefinition) && is_table(i, place)) return true;
+    if ((open == OpenText::kParagraph || open == OpenText::kDefinition) && table_heads(i, place) > 0) return true;
     const MarkdownLine line = at(i);
     if (line.blank() || place.holds_code(line)) return false;
     const char c = head(line);
@@ -262,6 +276,15 @@ class MarkdownScanner {
         return !place.full();
       case '#':
         return open != OpenText::kItem && heading(line) > 0;
+      case '$':
+      case '\\':
+        return open == OpenText::kParagraph && formula_lines(i, place) > 0;
+      case '[':
+        return open != OpenText::kItem && (!place.is_note || line.indent < place.indent) &&
+               footnote_mark(rest(line)) > 0;
+      case ':':
+        return open == OpenText::kParagraph && place.is_note && line.indent < place.indent &&
+               begins_definition(rest(line));
       case '<': {
         if (open == OpenText::kItem) return false;
         const HtmlRule rule = html_start(text_, line.text, line.end).rule;
@@ -344,20 +367,59 @@ class MarkdownScanner {
     add(BlockKind::kCode, 0, start, trimmed_end(last_start, last_end));
   }
   void html(const MarkdownPlace& place, const HtmlStart& html) {
-    MarkdownLine line = at(here_);
-    const int64_t start = line.start;
     const bool until_blank = html.rule == HtmlRule::kBlockTag || html.rule == HtmlRule::kAnyTag;
-    const auto ends = [&] { return !until_blank && html_ends(html.rule, slice(text_, line.text, line.end)); };
-    pass();
-    while (!ends() && has(here_)) {
-      line = at(here_);
+    const bool has_headings = until_blank && !html.is_table && place.quotes + place.lists == 0 && !place.is_note;
+    int64_t start = at(here_).start;  // of what is in no block yet; -1: nothing is
+    for (bool ended = false; !ended;) {
+      if (start < 0) start = at(here_).start;
+      const bool heads = has_headings && html_heading(start);
+      if (heads) {
+        start = -1;
+        if (!at(here_).blank()) continue;
+      } else {
+        ended = !until_blank && html_ends(html.rule, rest(at(here_)));
+      }
+      pass();
+      if (!has(here_)) break;
+      const MarkdownLine& line = at(here_);
       if (line.indent < place.indent && (until_blank || !line.blank())) break;
       if (until_blank && line.blank()) break;
-      pass();
     }
+    if (start < 0) return;
     if (html.is_code) return leaf(BlockKind::kCode, 0, start);
     if (html.is_table) return leaf(BlockKind::kTable, 0, start);
     text_leaf(place, start);
+  }
+  // Adds the heading that begins in line here_, if its end tag comes before a blank line, and before it what is in no
+  // block since `start`. What is behind the end tag stays to be read.
+  bool html_heading(int64_t start) {
+    const HeadingTag tag = heading_tag(text_, at(here_).text, at(here_).end);
+    if (tag.begin < 0) return false;
+    int64_t& open = open_headings_[static_cast<size_t>(tag.level)];
+    if (open > here_) return false;
+    int64_t i = here_, end = heading_end(text_, tag.inside, at(i).end, tag.level);
+    while (end < 0 && has(i + 1) && !at(i + 1).blank()) {
+      const MarkdownLine& next = at(++i);
+      end = heading_end(text_, next.text, next.end, tag.level);
+    }
+    if (end < 0) {
+      open = i + 1;
+      return false;
+    }
+    int64_t begin = tag.begin;
+    if (begin > at(here_).text) {
+      add(BlockKind::kParagraph, 0, start, trimmed_end(start, begin));
+    } else if (start < at(here_).start) {
+      leaf(BlockKind::kParagraph, 0, start);
+    } else {
+      begin = start;
+    }
+    add(BlockKind::kHeading, tag.level, begin, end);
+    while (here_ < i) pass();
+    MarkdownLine& line = at(here_);
+    while (end < line.end && is_blank(byte(end))) ++end;
+    line.start = line.text = end;
+    return true;
   }
   // The level that a line below a heading says, 0: it is none.
   int underline(const MarkdownLine& line) const {
@@ -375,7 +437,7 @@ class MarkdownScanner {
         const int level = line.indent >= place.indent ? underline(line) : 0;
         if (level > 0) {
           pass();
-          return heading_leaf(place, level, start);
+          return heading_leaf(place, BlockKind::kHeading, level, start);
         }
         if (line.indent >= 0 && ends_text(here_, place, OpenText::kParagraph)) break;
       }
@@ -384,6 +446,83 @@ class MarkdownScanner {
     text_leaf(place, start);
   }
 
+  // Adds a block of the next lines.
+  void lines_leaf(BlockKind kind, int64_t lines) {
+    const int64_t start = at(here_).start;
+    for (int64_t i = 0; i < lines; ++i) pass();
+    leaf(kind, 0, start);
+  }
+  // How many lines the formula has that begins with line i, 0: it has no end before a blank line, or there is none.
+  int64_t formula_lines(int64_t i, const MarkdownPlace& place) {
+    const MarkdownLine first = at(i);
+    if (head(first) != '$' && head(first) != '\\') return 0;
+    const FormulaMark mark = formula_mark(rest(first));
+    if (mark.kind < 0) return 0;
+    const size_t close = formula_close(mark.kind, rest(first), mark.length);
+    if (close != std::string_view::npos) return is_lone_formula(mark.kind, rest(first), mark.length, close) ? 1 : 0;
+    int64_t& open = open_formulas_[static_cast<size_t>(mark.kind)];
+    if (open > i) return 0;
+    int64_t j = i + 1;
+    for (; has(j) && !at(j).blank() && at(j).indent >= place.indent; ++j)
+      if (formula_close(mark.kind, rest(at(j)), 0) != std::string_view::npos) return j + 1 - i;
+    open = j;
+    return 0;
+  }
+  // How many lines of JavaScript begin here, 0: none does.
+  int64_t module_lines(const MarkdownPlace& place) {
+    const char c = head(at(here_));
+    if ((c != 'i' && c != 'e') || place.quotes + place.lists > 0 || !begins_module(rest(at(here_)))) return 0;
+    int64_t i = here_ + 1;
+    while (has(i) && !at(i).blank()) ++i;
+    return i - here_;
+  }
+  // Whether the next line is a term: a line of its own, then, perhaps after a blank line, its definition.
+  bool is_term(const MarkdownPlace& place) {
+    if (place.is_note || !has(here_ + 1)) return false;
+    int64_t i = here_ + 1;
+    if (at(i).blank()) {
+      const char last = byte(trimmed_end(at(here_).text, at(here_).end) - 1);
+      if (last == '.' || last == '!' || last == '?' || last == ':' || last == ',' || last == ';' || !has(++i))
+        return false;
+    }
+    const MarkdownLine& line = at(i);
+    return !line.blank() && line.indent >= place.indent && !place.holds_code(line) && begins_definition(rest(line));
+  }
+  void definitions(const MarkdownPlace& place) {
+    const int64_t start = at(here_).start;
+    pass();
+    heading_leaf(place, BlockKind::kTerm, 0, start);
+    for (;;) {
+      while (has(here_) && at(here_).blank()) ++here_;
+      if (!has(here_)) return;
+      const MarkdownLine line = at(here_);
+      if (line.indent < place.indent || place.holds_code(line) || !begins_definition(rest(line))) return;
+      int64_t first = line.text + 1, to = line.column + line.indent + 1;
+      while (is_blank(byte(first))) to = next_column(byte(first++), to);
+      note(place, line.text + 1, std::min(to - line.column, line.indent + 5));
+    }
+  }
+  // Passes a footnote or a definition: what is behind its mark, and all that is indented by so many columns.
+  void note(const MarkdownPlace& place, int64_t mark_end, int64_t indent) {
+    MarkdownLine& line = at(here_);
+    line.text = mark_end;
+    while (line.text < line.end && is_blank(byte(line.text))) ++line.text;
+    line.indent = indent;
+    MarkdownPlace inside = place;
+    inside.indent = indent, inside.is_note = true;
+    blocks(inside);
+  }
+
+  // How many rows of heads a table has that begins with line i, one or two; 0: none begins. The rows below a first one
+  // with bars at its beginning: of as many cells, and dashes.
+  int table_heads(int64_t i, const MarkdownPlace& place) {
+    if (is_table(i, place)) return 1;
+    const MarkdownLine first = at(i);
+    if (first.blank() || head(first) != '|' || place.holds_code(first) || !has(i + 1)) return 0;
+    const MarkdownLine second = at(i + 1);
+    if (second.blank() || head(second) != '|' || second.indent < place.indent || !is_table(i + 1, place)) return 0;
+    return cells_of_header(first) == cells_of_header(second) ? 2 : 0;
+  }
   // Whether line i is a table's header: the next one has a cell of dashes for each of its cells.
   bool is_table(int64_t i, const MarkdownPlace& place) {
     if (!has(i + 1)) return false;
@@ -457,9 +596,9 @@ class MarkdownScanner {
     }
     return end;
   }
-  void table(const MarkdownPlace& place) {
+  void table(const MarkdownPlace& place, int heads) {
     const int64_t start = at(here_).start;
-    pass(), pass();
+    for (int row = 0; row <= heads; ++row) pass();
     while (has(here_)) {
       const MarkdownLine line = at(here_);
       if (line.indent < place.indent || place.holds_code(line) || line.blank()) break;
@@ -551,17 +690,24 @@ class MarkdownScanner {
       add(BlockKind::kItem, place.lists + 1, whole.start, trimmed_end(whole.start, whole.end));
   }
 
-  // Where the line ends that closes the front matter a document begins with; 0 without any.
-  int64_t front_matter_end(int64_t begin) {
-    const int64_t end = line_end(begin);
+  // Where the line ends that closes the front matter a document begins with; 0 without any. Blank lines may be before
+  // it if it begins with a key; `begin` is moved behind them.
+  int64_t front_matter_end(int64_t& begin) {
+    const int64_t mark = begin;
+    int64_t end = line_end(begin);
+    while (end < size_ && trimmed_end(begin, end) == begin) begin = behind_break(end), end = line_end(begin);
     const std::string_view fence = slice(text_, begin, trimmed_end(begin, end));
-    if ((fence != "---" && fence != "+++") || end == size_) return 0;
+    const bool is_object = fence == "{";
+    if ((fence != "---" && fence != "+++" && fence != ";;;" && !is_object) || end == size_) return 0;
     bool first = true;
     for (int64_t line = behind_break(end); line < size_;) {
       const int64_t to = line_end(line);
       const std::string_view found = slice(text_, line, trimmed_end(line, to));
       if (first && found.empty()) return 0;
-      if (found == fence || (found == "..." && fence == "---")) return to;
+      if (first && is_object && !found.substr(std::min(found.find_first_not_of(" \t"), found.size())).starts_with('"'))
+        return 0;
+      if (first && begin > mark && !is_object && fence != ";;;" && !is_front_matter_key(found)) return 0;
+      if (found == (is_object ? "}" : fence) || (found == "..." && fence == "---")) return to;
       line = behind_break(to), first = false;
     }
     return 0;
@@ -576,6 +722,9 @@ class MarkdownScanner {
   int64_t made_ = 0;                       // lines made; [here_, made_) are in the ring
   std::vector<MarkdownLine> ring_;
   int64_t last_start_ = 0, last_end_ = 0;  // the last line passed that is not empty
+  // Of each kind of formula, and each level of heading in HTML, the line before which one that begins has no end.
+  std::array<int64_t, kFormulas> open_formulas_{};
+  std::array<int64_t, 7> open_headings_{};
   std::array<OpenQuote, kDeepest> quotes_;
   int depth_ = 0;  // quotes that are open
 };

@@ -142,4 +142,23 @@ bool html_ends(HtmlRule rule, std::string_view line) {
   }
 }
 
+HeadingTag heading_tag(std::string_view text, int64_t begin, int64_t end) {
+  const std::string_view line = slice(text, begin, end);
+  for (size_t i = line.find('<'); i != line.npos && i + 2 < line.size(); i = line.find('<', i + 1)) {
+    if ((line[i + 1] != 'h' && line[i + 1] != 'H') || line[i + 2] < '1' || line[i + 2] > '6') continue;
+    const size_t after = i + 3;
+    if (after < line.size() && line[after] != '>' && line[after] != ' ' && line[after] != '\t') continue;
+    return {begin + static_cast<int64_t>(i), begin + static_cast<int64_t>(after), line[i + 2] - '0'};
+  }
+  return {};
+}
+
+int64_t heading_end(std::string_view text, int64_t begin, int64_t end, int level) {
+  const std::string_view line = slice(text, begin, end);
+  for (size_t i = line.find("</"); i != line.npos && i + 4 < line.size(); i = line.find("</", i + 2))
+    if ((line[i + 2] == 'h' || line[i + 2] == 'H') && line[i + 3] == '0' + level && line[i + 4] == '>')
+      return begin + static_cast<int64_t>(i) + 5;
+  return -1;
+}
+
 }  // namespace pychunk

@@ -21,4 +21,14 @@ HtmlStart html_start(std::string_view text, int64_t begin, int64_t end);
 // Whether a line closes what a rule before kBlockTag opened.
 bool html_ends(HtmlRule rule, std::string_view line);
 
+// A heading <h1> to <h6> in a line: where it begins, and behind its start tag.
+struct HeadingTag {
+  int64_t begin = -1, inside = 0;  // -1: there is none
+  int level = 0;
+};
+HeadingTag heading_tag(std::string_view text, int64_t begin, int64_t end);
+
+// Behind the end tag </h1> to </h6> of a level in a line; -1: there is none.
+int64_t heading_end(std::string_view text, int64_t begin, int64_t end, int level);
+
 }  // namespace pychunk

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "block_ties.h"
 #include "document.h"
 #include "markdown_inline.h"
 #include "structure.h"
@@ -99,15 +100,18 @@ class OutlineWriter {
     }
   }
 
-  // Of a chunk that begins in a table behind its first row, that row.
+  // Of a chunk that begins in a table behind its first row, its heads; in code behind its fence, that.
   void write_header(int64_t s) {
     const std::span<const int32_t> block = document_.block_of();
-    if (document_.kind_of(s) == BlockKind::kTable &&
+    const BlockKind kind = document_.kind_of(s);
+    if ((kind == BlockKind::kTable || kind == BlockKind::kCode) &&
         document_.begin(s) < document_.blocks().end[static_cast<size_t>(block[static_cast<size_t>(s)])]) {
       const int64_t first = std::lower_bound(block.begin(), block.end(), block[static_cast<size_t>(s)]) - block.begin();
-      if (first < s) {
-        const Trimmed row = trim(document_.text(), document_.begin(first), document_.end(first));
-        const std::string_view text = slice(document_.text(), row.begin, row.end);
+      const int64_t heads = kind == BlockKind::kTable ? table_heads(document_, first) : opens_fence(document_, first);
+      if (first < s && heads > 0) {
+        const int64_t last = std::min(first + heads, s) - 1;
+        const Trimmed rows = trim(document_.text(), document_.begin(first), document_.end(last));
+        const std::string_view text = slice(document_.text(), rows.begin, rows.end);
         texts_.headers.insert(texts_.headers.end(), text.begin(), text.end());
       }
     }

@@ -126,7 +126,7 @@ class Structurer {
       for (int64_t s = unit + 1; s < end; ++s)
         if (coarse_[static_cast<size_t>(s)] != 0) borders_.ties[static_cast<size_t>(s)] = Tie::kOpen;
       open_heads(unit, end);
-      fill(unit, end, false, true);
+      fill(unit, end, holds_code(unit, end), true);
       begin = end;
     }
     if (begin < last) put_together(begin, last);
@@ -187,6 +187,11 @@ class Structurer {
       if (row > begin && document_.kind_of(row) == BlockKind::kTable && !begins_block(row) && !size_.allows(begin, end))
         borders_.ties[static_cast<size_t>(row)] = Tie::kOpen;
     }
+  }
+  // Lines of code are cut at the strongest borders.
+  bool holds_code(int64_t first, int64_t last) const {
+    while (first < last && document_.kind_of(first) != BlockKind::kCode) ++first;
+    return first < last;
   }
   bool is_glued(int64_t s) const { return is_closed(borders_.ties[static_cast<size_t>(s)]); }
   void fill(int64_t first, int64_t last, bool by_structure, bool even) {

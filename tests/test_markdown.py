@@ -107,6 +107,34 @@ TOKENS = [
         "?>",
     ),
     *("<a b='c'>", "<a\xa0b=c\xa0d=e>", "</b >", "<!X", "]]>", "<![CDATA[", "<table>", "<td>", "<script>", "</style>"),
+    *(
+        "$$",
+        "$$ x=1 $$",
+        "\\[",
+        "\\]",
+        "\\begin{align*}",
+        "\\end{align}",
+        "\\end{cases}",
+        "[^a]: ",
+        "[^b]:",
+        ": ",
+        ":\t",
+        ":   x",
+    ),
+    *(
+        "<h1>",
+        "</h1>",
+        "<H2 a>",
+        "</h2>",
+        "<h1",
+        "import a from 'b';",
+        "export const a",
+        "| a |\n| b |\n|---|",
+        ";;;",
+        "{",
+        "}",
+        '"',
+    ),
     *("[a]: b", "[a]:", '"t"', "'t", "(t)", "[", "]", "\\", ":", "x\\", "[a]: <b c>", "[a]: b(c)d 'e'", '""', "\u2028"),
 ]
 SOUP = st.lists(st.sampled_from(TOKENS), max_size=40).map("".join)
@@ -135,6 +163,14 @@ LEAVES = [
     ),
     *("<div>\n*a*\n</div>", "<pre>\n\nx\n</pre>", "<!-- a\n\nb -->", "<table>\n<tr>", "<b>\n\nx"),
     *("[a]: /b 'c'", '[a]:\n/b\n"c\nd"', '[a]: b "c', "[x]\n: y", "text\n- item", "text\n2. item", "text\n1. item"),
+    *("$$\nm\n=\nc\n$$", "text\n$$\nx\n-\n$$\nmore", "\\[\nx\n\n\\]", "$$ a^2 $$", "\\begin{cases}\n---\n\\end{cases}"),
+    *(
+        "term\n: text\n: more",
+        "term\n\n:   text\n\n    more",
+        "[^a]: note\n[^b]: note\n\n    more",
+        "import a from 'b'\nx",
+    ),
+    *("<div>\n<h1>a</h1>b\n</div>", "<h2>\na</h2>", "<h1>a\n\nb</h1>", "|a|\n|b|\n|-|\n|c|", "|a|\n|b|c|\n|-|-|"),
     *("a | b\n--|--", "| a | b |\n|:--|--:|\n| 1 |", "| a |\n|--|--|\n| 1 |"),
 ]
 LEAF = st.sampled_from([leaf.split("\n") for leaf in LEAVES])
@@ -176,8 +212,20 @@ ENDS = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 MARKDOWN = st.one_of(SOUP, st.tuples(DOCUMENT, ENDS).map(lambda drawn: drawn[0].replace("\n", drawn[1])))
 
 
+#: What CommonMark does not know, as lines say it: formulas, notes, definitions, modules, headings in HTML, a table with
+#: two rows of heads, front matter that is an object.
+ADDED = re.compile(
+    r"\$\$|\\\[|\\begin|\[\^|:[ \t]+\S|import |export |<[hH][1-6]|\A\s*(;;;|\{|---|\+\+\+)"
+    r"|\|.*(\r\n?|\n)[^|\r\n]*\|.*(\r\n?|\n)[^|\r\n]*\|[ \t]*[:-]"
+)
+
+
+def is_common(text: str) -> bool:
+    return ADDED.search(text.removeprefix("\ufeff")) is None
+
+
 @settings(max_examples=400, deadline=None)
-@given(MARKDOWN)
+@given(MARKDOWN.filter(is_common))
 def test_blocks_are_those_of_markdown_it(text: str) -> None:
     pytest.importorskip("markdown_it")
     assert by_lines(text) == leaves(text)
@@ -185,7 +233,7 @@ def test_blocks_are_those_of_markdown_it(text: str) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=10_000, deadline=None)
-@given(MARKDOWN)
+@given(MARKDOWN.filter(is_common))
 def test_blocks_are_those_of_markdown_it_often(text: str) -> None:
     pytest.importorskip("markdown_it")
     assert by_lines(text) == leaves(text)
@@ -214,7 +262,8 @@ def check_files(most: int) -> None:
         if not file.is_file() or (read := read + file.stat().st_size) > most:
             continue
         text = file.read_bytes().decode(errors="replace")
-        assert by_lines(text) == leaves(text), file
+        if is_common(text):
+            assert by_lines(text) == leaves(text), file
         assert rows(text) == named(reference.blocks(text)), file
 
 
@@ -299,6 +348,9 @@ def test_what_is_no_text() -> None:
     [
         ("\ufeff# A\nb", [("heading", 1, "\ufeff# A"), ("paragraph", 0, "b")]),
         ("\ufeff\n# A", [("heading", 1, "# A")]),
+        ("\ufeff<h2>\nA</h2> b", [("heading", 2, "\ufeff<h2>\nA</h2>"), ("paragraph", 0, "b")]),
+        ("\n[^b]:<h2></h2>", [("paragraph", 0, "[^b]:<h2></h2>")]),
+        ("<h1>\n>\n</h1>", [("heading", 1, "<h1>\n>\n</h1>")]),
         ("```\n# a\n```\nb", [("code", 0, "```\n# a\n```"), ("paragraph", 0, "b")]),
         ("a\n~~~\n# b\n\n- c\n\n", [("paragraph", 0, "a"), ("code", 0, "~~~\n# b\n\n- c")]),
         ("# a\n#### b", [("heading", 1, "# a"), ("heading", 4, "#### b")]),

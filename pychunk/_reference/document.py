@@ -174,6 +174,7 @@ class Document:
                 if self.blocks:
                     texts = [self.text[a:b] for a, b in spans]
                     layout.tie_blocks(texts, self.blocks, self.block_of, breaks, ties)
+                    layout.break_code(spans, self.text, self.block_of, self.blocks, breaks)
             for s in range(1, self.n):
                 if self.removed[s] != self.removed[s - 1]:
                     ties[s] = Tie.WALL

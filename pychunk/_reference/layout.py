@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from itertools import groupby
 from typing import NamedTuple
@@ -22,6 +23,11 @@ RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
 TERM_RUN = 8
 #: Of a label, and bytes of what it labels.
 LABEL_WORDS, LABELLED_BYTES = 3, 40
+_TAG = re.compile("</?[A-Za-z][^<>]*>")
+#: How a line of code begins that goes on with the block before it, or ends it.
+_CLOSES = re.compile(
+    r"[})\]]|```|~~~|\Z|(case|catch|done|elif|else|end|esac|except|fi|finally|rescue|until|while)(?![a-z])"
+)
 assert len(BLOCK_KINDS) == 10
 
 
@@ -66,6 +72,9 @@ def cut(
             marks |= {_first(text, i + 1, block.end) for i in range(block.start, block.end) if text[i] in "\r\n"}
         if own and block.kind in (*WHOLE, *ROWS):
             inside |= set(range(block.start + 1, block.end))
+        elif own and block.markup:
+            for tag in _TAG.finditer(text, block.start, block.end):
+                inside |= set(range(tag.start() + 1, tag.end()))
     for span in removed:
         marks |= {_first(text, at, len(text)) for at in span}
     at_marks = {at for at in marks if at is not None}
@@ -125,6 +134,38 @@ def _labels(sentence: str, following: str, listed: bool) -> bool:
     return is_letter(sentence[:1] or " ") and not ends and count_words(sentence) <= LABEL_WORDS
 
 
+def is_delimiter(row: str) -> bool:
+    """Whether it is the row below a table's heads: bars, dashes and colons."""
+    return "-" in row and not row.strip("|:- \t")
+
+
+def is_fence(row: str) -> bool:
+    """Whether a line of code is ``` or ~~~, which may say the language."""
+    return row.startswith(("```", "~~~"))
+
+
+def break_code(
+    spans: list[tuple[int, int]], text: str, own: list[int], blocks: list[Block], breaks: list[Break]
+) -> None:
+    """Sets how strong the borders of lines of code are: before definitions stronger than inside them."""
+    for b, block in enumerate(blocks):
+        rows = [s for s, each in enumerate(own) if each == b]
+        if block.kind != CODE or not rows:
+            continue
+        lines = {s: text[slice(*spans[s])] for s in rows}
+        before = {s: re.search(r"[ \t]*\Z", text[: spans[s][0]]) for s in rows}
+        indented = {s: sum(4 if c == "\t" else 1 for c in found[0]) for s, found in before.items() if found}
+        least = min((indented[s] for s in rows if not is_fence(lines[s])), default=0)
+        for s in rows[1:]:
+            if breaks[s] >= Break.PAGE:
+                continue
+            inside = indented[s] > least or _CLOSES.match(lines[s]) is not None
+            blank = breaks[s] == Break.BLANK_LINE
+            breaks[s] = (
+                (Break.LINE if blank else Break.SENTENCE) if inside else Break.BLANK_LINE if blank else Break.LINE
+            )
+
+
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
     """Sets ties at borders of blocks, and in blocks that stay whole."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
@@ -138,8 +179,8 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             if kinds[s] in WHOLE:
                 ties[s] = Tie.LEAD
             elif kinds[s] in ROWS:
-                delimiter = "-" in sentences[s - 1] and not sentences[s - 1].strip("|:- \t")
-                heads = kinds[s] == TABLE and (row == 1 or (row == 2 and delimiter))
+                below = is_delimiter(sentences[s - 1]) or (row == 2 and is_delimiter(sentences[s]))
+                heads = kinds[s] == TABLE and row <= 3 and (row == 1 or below)
                 ties[s] = Tie.LEAD if heads else Tie.TRAIL
             elif row == 1 and ties[s] == Tie.OPEN and _runs_in(sentences[s - 1]):
                 ties[s] = Tie.LEAD
@@ -152,7 +193,7 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             ties[s] = Tie.LEAD if deeper else Tie.SECTION
         elif (
             (before in WHOLE and not (listed[s - 1] and listed[s]))
-            or (after == CODE and prose)
+            or (after in (CODE, TABLE) and prose)
             or (before == CAPTION and after == TABLE)
         ):
             ties[s] = Tie.LEAD

@@ -19,6 +19,7 @@ from ..data.blocks import (
     PARAGRAPH,
     QUOTE,
     TABLE,
+    TERM,
 )
 
 #: Quotes and list items inside one another; what is deeper is text. (kDeepest of csrc/markdown.h)
@@ -55,6 +56,22 @@ _HTML = [
     (rf"</?(?ai:({_NAMES.replace(' ', '|')}))(?=\s|/?>|\Z)", "", True),
     (rf"(?:<[a-zA-Z][a-zA-Z0-9-]*(?:{_ATTRIBUTE})*\s*/?>|</[a-zA-Z][a-zA-Z0-9-]*\s*>)\s*\Z", "", False),
 ]
+_HEADING_TAG = re.compile(r"<[hH]([1-6])(?=[ \t>]|\Z)")
+# What dialects add: mathematics, footnotes, definitions, JavaScript of MDX, keys of front matter.
+_FORMULAS = (
+    "CD Vmatrix align alignat aligned alignedat array bmatrix cases displaymath dcases empheq "
+    "eqnarray equation flalign gather gathered math matrix multline multlined numcases "
+    "pmatrix prooftree rcases smallmatrix split subequations tikzcd vmatrix"
+)
+_FORMULA = re.compile(rf"(\$\$)|(\\\[)|\\begin\{{({_FORMULAS.replace(' ', '|')})\*?\}}")
+_FOOTNOTE = re.compile(r"\[\^[^ \t\[\]]+\]:")
+_DEFINITION = re.compile(r":[ \t]+(?=[^ \t])")
+_MODULE = re.compile(
+    r"""import (?:\{\Z|[ \t]*(?:[^'" \t][^'"]* from[ \t]*)?(?:'[^']*'|"[^"]*")[; \t]*\Z)"""
+    r"""|export [ \t]*(?:(?:const|let|var|function|class|async function) |\{|\* from |default [^({;]*[({;])""",
+    re.DOTALL,
+)
+_KEY = re.compile(r"[A-Za-z_-][A-Za-z0-9_-]*[ \t]*[:=]")
 _HTML_RULES = [(re.compile(begins), re.compile(ends), also) for begins, ends, also in _HTML]
 
 
@@ -90,6 +107,7 @@ class _Place(NamedTuple):
         list_indent: the same of the list around it; -1 outside lists.
         quotes, lists: how many are around it.
         item_rows: how many blocks there were when the innermost list item began; -1 where a quote is inside it.
+        is_note: whether a footnote or a definition is around it, which hold none of them.
     """
 
     indent: int = 0
@@ -97,6 +115,7 @@ class _Place(NamedTuple):
     quotes: int = 0
     lists: int = 0
     item_rows: int = -1
+    is_note: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -108,23 +127,33 @@ def blocks(text: str) -> list[Row]:
     return _Document(text).rows
 
 
-def front_matter_end(text: str) -> int:
-    """Where the line ends that closes the front matter a document begins with, without its break; 0 without any."""
-    lines = list(_LINE.finditer(text, text.startswith("\ufeff")))
+def front_matter(text: str) -> tuple[int, int]:
+    """Where the front matter begins that a document begins with, and where the line ends that closes it; (0, 0).
+
+    Blank lines may be before it if it begins with a key.
+    """
+    every = list(_LINE.finditer(text, text.startswith("\ufeff")))
+    blank = next((i for i, line in enumerate(every) if line[1].strip(" \t")), 0)
+    lines = every[blank:]
     fence = lines[0][1].rstrip(" \t")
-    if fence not in ("---", "+++") or len(lines) < 2 or not lines[1][1].strip(" \t"):
-        return 0
-    closing = ("---", "...") if fence == "---" else ("+++",)
-    return next((line.end(1) for line in lines[1:] if line[1].rstrip(" \t") in closing), 0)
+    closing = {"---": ("---", "..."), "+++": ("+++",), ";;;": (";;;",), "{": ("}",)}.get(fence)
+    if closing is None or len(lines) < 2 or not lines[1][1].strip(" \t"):
+        return 0, 0
+    if fence == "{" and not lines[1][1].strip(" \t").startswith('"'):
+        return 0, 0
+    if fence in ("---", "+++") and blank and not _KEY.match(lines[1][1]):
+        return 0, 0
+    end = next((line.end(1) for line in lines[1:] if line[1].rstrip(" \t") in closing), 0)
+    return (lines[0].start() if blank else 0, end) if end else (0, 0)
 
 
 class _Document:
     def __init__(self, text: str) -> None:
         self.text = text
         self.rows: list[Row] = []
-        at = front_matter_end(text)
+        begin, at = front_matter(text)
         if at:
-            self.rows.append((FRONT_MATTER, 0, 0, len(text[:at].rstrip(" \t"))))
+            self.rows.append((FRONT_MATTER, 0, begin, len(text[:at].rstrip(" \t"))))
         lines = self._lines(at)
         self._blocks(lines, 0, len(lines), _Place())
 
@@ -151,8 +180,8 @@ class _Document:
     def _block(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
         """Finds the block that begins with line i; returns the line after it."""
         line, rest = lines[i], self._rest(lines[i])
-        if self._is_table(lines, i, end, place):
-            return self._table(lines, i, end, place)
+        if heads := self._table_heads(lines, i, end, place):
+            return self._table(lines, i, end, place, heads)
         if _is_code(line, place):
             return self._indented(lines, i, end, place)
         if fence := _FENCE.match(rest):
@@ -163,12 +192,18 @@ class _Document:
             return i + 1
         if self._list_mark(line, place):
             return self._list(lines, i, end, place)
+        if not place.is_note and (mark := _FOOTNOTE.match(rest)):
+            return self._note(lines, i, end, place, mark.end(), place.indent + 4)
         if rest[0] == "[" and (after := self._definition(lines, i, end, place)):
             return after
+        if after := self._formula_end(lines, i, end, place) or self._module_end(lines, i, end, place):
+            return self._leaf(lines, i, after, CODE)
         if rule := next((rule for rule in _HTML_RULES if rule[0].match(rest)), None):
             return self._html(lines, i, end, place, *rule[:2])
         if heading := _HEADING.match(rest):
-            return self._heading_leaf(lines, i, i + 1, place, len(heading[1]))
+            return self._heading_leaf(lines, i, i + 1, place, HEADING, len(heading[1]))
+        if self._is_term(lines, i, end, place):
+            return self._definitions(lines, i, end, place)
         return self._paragraph(lines, i, end, place)
 
     def _rest(self, line: _Line) -> str:
@@ -189,11 +224,11 @@ class _Document:
             return self._leaf(lines, i, after, QUOTE, place.quotes)
         return self._leaf(lines, i, after, PARAGRAPH)
 
-    def _heading_leaf(self, lines: list[_Line], i: int, after: int, place: _Place, level: int) -> int:
-        """Add a heading; one in a quote or a list item heads nothing after it: it is text there."""
+    def _heading_leaf(self, lines: list[_Line], i: int, after: int, place: _Place, kind: int, level: int) -> int:
+        """Add a heading or a term; one in a quote or a list item heads nothing after it: it is text there."""
         if place.quotes or place.lists:
             return self._text_leaf(lines, i, after, place)
-        return self._leaf(lines, i, after, HEADING, level)
+        return self._leaf(lines, i, after, kind, level)
 
     # ---- leaves ----
 
@@ -242,7 +277,105 @@ class _Document:
             return self._leaf(lines, i, after, CODE)
         if name in _TABLE_NAMES:
             return self._leaf(lines, i, after, TABLE)
+        if until_blank and not (place.quotes or place.lists or place.is_note):
+            return self._html_with_headings(lines, i, after)
         return self._text_leaf(lines, i, after, place)
+
+    def _html_with_headings(self, lines: list[_Line], i: int, after: int) -> int:
+        """Add what lines [i, after) of HTML hold: headings with their end tags, and what is between them."""
+        at, start = i, lines[i].start
+        while at < after:
+            begin = _HEADING_TAG.search(self._rest(lines[at]))
+            end = self._heading_end(lines, at, after, begin) if begin else None
+            if begin is None or end is None:
+                at += 1
+                continue
+            first = lines[at].text + begin.start()
+            if begin.start() == 0 and start == lines[at].start:
+                first = start  # a byte order mark
+            self._piece(PARAGRAPH, 0, start, first)
+            self._piece(HEADING, int(begin[1]), first, end)
+            at = next(j for j in range(at, after) if end <= lines[j].end)
+            start = next((j for j in range(end, lines[at].end) if self.text[j] not in " \t"), lines[at].end)
+            lines[at] = replace(lines[at], start=start, text=start)
+            if lines[at].blank:
+                at += 1
+                start = lines[at].start if at < after else lines[-1].end
+        if start < lines[after - 1].end:
+            self._piece(PARAGRAPH, 0, start, lines[after - 1].end)
+        return after
+
+    def _heading_end(self, lines: list[_Line], at: int, after: int, begin: re.Match[str]) -> int | None:
+        """Behind the end tag of the heading whose start tag line ``at`` has, None: it has none."""
+        closes = re.compile(rf"</[hH]{begin[1]}>")
+        inside = lines[at].text + begin.end()
+        for line in lines[at:after]:
+            if found := closes.search(self.text, max(inside, line.text), line.end):
+                return found.end()
+        return None
+
+    def _piece(self, kind: int, level: int, start: int, end: int) -> None:
+        if piece := self.text[start:end].rstrip(" \t\r\n"):
+            self.rows.append((kind, level, start, start + len(piece)))
+
+    def _formula_end(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+        """The line after the formula that begins with line i; 0: none that ends before a blank line."""
+        mark = _FORMULA.match(self._rest(lines[i]))
+        if mark is None:
+            return 0
+        name = mark[3] or ""
+        closing = re.compile(r"\$\$" if mark[1] else r"\\\]" if mark[2] else rf"\\end\{{{name}\*?\}}")
+        rest = self._rest(lines[i])
+        if close := closing.search(rest, mark.end()):
+            inside, behind = rest[mark.end() : close.start()], rest[close.end() :].strip(" \t")
+            return i + 1 if set(inside) & set("\\^_={}<>+") and not behind.strip(".,;:") else 0
+        for j in range(i + 1, end):
+            if lines[j].blank or lines[j].indent < place.indent:
+                return 0
+            if closing.search(self._rest(lines[j])):
+                return j + 1
+        return 0
+
+    def _module_end(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+        """The line after the JavaScript that begins with line i, 0: none does."""
+        if place.quotes or place.lists or not _MODULE.match(self._rest(lines[i]).strip(" \t")):
+            return 0
+        return next((j for j in range(i, end) if lines[j].blank), end)
+
+    def _is_term(self, lines: list[_Line], i: int, end: int, place: _Place) -> bool:
+        """Whether line i is a term: a line of its own, then, perhaps after a blank line, its definition."""
+        j = i + 1
+        if j < end and lines[j].blank:
+            j += 1
+            if self._rest(lines[i]).rstrip(" \t")[-1] in ".!?:,;":
+                return False
+        return not place.is_note and j < end and self._begins_definition(lines[j], place) is not None
+
+    def _begins_definition(self, line: _Line, place: _Place) -> re.Match[str] | None:
+        if line.blank or line.indent < place.indent or _is_code(line, place):
+            return None
+        return _DEFINITION.match(self._rest(line))
+
+    def _definitions(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+        after = self._heading_leaf(lines, i, i + 1, place, TERM, 0)
+        while True:
+            while after < end and lines[after].blank:
+                after += 1
+            mark = self._begins_definition(lines[after], place) if after < end else None
+            if mark is None:
+                return after
+            column = lines[after].indent + 1
+            width = _width(mark[0][1:], lines[after].column + column)
+            after = self._note(lines, after, end, place, 1, column + min(width, 4))
+
+    def _note(self, lines: list[_Line], i: int, end: int, place: _Place, mark: int, indent: int) -> int:
+        """Passes a footnote or a definition: what is behind its mark, and all that is indented by so many columns."""
+        line = lines[i]
+        at = line.text + mark
+        inner = lines[:]
+        first = next((k for k in range(at, line.end) if self.text[k] not in " \t"), line.end)
+        inner[i] = replace(line, text=first, indent=indent)
+        return self._blocks(inner, i, end, place._replace(indent=indent, is_note=True))
 
     def _paragraph(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
         after = i + 1
@@ -251,11 +384,23 @@ class _Document:
             if line.indent - place.indent < 4:
                 underline = _UNDERLINE.fullmatch(self._rest(line))
                 if underline and line.indent >= place.indent:
-                    return self._heading_leaf(lines, i, after + 1, place, 1 if underline[1][0] == "=" else 2)
+                    level = 1 if underline[1][0] == "=" else 2
+                    return self._heading_leaf(lines, i, after + 1, place, HEADING, level)
                 if line.indent >= 0 and self._ends_text(lines, after, end, place, "paragraph"):
                     break
             after += 1
         return self._text_leaf(lines, i, after, place)
+
+    def _table_heads(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+        """How many rows of heads a table has that begins with line i, one or two; 0: none begins."""
+        if self._is_table(lines, i, end, place):
+            return 1
+        if i + 1 >= end or lines[i].blank or lines[i + 1].blank or _is_code(lines[i], place):
+            return 0
+        rows = [self._rest(lines[i]), self._rest(lines[i + 1])]
+        if rows[0][0] != "|" or rows[1][0] != "|" or lines[i + 1].indent < place.indent:
+            return 0
+        return 2 if self._is_table(lines, i + 1, end, place) and len(_cells(rows[0])) == len(_cells(rows[1])) else 0
 
     def _is_table(self, lines: list[_Line], i: int, end: int, place: _Place) -> bool:
         """Whether line i is a table's header: the next one has a cell of dashes for each of its cells."""
@@ -271,15 +416,10 @@ class _Document:
             return False
         if "|" not in header or _is_code(lines[i], place):
             return False
-        columns = re.split(r"(?<!\\)\|", header)
-        if columns[0] == "":
-            columns.pop(0)
-        if columns and columns[-1] == "":
-            columns.pop()
-        return 0 < len(columns) == sum(map(bool, cells[:1] + cells[1:-1] + cells[1:][-1:]))
+        return 0 < len(_cells(header)) == sum(map(bool, cells[:1] + cells[1:-1] + cells[1:][-1:]))
 
-    def _table(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
-        after = i + 2
+    def _table(self, lines: list[_Line], i: int, end: int, place: _Place, heads: int) -> int:
+        after = i + heads + 1
         while after < end and lines[after].indent >= place.indent and not _is_code(lines[after], place):
             if self._ends_text(lines, after, end, place, "table") or not self._rest(lines[after]).strip(_TRIM):
                 break
@@ -314,10 +454,17 @@ class _Document:
     def _ends_text(self, lines: list[_Line], i: int, end: int, place: _Place, what: str) -> bool:
         """Whether line i begins a block that ends a paragraph, definition, quote, table or list item before it."""
         line, rest = lines[i], self._rest(lines[i])
-        if what in ("paragraph", "definition") and self._is_table(lines, i, end, place):
+        if what in ("paragraph", "definition") and self._table_heads(lines, i, end, place):
             return True
         if line.blank or _is_code(line, place):
             return False
+        if what == "paragraph" and self._formula_end(lines, i, end, place):
+            return True
+        before_note = place.is_note and line.indent < place.indent
+        if what != "item" and (before_note or not place.is_note) and _FOOTNOTE.match(rest):
+            return True
+        if what == "paragraph" and before_note and _DEFINITION.match(rest):
+            return True
         if _FENCE.match(rest) or (rest[0] == ">" and not place.is_full) or _BREAK.fullmatch(rest):
             return True
         if what == "item":
@@ -393,7 +540,7 @@ class _Document:
         if first == line.end and i + 1 < end and lines[i + 1].blank:
             after = i + 2  # an item that begins with two blank lines is empty
         else:
-            inside = _Place(indent, place.indent, place.quotes, place.lists + 1, rows)
+            inside = _Place(indent, place.indent, place.quotes, place.lists + 1, rows, place.is_note)
             after = self._blocks(inner, i, end, inside)
         if len(self.rows) == rows:
             self._leaf(lines, i, i + 1, ITEM, place.lists + 1)
@@ -478,6 +625,16 @@ class _Growing:
             if not self._goes_on(self.read):
                 return 0
             self._add()
+
+
+def _cells(row: str) -> list[str]:
+    """What a row of a table has between its bars."""
+    columns = re.split(r"(?<!\\)\|", row.strip(_TRIM))
+    if columns[0] == "":
+        columns.pop(0)
+    if columns and columns[-1] == "":
+        columns.pop()
+    return columns
 
 
 def _is_code(line: _Line, place: _Place) -> bool:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..data.blocks import ITEM, TABLE, TERM
+from ..data.blocks import CODE, ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
 from .atoms import Tie
 from .inline import inline_text, link_labels
-from .layout import ROWS, level
+from .layout import ROWS, is_delimiter, is_fence, level
 from .topic import cut_within
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ class Structure:
                 )
                 if inside and self.length(a, b) > self.size:
                     tied[b - 1] = False
-            self._fill(unit, end, tied, False, True)
+            code = any(self.d.kind_of(s) == CODE for s in range(unit, end))
+            self._fill(unit, end, tied, code, True)
             begin = end
         if begin < last:
             self._put_together(begin, last)
@@ -274,7 +275,14 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
 
 
 def _header(d: Document, s: int) -> str:
-    if d.kind_of(s) != TABLE or d.starts[s] >= d.blocks[d.block_of[s]].end:
+    """Of a chunk that begins in a table after its first row, its heads; in code after its fence, that."""
+    if d.kind_of(s) not in (TABLE, CODE) or d.starts[s] >= d.blocks[d.block_of[s]].end:
         return ""
     first = d.block_of.index(d.block_of[s])
-    return d.text[d.starts[first] : d.ends[first]].strip() if first < s else ""
+    rows = [d.text[d.starts[r] : d.ends[r]].strip() for r in range(first, d.n) if d.block_of[r] == d.block_of[s]]
+    if d.kind_of(s) == CODE:
+        heads = int(is_fence(rows[0]))
+    else:
+        heads = 2 if len(rows) > 2 and is_delimiter(rows[2]) and not is_delimiter(rows[1]) else 1
+    last = min(first + heads, s)
+    return d.text[d.starts[first] : d.ends[last - 1]].strip() if first < last else ""

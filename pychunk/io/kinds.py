@@ -209,7 +209,7 @@ def _text(file: Opened, asked: Asked) -> Iterator[Any]:
 
 
 def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
-    document = markdown_files.document(file.blocks(), file.name, file.tell)
+    document = markdown_files.document(file.blocks(), file.name, file.tell, cleaned=asked.noise != "off")
     return iter(() if document is None else (document,))
 
 
@@ -253,7 +253,7 @@ def _magic(*marks: bytes) -> Callable[[bytes], bool]:
 
 
 _FOREIGN_XML = "XML, but no MediaWiki dump: pass kind='text' to read it as it stands"
-_MARKDOWN = "(md|markdown|mdown|mdwn|mkdn|mkd)"
+_MARKDOWN = "(mdx?|markdown|mdown|mdwn|mkdn|mkd)"
 #: Every kind that is read; of those that a name is of, the first is meant unless another is asked for.
 KINDS = {
     "mediawiki": Kind(

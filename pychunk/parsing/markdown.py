@@ -15,20 +15,33 @@ from ..data.blocks import FRONT_MATTER, HEADING, Blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TITLE = re.compile(r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\r\n]*?)(?P=quote)[ \t]*\r?$""", re.MULTILINE)
+#: In YAML and TOML at the beginning of a line, in JSON as a key of the object.
+_TITLE = re.compile(
+    r"""^(?:title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\r\n]*?)(?P=quote)"""
+    r"""|[ \t{]*"title"[ \t]*:[ \t]*"(?P<said>[^"\r\n]*)"[ \t]*[,}]?)[ \t]*\r?$""",
+    re.MULTILINE,
+)
 
 
 def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> Blocks:
     """The blocks of documents in Markdown: CommonMark with tables and front matter.
 
     One native call for all documents, in time proportional to their length whatever they hold. Blocks are leaves, from
-    the first mark of their first line to the end of their last: ``heading`` (level 1 to 6), ``item`` (the first
-    paragraph of a list item; level: how many lists it is in), ``quote`` (a paragraph in a quote; level: how many quotes
-    it is in), ``code`` (fenced, indented, ``<pre>``), ``table`` (with bars, or ``<table>``), ``front_matter`` (YAML
-    between ``---``, TOML between ``+++``) and ``paragraph``, as HTML of other kinds is. Of a list item the further
-    paragraphs, code and tables are blocks of their own; an item without text is one, too. A heading in a quote or an
-    item is text of it, as it heads nothing after its end. Thematic breaks and link
-    reference definitions are in no block and so go with the one before. A byte order mark belongs to the first block.
+    the first mark of their first line to the end of their last:
+
+    - ``heading``, level 1 to 6, also ``<h1>`` to ``<h6>``;
+    - ``item``, the first paragraph of a list item (level: how many lists it is in), or an item without text; further
+      paragraphs, code and tables of it are blocks of their own;
+    - ``quote``, a paragraph in a quote (level: how many quotes it is in);
+    - ``code``: fenced, indented, ``<pre>``, a formula in lines of its own (``$$``, ``\\[``, ``\\begin{align}``),
+      imports and exports of MDX;
+    - ``table``, with bars and one or two rows of heads, or ``<table>``;
+    - ``term``, a line before its definitions, which begin with ``:``;
+    - ``front_matter``: YAML between ``---``, TOML between ``+++``, JSON between ``;;;`` or in braces;
+    - ``paragraph``, as footnotes and other HTML are.
+
+    A heading in a quote or an item is text of it, as it heads nothing after its end. Thematic breaks and link reference
+    definitions are in no block and so go with the one before. A byte order mark belongs to the first block.
 
     Args:
         texts: strings, or an Arrow array of them, none null.
@@ -85,7 +98,7 @@ def _title(text: str, blocks: Blocks, rows: Any) -> str | None:
         if blocks.kind[row] == HEADING:
             headings.append(source)
         elif found := _TITLE.search(source):
-            said = found["title"].strip() or None
+            said = (found["title"] or found["said"] or "").strip() or None
     return next(filter(None, _native.heading_texts(headings, text)), said) if headings else said
 
 
