@@ -28,6 +28,7 @@ class Scripts {
   void see_link(bool fragment) {
     if (!open_.empty()) open_.back().note |= fragment;
   }
+  bool any_open() const { return !open_.empty(); }
   // Whether the line has changed.
   bool leave(std::string& line) {
     const Script script = open_.back();

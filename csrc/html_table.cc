@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "html_scripts.h"
+#include "html_text.h"
 #include "utf8_text.h"
 
 namespace pychunk::html {
@@ -117,6 +119,57 @@ bool DataTable::settle() {
   header = rows[0].all_heads || (width > 2 && !any_head);
   join_heads(rows);
   return true;
+}
+
+void CellParts::enter(const HtmlTag& tag, std::string& cell) {
+  const auto part = [&](bool any, char mark) { any ? cell.append({kLineBreak, mark}) : cell.append(1, ' '); };
+  switch (tag.kind) {
+    case HtmlKind::kList:
+    case HtmlKind::kOrdered:
+      items_ = false;
+      break;
+    case HtmlKind::kItem:
+      part(items_, ';');
+      items_ = true;
+      break;
+    case HtmlKind::kTable:
+      ++tables;
+      rows_ = cells_ = false;
+      break;
+    case HtmlKind::kRow:
+      if (tables == 0) break;
+      part(rows_, ';');
+      rows_ = true, cells_ = false;
+      break;
+    case HtmlKind::kCell:
+    case HtmlKind::kHeadCell:
+      if (tables == 0) break;
+      part(cells_, ',');
+      cells_ = true;
+      break;
+    default:
+      break;
+  }
+}
+
+void CellParts::leave(const HtmlTag& tag) {
+  if (tag.kind == HtmlKind::kList || tag.kind == HtmlKind::kOrdered) items_ = true;
+  if (tag.kind == HtmlKind::kTable) --tables;
+}
+
+void append_cell(std::string_view cell, std::string& out) {
+  size_t end = std::min(cell.find(kLineBreak), cell.size());
+  append_words(cell.substr(0, end), out);
+  while (end < cell.size()) {
+    const char mark = cell[end + 1];
+    const size_t begin = end + 2;
+    end = std::min(cell.find(kLineBreak, begin), cell.size());
+    const std::string_view part = cell.substr(begin, end - begin);
+    if (is_blank(part)) continue;
+    if (!out.empty() && std::string_view(".,;:!?").find(out.back()) == std::string_view::npos) out.push_back(mark);
+    if (!out.empty()) out.push_back(' ');
+    append_words(part, out);
+  }
 }
 
 }  // namespace pychunk::html

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "html_scan.h"
+
 namespace pychunk::html {
 
 // As in pychunk/parsing/html_table.py.
@@ -54,5 +56,18 @@ struct DataTable {
   std::vector<std::pair<size_t, size_t>> wide_heads_;
   int64_t repeated_ = 0;
 };
+
+// What a cell holds that is more than a line: items of lists, and tables, which are written one after another.
+struct CellParts {
+  void enter(const HtmlTag& tag, std::string& cell);
+  void leave(const HtmlTag& tag);
+  int64_t tables = 0;  // open tables inside
+
+ private:
+  bool items_ = false, rows_ = false, cells_ = false;  // whether the list, the table, its row has any
+};
+
+// Appends the text of a cell, its items and rows apart by semicolons, its nested cells by commas.
+void append_cell(std::string_view cell, std::string& out);
 
 }  // namespace pychunk::html

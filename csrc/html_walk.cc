@@ -106,7 +106,7 @@ struct NotAsWritten {};
 
 class Walker {
  public:
-  Walker(std::string_view page, HtmlWalk& out) : scanner_(page), out_(out) {}
+  Walker(std::string_view page, bool targets, HtmlWalk& out) : scanner_(page), targets_(targets), out_(out) {}
 
   void run() {
     for (;;) {
@@ -262,7 +262,7 @@ class Walker {
   void enter() {
     const HtmlTag tag = scanner_.tag();
     if (tag.is(kUnseen)) return skip();
-    if (tag.is(kBlockLevel | kDashed)) return enter_block(tag);
+    if (begins_block(tag)) return enter_block(tag);
     if (tag.kind == HtmlKind::kBreak) {
       if (!parts_.empty()) parts_.push_back(kLineBreak), after_link_ = false, scripts_.follow({}, parts_);
       return;
@@ -283,12 +283,20 @@ class Walker {
       if (!parts_.empty() && in_link_ == 0 && after_link_) parts_.push_back(' '), after_link_ = false;
       ++in_link_, ++links_;
       frame = Frame::kLink;
-      in_fragment_ = is_fragment(attributes);
+      in_fragment_ = is_fragment(attributes), in_picture_ = is_picture(attributes, unescaped_);
+      link_at_ = parts_.size();
+      target_.clear();
+      if (targets_ && now_.kind != BlockKind::kHeading && !scripts_.any_open())
+        target_ = link_target(attributes, unescaped_);
       scripts_.see_link(in_fragment_);
       if (is_permalink(attributes, now_.kind == BlockKind::kHeading || now_.kind == BlockKind::kCaption || now_.term)) {
         permalinks_.push_back({parts_.size(), link_chars_});
         frame = Frame::kPermalink;
       }
+    } else if (tag.kind == HtmlKind::kImage) {
+      if (image_.empty() && !now_.hidden && (in_link_ == 0 || in_picture_) && now_.kind != BlockKind::kForm &&
+          !attributes.empty() && !hides(tag, attributes, unescaped_))
+        image_ = alternative(attributes, now_.kind == BlockKind::kHeading, unescaped_);
     } else if (tag.kind == HtmlKind::kDrawn) {
       put_blank();
       frame = Frame::kDrawn;
@@ -307,6 +315,14 @@ class Walker {
     if (tag.is(kVoid)) leave();
   }
 
+  // Whether an element begins a block: by its name, if no style has it stand in a line, or its role.
+  bool begins_block(const HtmlTag& tag) {
+    const auto& attributes = scanner_.attributes();
+    if (tag.is(kBlockLevel | kDashed))
+      return tag.kind != HtmlKind::kOther || attributes.empty() || !is_in_line(attributes, unescaped_);
+    return tag.kind == HtmlKind::kOther && in_link_ == 0 && !attributes.empty() && level_of_role() > 0;
+  }
+
   // What is to be done when the children of an element are read.
   void leave() {
     const Open top = open_.back();
@@ -316,6 +332,8 @@ class Walker {
         return;
       case Frame::kLink:
         --in_link_;
+        write_target(parts_, link_at_, target_);
+        target_.clear();
         if (!parts_.empty()) after_link_ = true;
         return;
       case Frame::kPermalink:
@@ -530,7 +548,14 @@ class Walker {
 
   // What was read since the last border becomes a block, or several where empty lines are inside.
   void flush() {
-    if (!parts_.empty()) put_parts();
+    if (is_blank(parts_)) {
+      if (!image_.empty()) put_image();
+    } else {
+      if (now_.kind == BlockKind::kCaption && links_ == 0) forget_image();
+      put_parts();
+    }
+    image_.clear();
+    link_at_ = std::string::npos;
     parts_.clear();
     scripts_.forget();
     for (auto& each : permalinks_) each.at = std::string::npos;
@@ -538,6 +563,30 @@ class Walker {
     inline_count_ = 0;
     after_link_ = false;
     links_ = link_chars_ = 0;
+  }
+
+  // What an image says that stands alone; not what the one before it says.
+  void put_image() {
+    const bool heads = now_.kind == BlockKind::kHeading;
+    if (!heads && image_ == pictured_.says) return;
+    const Pictured before{out_.rows.size(), out_.text.size(), length_, last_kind_, image_};
+    put_block(heads ? image_ : "[image: " + image_ + "]", 0, links_);
+    if (!heads) pictured_ = before;
+  }
+
+  // Takes back what an image says if its caption, which was read, says the same.
+  void forget_image() {
+    if (pictured_.rows + 4 != out_.rows.size()) return;
+    std::string caption;
+    std::string line = parts_;
+    std::ranges::replace(line, kLineBreak, ' ');
+    append_words(line, caption);
+    if (caption.empty()) return;
+    if (caption.find(pictured_.says) == caption.npos && pictured_.says.find(caption) == caption.npos) return;
+    out_.rows.resize(pictured_.rows), out_.facts.resize(pictured_.rows / 4 * 5);
+    out_.text.resize(pictured_.text);
+    length_ = pictured_.length, last_kind_ = pictured_.last_kind;
+    pictured_.rows = kNoRows;
   }
 
   void put_parts() {
@@ -820,12 +869,13 @@ class Walker {
   // Reads the table that has begun, to its end; false for one of layout, which may have been read in part.
   bool read_table(DataTable& table) {
     const size_t depth = scanner_.depth();
-    std::string cell, words;
+    std::string cell, words, image, target;
     Scripts scripts;
     bool fragment = false, permalink = false;
     size_t line_at = 0;
-    bool in_cell = false, in_head = false;
-    int64_t columns = 1, down = 1, in_link = 0, captions = 0;
+    bool in_cell = false, in_head = false, titled = false;
+    CellParts parts;
+    int64_t columns = 1, down = 1, in_link = 0, captions = 0, added = 0;  // added: characters of targets
     for (;;) {
       const HtmlEvent event = next();
       const HtmlTag tag = scanner_.tag();
@@ -841,7 +891,7 @@ class Walker {
           words.append(text);
         }
       } else if (event == HtmlEvent::kStart) {
-        if (tag.is(kLayoutOnly)) return false;
+        if (tag.is(kLayoutOnly) && !(tag.kind == HtmlKind::kTable && titled && in_cell)) return false;
         if (tag.is(kUnseen)) {
           skip();
           continue;
@@ -852,9 +902,21 @@ class Walker {
           if (value == Value::kFormula) scripts.follow(formula_, line), line.append(formula_);
           continue;
         }
+        if (in_cell) parts.enter(tag, cell);
+        if (parts.tables > 0) {
+          const bool nested = tag.kind == HtmlKind::kRow || tag.kind == HtmlKind::kCell ||
+                              tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kHead;
+          if (nested) continue;
+        } else {
+          titled |= tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kHead || tag.kind == HtmlKind::kCaption;
+        }
         switch (tag.kind) {
           case HtmlKind::kBreak:
             if (in_cell) cell.push_back(' ');
+            break;
+          case HtmlKind::kImage:
+            if (in_cell && titled && in_link == 0 && image.empty())
+              image = alternative(scanner_.attributes(), true, unescaped_);
             break;
           case HtmlKind::kRow:
             table.begin_row();
@@ -863,7 +925,7 @@ class Walker {
           case HtmlKind::kHeadCell:
             if (in_cell) return false;
             in_cell = true;
-            cell.clear();
+            cell.clear(), image.clear(), added = 0;
             scripts.forget();
             columns = std::clamp<int64_t>(integer_of(value_of("colspan")).value_or(1), 1, kMostColumns);
             down = std::clamp<int64_t>(integer_of(value_of("rowspan")).value_or(1), 0, kMostRows);
@@ -879,6 +941,8 @@ class Walker {
             scripts.see_link(fragment);
             permalink = is_permalink(scanner_.attributes(), true);
             line_at = in_cell ? cell.size() : words.size();
+            target.clear();
+            if (targets_ && !scripts.any_open()) target = link_target(scanner_.attributes(), unescaped_);
             break;
           case HtmlKind::kDrawn:
             if (in_cell) cell.push_back(' ');
@@ -891,16 +955,18 @@ class Walker {
             break;
           default:
             captions += tag.kind == HtmlKind::kCaption;
-            if (tag.name == "tbody" || tag.name == "tfoot") table.begin_group();
+            if (parts.tables == 0 && (tag.name == "tbody" || tag.name == "tfoot")) table.begin_group();
             if (in_cell && tag.is(kBlockLevel | kDashed)) cell.push_back(' ');
         }
       } else if (event == HtmlEvent::kEnd) {
         if (scanner_.depth() < depth) break;
         captions -= tag.kind == HtmlKind::kCaption;
-        if (tag.kind == HtmlKind::kCell || tag.kind == HtmlKind::kHeadCell) {
+        parts.leave(tag);
+        if (parts.tables == 0 && (tag.kind == HtmlKind::kCell || tag.kind == HtmlKind::kHeadCell)) {
           joined_.clear();
-          append_words(cell, joined_);
-          if (count_characters(joined_) > kMostInCell || table.cells > kMostCells) return false;
+          append_cell(cell, joined_);
+          if (joined_.empty()) joined_ = image;
+          if (count_characters(joined_) - added > kMostInCell || table.cells > kMostCells) return false;
           std::string text;
           for (const char c : joined_) c == '|' ? text.append("\\|") : text.append(1, c);
           table.add(std::move(text), in_head || tag.kind == HtmlKind::kHeadCell, columns, down);
@@ -913,11 +979,14 @@ class Walker {
           std::string& line = in_cell ? cell : words;
           if (permalink && line_at < line.size() && is_permalink_mark(std::string_view(line).substr(line_at))) {
             line.resize(line_at);
+          } else {
+            added += write_target(line, line_at, target);
           }
           permalink = false;
+          target.clear();
         } else if (tag.kind == HtmlKind::kDrawn) {
           if (in_cell) cell.push_back(' ');
-        } else if (tag.kind == HtmlKind::kHead) {
+        } else if (tag.kind == HtmlKind::kHead && parts.tables == 0) {
           in_head = false;
         } else if (in_cell && tag.is(kBlockLevel)) {
           cell.push_back(' ');
@@ -935,6 +1004,7 @@ class Walker {
   }
 
   HtmlScanner scanner_;
+  bool targets_;
   HtmlWalk& out_;
   int64_t turns_ = 0;
   // The block that is being read: its text, hashes of its first inline elements, its links.
@@ -947,6 +1017,19 @@ class Walker {
     int64_t link_chars;
   };
   std::vector<Permalink> permalinks_;
+  bool in_picture_ = false;
+  size_t link_at_ = std::string::npos;  // where the open link begins, and what it links to
+  std::string target_;
+  std::string image_;  // what the first image of the block says
+  // The last block that is an image's: what was there before it, and what it says.
+  static constexpr size_t kNoRows = std::string::npos - 4;
+  struct Pictured {
+    size_t rows = kNoRows, text = 0;
+    int64_t length = 0;
+    BlockKind last_kind = BlockKind::kParagraph;
+    std::string says;
+  };
+  Pictured pictured_;
   std::vector<uint32_t> inline_;
   size_t inline_count_ = 0;
   int64_t link_chars_ = 0, links_ = 0, in_link_ = 0;
@@ -976,9 +1059,9 @@ class Walker {
 
 }  // namespace
 
-bool walk_html(std::string_view page, HtmlWalk& out) {
+bool walk_html(std::string_view page, bool targets, HtmlWalk& out) {
   try {
-    Walker(page, out).run();
+    Walker(page, targets, out).run();
   } catch (const NotAsWritten&) {
     return false;
   }

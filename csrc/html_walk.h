@@ -21,7 +21,8 @@ struct HtmlWalk {
   std::string first_heading;
 };
 
-// Valid UTF-8 in; false where the page is not written as HtmlScanner reads it, and then `out` is of no use.
-bool walk_html(std::string_view page, HtmlWalk& out);
+// Valid UTF-8 in; false where the page is not written as HtmlScanner reads it, and then `out` is of no use. With
+// `targets` links are those of Markdown.
+bool walk_html(std::string_view page, bool targets, HtmlWalk& out);
 
 }  // namespace pychunk

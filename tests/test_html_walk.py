@@ -19,8 +19,8 @@ from pychunk.parsing.encodings import decode
 from pychunk.parsing.html_guard import flattened, suspect
 
 
-def native(written: str) -> html_walk.Walked | None:
-    found = _native.walk_html(np.frombuffer(written.encode(), np.uint8))
+def native(written: str, targets: bool = False) -> html_walk.Walked | None:
+    found = _native.walk_html(np.frombuffer(written.encode(), np.uint8), targets=targets)
     return None if found is None else html.walked_from(found)
 
 
@@ -30,15 +30,17 @@ def check(page: str | bytes) -> bool:
     data = text.encode("utf-8", "replace")
     tree = LexborHTMLParser(flattened(data.decode()) if suspect(data) else data)
     tree.strip_tags(["script", "style", "template"])
-    found, slow = native(tree.root.html), html_walk.walk(tree.root)
-    if found is None:
-        return False
-    assert found.text == slow.text
-    assert found.first_heading == slow.first_heading
-    for one, other in zip((*found[1:5], *found.words), (*slow[1:5], *slow.words)):
-        assert one.dtype == other.dtype
-        assert one.shape == other.shape
-        assert one.tobytes() == other.tobytes()
+    for targets in (True, False):
+        found, slow = native(tree.root.html, targets), html_walk.walk(tree.root, targets=targets)
+        if found is None:
+            return False
+        assert found.text == slow.text
+        assert found.first_heading == slow.first_heading
+        for one, other in zip((*found[1:5], *found.words), (*slow[1:5], *slow.words)):
+            assert one.dtype == other.dtype
+            assert one.shape == other.shape
+            assert one.tobytes() == other.tobytes()
+    assert len(found.rows) == len(native(tree.root.html, True).rows)  # targets change no block
     return True
 
 
@@ -176,6 +178,9 @@ _ATTRIBUTES = st.tuples(
         st.sampled_from(
             ["color:red; VISIBILITY:hidden", "DISPLAY:none", "font-size:.0", "opacity:0", "color:#fff;background:white"]
         ),
+        st.sampled_from(
+            ["display: inline", "a pump with valves", "一个水泵的图片", "b.PNG?c", "https://a.example/(x y)|z"]
+        ),
         st.sampled_from(["heading", "#x", "headerlink", "mw-editsection", "footnote", "katex-html", "block"]),
         st.text(max_size=20),
     ),
@@ -238,6 +243,13 @@ _TABLES = st.lists(
             "<li>",
             "<td></td>",
             "<p>y</p>",
+            "<table>",
+            "</table>",
+            "<ul>",
+            "</ul>",
+            "<li>a",
+            "<img alt=yes>",
+            "<a href=/x>",
             "<my-x>z</my-x>",
             "<td><h3>",
         ]

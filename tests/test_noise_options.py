@@ -1,6 +1,7 @@
 """How noise in pages is found, as users say it: in Python, to every command that reads files, and on `--resume`."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +128,25 @@ def test_ingest_writes_what_was_removed_by_what_was_asked_for(page: Path, tmp_pa
     assert rows["model"] == removed(page)
     assert rows["rules"] == removed(page, noise="rules") != rows["model"]
     assert rows["off"] == []
+
+
+LINKED = PAGE.replace("The river rises", 'The <a href="/river map">river</a> <a href="#top">rises</a>')
+
+
+def test_targets_of_links_are_text_on_request(page: Path, tmp_path: Path) -> None:
+    page.write_text(LINKED)
+    texts, spans = {}, {}
+    for links in ("text", "inline"):
+        (batch,) = open_source(page, links=links)
+        texts[links] = batch.table["text"].to_pylist()[0]
+        spans[links] = batch.table["removed"].to_pylist()[0]
+        run("segment", page, tmp_path / f"{links}.jsonl", "--links", links)
+        assert ("/river%20map" in (tmp_path / f"{links}.jsonl").read_text()) == (links == "inline")
+    assert "The river rises" in texts["text"]
+    assert "The [river](/river%20map) rises" in texts["inline"]
+    for one, other in zip(spans["text"], spans["inline"], strict=True):  # the same blocks, whatever their text
+        assert [one[name] for name in ("reason", "score")] == [other[name] for name in ("reason", "score")]
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", texts["inline"][other["start"] : other["end"]])
+        assert words == texts["text"][one["start"] : one["end"]]
+    with pytest.raises(ValueError, match="links must be 'text' or 'inline'; got 'none'"):
+        open_source(page, links="none")

@@ -245,4 +245,4 @@ def _how(source: Source, kind: str) -> list[Any]:
 
         with contextlib.suppress(metadata.PackageNotFoundError):
             version = metadata.version(package)
-    return [source.encoding, source.noise, source.noise_threshold, version]
+    return [source.encoding, source.noise, source.noise_threshold, source.links, version]

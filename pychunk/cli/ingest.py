@@ -18,7 +18,7 @@ from ..ingest.letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
-from ..io.html_files import How
+from ..io.html_files import How, Links
 from .batches import NoBar, progress_bar, rate_in, rate_of, tell_ignored
 from .consoles import counted, errors, say, sized
 from .errors import readable_errors
@@ -107,6 +107,7 @@ def command(
                     namespaces=reading.namespaces,
                     noise=cast("How", reading.noise),
                     noise_threshold=reading.noise_threshold,
+                    links=cast("Links", reading.links),
                     workers=reading.workers,
                     limit=reading.limit,
                     sample=sample,

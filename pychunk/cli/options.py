@@ -11,7 +11,7 @@ import typer
 from ..given.columns import DOCUMENT_COLUMNS, wanted_columns
 from ..io import KINDS, Source, open_source
 from ..io.documents import DeadLetters
-from ..io.html_files import How
+from ..io.html_files import How, Links
 from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
 from ..methods.structure import WITHIN
@@ -202,6 +202,12 @@ class Reading:
             "Default: chosen for each page.",
         ),
     ] = None
+    links: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW", help="html: what of links is text: text (their words), or inline: [words](target)."
+        ),
+    ] = "text"
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
 
     def sources(
@@ -286,6 +292,7 @@ class Reading:
             dead_letters=dead_letters,
             noise=cast("How", self.noise),
             noise_threshold=self.noise_threshold,
+            links=cast("Links", self.links),
         )
 
     @property

@@ -112,7 +112,10 @@ class ChunkFields:
     )
     header: str | None = field(
         default=None,
-        metadata=_about("the header rows of the table, or the opening fence of the code, that it continues", when='method="structure"'),
+        metadata=_about(
+            "the header rows of the table, or the opening fence of the code, that it continues",
+            when='method="structure"',
+        ),
     )
     vector: list[float] | None = field(
         default=None, metadata=_about("the chunk's, of unit length", when='vectors="chunk"')

@@ -16,7 +16,7 @@ from ..documents.texts import NotedRowError
 from ..given.columns import NAMES, wanted_columns
 from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.files import find
-from ..io.html_files import How
+from ..io.html_files import How, Links
 from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
@@ -52,6 +52,7 @@ def ingest(
     namespaces: tuple[int, ...] | None = (0,),
     noise: How = "model",
     noise_threshold: float | None = None,
+    links: Links = "text",
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -72,8 +73,8 @@ def ingest(
 
     Args:
         source: a file, a folder or a URL, or several, which are read in this order; with ``kind``, ``column``, ``ids``,
-            ``keep``, ``encoding``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold`` and ``workers`` as
-            ``pychunk.io.open_source`` takes them.
+            ``keep``, ``encoding``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold``, ``links`` and
+            ``workers`` as ``pychunk.io.open_source`` takes them.
         out: the folder; made if it is not there.
         limit: only the first so many documents.
         sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
@@ -118,6 +119,7 @@ def ingest(
         namespaces=namespaces,
         noise=noise,
         noise_threshold=noise_threshold,
+        links=links,
         workers=workers,
         threads=threads,
         dead_letters=lambda _: None,

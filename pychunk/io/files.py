@@ -30,7 +30,7 @@ class SourceFile(NamedTuple):
 
 
 def find(path: str) -> list[SourceFile]:
-    """A file, or the files below a folder by path as ``plain`` spells it, without hidden ones.
+    """A file, or the files below a folder by path as ``plain`` spells it, without hidden ones, or an ingest's notes.
 
     Raises:
         FileNotFoundError: there is none.
@@ -48,7 +48,19 @@ def find(path: str) -> list[SourceFile]:
             found = []
     if not found:
         raise FileNotFoundError(f"{path}: no such file, or a folder without files")
-    return sorted(found)
+    return sorted(_without_notes(found))
+
+
+#: What an ingest keeps beside its shards (pychunk/ingest/folder.py), which is no document.
+_NOTES = ("_manifest.json", "_lock", "_dead_letters.jsonl", "_removed/", "_summaries/")
+
+
+def _without_notes(found: list[SourceFile]) -> list[SourceFile]:
+    """Files without those that an ingest keeps in a folder beside its shards."""
+    manifest = _NOTES[0]
+    runs = {file.path[: -len(manifest)] for file in found if len(found) > 1 and base_name(file.path) == manifest}
+    notes = tuple(run + name for run in runs for name in _NOTES)
+    return [file for file in found if not file.path.startswith(notes)] if notes else found
 
 
 def open_binary(path: str) -> BinaryIO:

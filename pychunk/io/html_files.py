@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from ..parsing.html import HtmlPage
     from ..parsing.noise_model import NoiseModel
 
-__all__ = ["COLUMNS", "How", "begins", "check_noise", "document", "removed_spans"]
+__all__ = ["COLUMNS", "How", "Links", "begins", "check_links", "check_noise", "document", "removed_spans"]
+
+#: What of links is in a page's text: their words, or with their targets, as Markdown writes them.
+Links = Literal["text", "inline"]
+#: (start, end, reason, score)
+Span = tuple[int, int, str, float]
 
 #: Bytes that a page may have: a hundred times the longest of the web's common ones.
 MAX_BYTES = 128 << 20
@@ -40,6 +45,7 @@ def document(
     dead_letters: DeadLetters,
     noise: How = "model",
     threshold: float | None = None,
+    links: Links = "text",
 ) -> Document | None:
     """Return a page as one document, named by its path; None where it cannot be read, or has no text.
 
@@ -48,6 +54,7 @@ def document(
     Args:
         blocks: the file's bytes.
         noise, threshold: how what is noise is found (:func:`pychunk.parsing.noise.find_noise`).
+        links: whether the text has the targets of links; what is noise does not depend on it.
     """
     held = bytearray()
     read = 0
@@ -78,19 +85,41 @@ def document(
             dead_letters(DeadLetter(file, "whole file", reason, data[:EXCERPT_BYTES], partial=is_removed))
             if not is_removed:
                 return None
+    elif links == "inline":
+        page, spans = _with_targets(data, page, spans)
     more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]))
     return Document(file, page.text, file, more, max(1, len(held)), read)
 
 
+def _with_targets(data: bytes, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
+    """Return the page with the targets of its links, and the spans of the same blocks in its text."""
+    from ..parsing.html import parse_html
+
+    made = parse_html(data, targets=True)
+    starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
+    ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
+    return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]
+
+
+def check_links(links: str) -> None:
+    """Check the option ``links``.
+
+    Raises:
+        ValueError: an unknown one.
+    """
+    if links not in ("text", "inline"):
+        raise ValueError(f"links must be 'text' or 'inline'; got {links!r}")
+
+
 def removed_spans(
     page: HtmlPage, noise: How = "model", threshold: float | None = None, model: NoiseModel | None = None
-) -> list[tuple[int, int, str, float]]:
+) -> list[Span]:
     """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score.
 
     ``model``: default: the one that pychunk ships.
     """
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title, model)
-    spans: list[tuple[int, int, str, float]] = []
+    spans: list[Span] = []
     before = -2
     starts, ends, scores = page.blocks.start.tolist(), page.blocks.end.tolist(), score.tolist()
     rows: Any = removed.nonzero()[0].tolist()

@@ -19,7 +19,7 @@ from ..plumbing.lazy import Late
 from . import docling_files, files, html_files, json_arrays, markdown_files, paged_files, streams
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
-from .html_files import How
+from .html_files import How, Links
 from .text_files import BINARY, is_binary, not_text
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
@@ -36,7 +36,7 @@ else:  # as files of their kinds are read
 class Asked(NamedTuple):
     """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump.
 
-    ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found.
+    ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found. ``links``: what of their links is text.
     ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
     """
 
@@ -48,6 +48,7 @@ class Asked(NamedTuple):
     every: bool = False
     noise: How = "model"
     noise_threshold: float | None = None
+    links: Links = "text"
 
     @property
     def named(self) -> dict[str, Any]:
@@ -216,7 +217,7 @@ def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
 def _html(file: Opened, asked: Asked) -> Iterator[Any]:
     # Pages declare encodings of their own: only one that was named is undone before.
     blocks = file.blocks() if file.encoding else file.stored()
-    document = html_files.document(blocks, file.name, file.tell, asked.noise, asked.noise_threshold)
+    document = html_files.document(blocks, file.name, file.tell, asked.noise, asked.noise_threshold, asked.links)
     return iter(() if document is None else (document,))
 
 

@@ -21,7 +21,7 @@ from . import columns, files, pdf_files, streams
 from .bzip2 import Block
 from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
-from .html_files import How, check_noise
+from .html_files import How, Links, check_links, check_noise
 from .kinds import KINDS, Asked, Opened, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
 from .text_files import MAY_BE
 from .wiki import mediawiki
@@ -66,6 +66,7 @@ class Source:
     dead_letters: DeadLetters = field(default=refuse, compare=False)
     noise: How = "model"
     noise_threshold: float | None = None
+    links: Links = "text"
     inputs: tuple[str, ...] = ()
 
     @property
@@ -280,6 +281,7 @@ class Source:
             self.wanted,
             noise=self.noise,
             noise_threshold=self.noise_threshold,
+            links=self.links,
         )
         items = KINDS[kind].read(opened, asked)
         if not KINDS[kind].is_table:
@@ -333,6 +335,7 @@ def open_source(
     dead_letters: Callable[[DeadLetter], None] = refuse,
     noise: How = "model",
     noise_threshold: float | None = None,
+    links: Links = "text",
 ) -> Source:
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
 
@@ -363,10 +366,12 @@ def open_source(
             trained one), "rules" (names of elements and share of links) or "off" (none).
         noise_threshold: of the model, 0 to 1: blocks are removed whose score, that of being noise, is above it; the
             lower, the more is removed. Default: for each page the one that keeps its content best, by the scores.
+        links: html: what of links is text: their words ("text"), or with their targets, as Markdown writes them
+            ("inline"); those of headings, and to the page itself, have none.
 
     Raises:
-        ValueError: an unknown kind, encoding or ``noise``; a ``noise_threshold`` that is none; no path, one file by two
-            of several, or "-" among them; columns that are not there (while reading).
+        ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; no path, one
+            file by two of several, or "-" among them; columns that are not there (while reading).
         FileNotFoundError: there is no such file.
         ImportError: a URL that needs a package which is not installed.
 
@@ -381,6 +386,7 @@ def open_source(
     if kind != "auto" and kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
     check_noise(noise, noise_threshold)
+    check_links(links)
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
@@ -411,6 +417,7 @@ def open_source(
         dead_letters,
         noise,
         noise_threshold,
+        links,
         tuple(paths) if len(paths) > 1 else (),
     )
 

@@ -45,7 +45,7 @@ class HtmlPage:
     encoding: str
 
 
-def parse_html(data: bytes | str) -> HtmlPage:
+def parse_html(data: bytes | str, *, targets: bool = False) -> HtmlPage:
     """A page to Markdown and blocks.
 
     Text that the page hides, or shows only without scripts, is there and said to be (``facts.hidden``); that of
@@ -54,6 +54,7 @@ def parse_html(data: bytes | str) -> HtmlPage:
 
     Args:
         data: the file; how bytes become text: :func:`pychunk.parsing.encodings.decode`.
+        targets: whether links, but those of headings, are written as Markdown writes them, with their targets.
 
     Raises:
         ImportError: selectolax is not installed.
@@ -77,7 +78,7 @@ def parse_html(data: bytes | str) -> HtmlPage:
     show_formulas(tree, page)
     tree.strip_tags(["script", "style", "template"])
     metas = _metas(tree)
-    walked = _walked(tree.root)
+    walked = _walked(tree.root, targets)
     found = tree.css_first("head > title") or tree.css_first("title")
     title = " ".join(found.text().split()) if found is not None else ""
     places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES))
@@ -111,13 +112,13 @@ def show_formulas(tree: Any, page: bytes) -> None:
         script.replace_with(formula)
 
 
-def _walked(root: Any) -> Walked:
+def _walked(root: Any, targets: bool) -> Walked:
     """What the native core reads of a tree as lexbor writes it; where that is no regular page, of the tree itself."""
     if root is not None and backend_name() == "native":
         written = np.frombuffer(root.html.encode("utf-8", "replace"), np.uint8)
-        if found := _native.walk_html(written):
+        if found := _native.walk_html(written, targets=targets):
             return walked_from(found)
-    return walk(root)
+    return walk(root, targets=targets)
 
 
 def walked_from(found: tuple[Any, ...]) -> Walked:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .html_attributes import integer, is_fragment, is_note, is_permalink, is_permalink_mark
+from .html_attributes import (
+    alternative,
+    integer,
+    is_fragment,
+    is_note,
+    is_permalink,
+    is_permalink_mark,
+    link_target,
+    write_target,
+)
 from .html_formula import Formulas
 from .html_scripts import Scripts
-from .html_tags import BLOCK, CELLS, SCRIPTS, UNSEEN, is_block, text_from
+from .html_tags import BLOCK, CELLS, LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from
 
 #: What makes a table one of layout, not of data.
 _LAYOUT = frozenset(
@@ -17,6 +26,9 @@ _LAYOUT = frozenset(
 MAX_CELL, MAX_CELLS = 1000, 200_000
 
 
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
+#: After which nothing sets two parts of a cell apart.
+_STOPS = ".,;:!?"
 #: Rows that a cell may span; rows of heads that become one; characters of cells that stand in several places.
 _MOST_ROWS, _MOST_HEADS, _MOST_REPEATED = 65534, 4, 200_000
 
@@ -119,11 +131,52 @@ def _joined_heads(rows: list[_Row]) -> list[list[str]]:
     return [joined, *cells[heads:]]
 
 
-def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None:
+class _Parts:
+    """What a cell holds that is more than a line: items of lists, and tables, which are written one after another."""
+
+    def __init__(self) -> None:
+        self.tables = 0  # open tables inside
+        self.items = self.rows = self.cells = False  # whether the list, the table, its row has any
+
+    def enter(self, tag: str, cell: list[str]) -> None:
+        if tag in _LISTS:
+            self.items = False
+        elif tag == "li":
+            cell.append(LINE_BREAK + ";" if self.items else " ")
+            self.items = True
+        elif tag == "table":
+            self.tables += 1
+            self.rows = self.cells = False
+        elif tag == "tr" and self.tables:
+            cell.append(LINE_BREAK + ";" if self.rows else " ")
+            self.rows, self.cells = True, False
+        elif tag in CELLS and self.tables:
+            cell.append(LINE_BREAK + "," if self.cells else " ")
+            self.cells = True
+
+    def leave(self, tag: str) -> None:
+        if tag in _LISTS:
+            self.items = True
+        elif tag == "table":
+            self.tables -= 1
+
+
+def _cell_text(cell: list[str]) -> str:
+    """Return the text of a cell, its items and rows apart by semicolons, its nested cells by commas."""
+    first, *others = "".join(cell).split(LINE_BREAK)
+    text = " ".join(first.split())
+    for each in others:
+        if part := " ".join(each[1:].split()):
+            text += f"{'' if text[-1] in _STOPS else each[0]} {part}" if text else part
+    return text
+
+
+def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], bool, str, int, int] | None:
     """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
 
     A table of data has rows of two cells and more, of which two of one row have text (those of a notice and its sign
-    have not), no headings, forms or tables inside, and no long text in cells.
+    have not), no headings or forms inside, and no long text in cells. A table inside is a part of its cell, if the one
+    around it has heads or a caption.
     """
     grid = _Grid()
     cell: list[str] | None = None
@@ -131,17 +184,20 @@ def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None
     columns = down = 1
     caption: list[str] = []
     in_head = fragment = permalink = False
+    image = target = ""
+    added = 0  # characters of targets
     line_at = 0
-    scripts, formulas = Scripts(), Formulas()
+    scripts, formulas, parts, titled = Scripts(), Formulas(), _Parts(), False
     path: list[Any] = []
     node = table.first_child
     while node is not None or path:
         if node is None:
             node = path.pop()
             tag = node.tag
-            if tag in CELLS and cell is not None:
-                text = " ".join("".join(cell).split())
-                if len(text) > MAX_CELL or grid.cells > MAX_CELLS:
+            parts.leave(tag)
+            if tag in CELLS and cell is not None and not parts.tables:
+                text = _cell_text(cell) or image
+                if len(text) - added > MAX_CELL or grid.cells > MAX_CELLS:
                     return None
                 grid.add(text.replace("|", "\\|"), in_head or tag == "th", columns, down)
                 cell = None
@@ -153,11 +209,13 @@ def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None
                 line = caption if cell is None else cell
                 if permalink and (text := "".join(line[line_at:])) and is_permalink_mark(text):
                     del line[line_at:]
-                permalink = False
+                else:
+                    added += write_target(line, line_at, target)
+                permalink, target = False, ""
             elif tag == "text":
                 if cell is not None:
                     cell.append(" ")
-            elif tag == "thead":
+            elif tag == "thead" and not parts.tables:
                 in_head = False
             elif cell is not None and tag in BLOCK:
                 cell.append(" ")
@@ -177,23 +235,32 @@ def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None
                 if not any(each.tag == "caption" for each in path):
                     return None
                 caption.append(text)
-        elif tag in _LAYOUT:
+        elif tag in _LAYOUT and not (tag == "table" and titled and cell is not None):
             return None
         elif tag not in UNSEEN and (value := formulas.read(node, tag, node.attributes)) is not None:
             if value[0]:
                 line = caption if cell is None else cell
                 scripts.follow(value[0], line)
                 line.append(value[0])
+        elif tag == "img":
+            if cell is not None and titled and not in_link:
+                image = image or alternative(node.attributes, True)
         elif tag == "br":
             if cell is not None:
                 cell.append(" ")
         elif tag not in UNSEEN:
-            if tag == "tr":
+            if not parts.tables:
+                titled = titled or tag in ("th", "thead", "caption")
+            if cell is not None:
+                parts.enter(tag, cell)
+            if parts.tables and (tag == "tr" or tag in CELLS or tag == "thead"):
+                pass
+            elif tag == "tr":
                 grid.begin_row()
             elif tag in CELLS:
                 if cell is not None:
                     return None
-                cell = []
+                cell, image, added = [], "", 0
                 written = integer(node.attributes.get("colspan"))
                 columns = min(50, max(1, 1 if written is None else written))
                 written = integer(node.attributes.get("rowspan"))
@@ -209,6 +276,7 @@ def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None
                 scripts.see_link(fragment)
                 permalink = is_permalink(node.attributes, True)
                 line_at = len(caption if cell is None else cell)
+                target = link_target(node.attributes) if targets and not scripts.open else ""
             elif tag == "text":
                 if cell is not None:
                     cell.append(" ")
@@ -216,7 +284,7 @@ def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None
                 note = (in_link > 0 and fragment) or is_note(node.attributes)
                 scripts.enter(tag, note, caption if cell is None else cell)
             else:
-                if tag in ("tbody", "tfoot"):
+                if tag in ("tbody", "tfoot") and not parts.tables:
                     grid.begin_group()
                 if cell is not None and is_block(tag):
                     cell.append(" ")
@@ -226,7 +294,8 @@ def data_table(table: Any) -> tuple[list[list[str]], bool, str, int, int] | None
                     path.append(node)
                     node = None
                     continue
-                if tag == "thead":
+                parts.leave(tag)
+                if tag == "thead" and not parts.tables:
                     in_head = False
             else:
                 path.append(node)

@@ -9,7 +9,20 @@ import numpy as np
 
 from ..data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
 from ..data.ragged import Ragged, offsets_of
-from .html_attributes import integer, is_fragment, is_hidden, is_note, is_permalink, is_permalink_mark, role_level
+from .html_attributes import (
+    alternative,
+    integer,
+    is_fragment,
+    is_hidden,
+    is_in_line,
+    is_note,
+    is_permalink,
+    is_permalink_mark,
+    is_picture,
+    link_target,
+    role_level,
+    write_target,
+)
 from .html_code import code_text, is_code_table, is_listing, language_in
 from .html_facts import word_hash, words_of
 from .html_formula import Formulas, shows_formula
@@ -63,12 +76,12 @@ class Walked(NamedTuple):
     first_heading: str
 
 
-def walk(root: Any) -> Walked:
+def walk(root: Any, *, targets: bool = False) -> Walked:
     """What the elements below ``root``, of lexbor's tree without scripts, styles and templates, show.
 
-    Texts side by side, between which something was taken out, are one.
+    Texts side by side, between which something was taken out, are one. With ``targets`` links are those of Markdown.
     """
-    found = _Walk()
+    found = _Walk(targets)
     found.run(root)
     return found.walked()
 
@@ -76,7 +89,8 @@ def walk(root: Any) -> Walked:
 class _Walk:
     """One walk over a tree, in reading order, without recursion."""
 
-    def __init__(self) -> None:
+    def __init__(self, targets: bool) -> None:
+        self.targets = targets
         self.pieces: list[str] = []
         self.length = 0
         self.rows: list[tuple[int, int, int, int]] = []  # kind, level, start, end
@@ -104,6 +118,14 @@ class _Walk:
         self.formulas = Formulas()
         self.term = False
         self.permalinks: list[tuple[int, int]] = []  # where one begins; characters in links before
+        self.link_at, self.target = -1, ""  # where the open link begins, and what it links to
+        self.in_picture = False
+        self.image = ""  # what the first image of the block says
+        self.pictured: tuple[int, int, str] = (
+            -1,
+            0,
+            "",
+        )  # pieces and characters before the last such block, what it says
 
     def run(self, root: Any) -> None:
         """Reads the elements below ``root``."""
@@ -123,7 +145,7 @@ class _Walk:
                     parts.append(text)
             elif tag in UNSEEN:
                 pass
-            elif is_block(tag):
+            elif self._begins_block(node, tag):
                 if parts or inline:
                     self._flush()
                 frame = self._enter_block(node, tag)
@@ -146,11 +168,19 @@ class _Walk:
                     self.in_link += 1
                     self.links += 1
                     frame = _LINK
-                    self.in_fragment = is_fragment(attributes)
+                    self.in_fragment, self.in_picture = is_fragment(attributes), is_picture(attributes)
+                    self.link_at, self.target = len(parts), ""
+                    if self.targets and self.kind != HEADING and not self.scripts.open:
+                        self.target = link_target(attributes)
                     self.scripts.see_link(self.in_fragment)
                     if is_permalink(attributes, self.kind in (HEADING, CAPTION) or self.term):
                         self.permalinks.append((len(parts), self.link_chars))
                         frame = _PERMALINK
+                elif tag == "img":
+                    heads = self.kind == HEADING
+                    seen = not self.hidden and self.kind != FORM and not (attributes and is_hidden(tag, attributes))
+                    if seen and not self.image and (not self.in_link or self.in_picture):
+                        self.image = alternative(attributes, heads)
                 elif tag == "text":
                     self._blank()
                     frame = _DRAWN
@@ -202,6 +232,8 @@ class _Walk:
                 self.list, self.reversed = around[7:]
         elif frame is _LINK:
             self.in_link -= 1
+            write_target(self.parts, self.link_at, self.target)
+            self.target = ""
             if self.parts:
                 self.parts.append("")
         elif frame is _PERMALINK:
@@ -214,6 +246,14 @@ class _Walk:
         elif frame is _HIDDEN:
             self._flush()
             self.hidden = False
+
+    def _begins_block(self, node: Any, tag: str) -> bool:
+        """Whether an element begins a block: by its name, if no style has it stand in a line, or its role."""
+        if is_block(tag):
+            return tag in _ROLELESS or not (attributes := node.attributes) or not is_in_line(attributes)
+        if self.in_link or tag in _INLINE_KINDS:
+            return False
+        return bool(attributes := node.attributes) and role_level(attributes) > 0
 
     def _enter_block(self, node: Any, tag: str) -> _Frame | None:
         """Adds an element: what is to be done after its children; None: they have been read."""
@@ -267,7 +307,7 @@ class _Walk:
             self._leave((own, around))
             return None
         elif tag == "table":
-            rows = data_table(node)
+            rows = data_table(node, targets=self.targets)
             self.formulas = Formulas()
             if rows:
                 self._table(*rows)
@@ -332,7 +372,17 @@ class _Walk:
         self.inline.clear()
         self.scripts.forget()
         self.permalinks = [(-1, 0)] * len(self.permalinks)
+        self.link_at = -1
         self.links = self.link_chars = 0
+        image, self.image = self.image, ""
+        if not text.strip():
+            if image and (self.kind == HEADING or image != self.pictured[2]):
+                before = len(self.pieces), self.length, image
+                self._block(image if self.kind == HEADING else f"[image: {image}]", 0, links, inline)
+                self.pictured = before if self.kind != HEADING else self.pictured
+            return
+        if self.kind == CAPTION and not links:
+            self._forget_image(" ".join(text.replace(LINE_BREAK, " ").split()))
         if LINE_BREAK not in text:
             text = " ".join(text.split())
             if text:
@@ -348,6 +398,15 @@ class _Walk:
             self._block(
                 group.strip("\n"), share, links if len(groups) == 1 else -(-links * len(group) // total), inline
             )
+
+    def _forget_image(self, caption: str) -> None:
+        """Take back what an image says if its caption says the same."""
+        at, length, said = self.pictured
+        is_last = at >= 0 and len(self.pieces) - at == (2 if at else 1)
+        if is_last and caption and (said in caption or caption in said):
+            del self.pieces[at:], self.rows[-1], self.facts[-1]
+            self.length = length
+            self.pictured = -1, 0, said
 
     def _block(self, text: str, link_chars: int, links: int, inline: list[tuple[int, ...]]) -> None:
         kind, level, chars = self.kind, self.level, len(text)
@@ -452,6 +511,8 @@ def _hash(tag: str, names: str) -> tuple[int, ...]:
 #: Hashes of elements, kept from page to page: sites name theirs alike. At most as many, of 500 characters each.
 _HASHED = 20_000
 _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
+#: Elements in a line that are more than a part of it.
+_INLINE_KINDS = frozenset(("a", "br", "img", "math", "text", *SCRIPTS))
 #: Elements whose role changes nothing.
 _ROLELESS = frozenset((*_SPECIAL, "tr", "td", "th", "thead"))
 
