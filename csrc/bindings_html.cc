@@ -11,9 +11,9 @@ std::string_view page_bytes(const Array<uint8_t>& page) {
   return {reinterpret_cast<const char*>(page.data()), static_cast<size_t>(page.size())};
 }
 
-py::object walk_of_html(const Array<uint8_t>& page, bool targets) {
+py::object walk_of_html(const Array<uint8_t>& page, bool images, bool targets) {
   HtmlWalk found;
-  if (!without_gil([&] { return walk_html(page_bytes(page), targets, found); })) return py::none();
+  if (!without_gil([&] { return walk_html(page_bytes(page), images, targets, found); })) return py::none();
   const auto blocks = static_cast<py::ssize_t>(found.rows.size() / 4);
   return py::make_tuple(py::str(found.text), array(std::move(found.rows), {blocks, 4}),
                         array(std::move(found.facts), {blocks, 5}), array(std::move(found.parent)),
@@ -58,8 +58,9 @@ uint8[b], hashes uint32).)");
         "(open at once, options, formatting elements open at once, where long ones begin); see csrc/html_bytes.h.");
   m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
         "Where each of the keys, which begin with a quote, begins in a page; see csrc/html_bytes.h.");
-  m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("targets"),
-        R"(What a page shows, from lexbor's tree as it writes it, valid UTF-8. With targets links are those of Markdown.
+  m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("images"), py::arg("targets"),
+        R"(What a page shows, from lexbor's tree as it writes it, valid UTF-8. With images those that stand
+alone and say something are blocks, with targets links are those of Markdown.
 
 Returns None where the page is not so written, else (text, rows int64[b, 4], facts int32[b, 5], parent int32[e], last
 int32[e], words uint32, their offsets int64[e + 1], first heading); see csrc/html_walk.h.)");

@@ -106,7 +106,8 @@ struct NotAsWritten {};
 
 class Walker {
  public:
-  Walker(std::string_view page, bool targets, HtmlWalk& out) : scanner_(page), targets_(targets), out_(out) {}
+  Walker(std::string_view page, bool images, bool targets, HtmlWalk& out)
+      : scanner_(page), images_(images), targets_(targets), out_(out) {}
 
   void run() {
     for (;;) {
@@ -294,9 +295,10 @@ class Walker {
         frame = Frame::kPermalink;
       }
     } else if (tag.kind == HtmlKind::kImage) {
-      if (image_.empty() && !now_.hidden && (in_link_ == 0 || in_picture_) && now_.kind != BlockKind::kForm &&
-          !attributes.empty() && !hides(tag, attributes, unescaped_))
-        image_ = alternative(attributes, now_.kind == BlockKind::kHeading, unescaped_);
+      const bool heads = now_.kind == BlockKind::kHeading;
+      if ((heads || (images_ && now_.kind != BlockKind::kForm)) && image_.empty() && !now_.hidden &&
+          (in_link_ == 0 || in_picture_) && !attributes.empty() && !hides(tag, attributes, unescaped_))
+        image_ = alternative(attributes, heads, unescaped_);
     } else if (tag.kind == HtmlKind::kDrawn) {
       put_blank();
       frame = Frame::kDrawn;
@@ -1004,7 +1006,7 @@ class Walker {
   }
 
   HtmlScanner scanner_;
-  bool targets_;
+  bool images_, targets_;
   HtmlWalk& out_;
   int64_t turns_ = 0;
   // The block that is being read: its text, hashes of its first inline elements, its links.
@@ -1059,9 +1061,9 @@ class Walker {
 
 }  // namespace
 
-bool walk_html(std::string_view page, bool targets, HtmlWalk& out) {
+bool walk_html(std::string_view page, bool images, bool targets, HtmlWalk& out) {
   try {
-    Walker(page, targets, out).run();
+    Walker(page, images, targets, out).run();
   } catch (const NotAsWritten&) {
     return false;
   }

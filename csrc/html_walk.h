@@ -22,7 +22,7 @@ struct HtmlWalk {
 };
 
 // Valid UTF-8 in; false where the page is not written as HtmlScanner reads it, and then `out` is of no use. With
-// `targets` links are those of Markdown.
-bool walk_html(std::string_view page, bool targets, HtmlWalk& out);
+// `images` those that stand alone and say something are blocks, with `targets` links are those of Markdown.
+bool walk_html(std::string_view page, bool images, bool targets, HtmlWalk& out);
 
 }  // namespace pychunk

@@ -31,6 +31,7 @@ def markdown_blocks(
 ]: ...
 def walk_html(
     page: npt.NDArray[np.uint8],
+    images: bool,
     targets: bool,
 ) -> (
     tuple[

@@ -347,13 +347,13 @@ def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64],
     return Blocks(*found, markup=np.ones(len(found[1]), np.bool_))
 
 
-def walk_html(page: npt.NDArray[np.uint8], *, targets: bool = False) -> tuple[Any, ...] | None:
+def walk_html(page: npt.NDArray[np.uint8], *, images: bool = False, targets: bool = False) -> tuple[Any, ...] | None:
     """What a page shows, from lexbor's tree as it writes it: the fields of ``pychunk.parsing.html_walk.Walked``.
 
-    Of ``words`` values and offsets; None if the page, valid UTF-8, is not written as lexbor would. With ``targets``
-    links are those of Markdown.
+    Of ``words`` values and offsets; None if the page, valid UTF-8, is not written as lexbor would. With ``images``
+    those that stand alone and say something are blocks, with ``targets`` links are those of Markdown.
     """
-    return _core.walk_html(page, targets)
+    return _core.walk_html(page, images, targets)
 
 
 def block_words(

@@ -432,8 +432,8 @@ def test_drawings_take_no_more_of_a_suspect_page_than_their_own(mark: str, later
     assert "hidden" not in text
 
 
-def words_of_page(page: str) -> str:
-    return parse_html(page).text.strip()
+def words_of_page(page: str, **options: bool) -> str:
+    return parse_html(page, **options).text.strip()
 
 
 @pytest.mark.parametrize(
@@ -486,8 +486,9 @@ def test_a_table_of_layout_with_tables_inside_is_read_by_block() -> None:
         ),
     ],
 )
-def test_an_image_that_says_something_is_text(page: str, text: str) -> None:
-    assert words_of_page(page) == text
+def test_an_image_that_says_something_is_text_on_request(page: str, text: str) -> None:
+    assert words_of_page(page, images=True) == text
+    assert "[image" not in words_of_page(page)
 
 
 def test_what_stands_in_a_line_is_of_it_and_an_inline_heading_is_one() -> None:

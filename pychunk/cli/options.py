@@ -205,7 +205,8 @@ class Reading:
     links: Annotated[
         str,
         typer.Option(
-            metavar="HOW", help="html: what of links is text: text (their words), or inline: [words](target)."
+            metavar="HOW",
+            help="html: what of links is text: text (their words), or inline: [words](target), and [image: what it shows].",
         ),
     ] = "text"
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "How", "Links", "begins", "check_links", "check_noise", "document", "removed_spans"]
 
-#: What of links is in a page's text: their words, or with their targets, as Markdown writes them.
+#: What of links is in a page's text: their words, or with their targets, as Markdown writes them, and what images say.
 Links = Literal["text", "inline"]
 #: (start, end, reason, score)
 Span = tuple[int, int, str, float]
@@ -54,7 +54,7 @@ def document(
     Args:
         blocks: the file's bytes.
         noise, threshold: how what is noise is found (:func:`pychunk.parsing.noise.find_noise`).
-        links: whether the text has the targets of links; what is noise does not depend on it.
+        links: whether the text has the targets of links, on which what is noise does not depend, and what images say.
     """
     held = bytearray()
     read = 0
@@ -74,7 +74,7 @@ def document(
     from ..parsing.textless import ALL_REMOVED, linked_page, why_textless
 
     data = bytes(held)
-    page = parse_html(data)
+    page = parse_html(data, images=links == "inline")
     spans = removed_spans(page, noise, threshold)
     if reason := why_textless(page, spans, data):
         linked = linked_page(data, page.title)
@@ -95,7 +95,7 @@ def _with_targets(data: bytes, page: HtmlPage, spans: list[Span]) -> tuple[HtmlP
     """Return the page with the targets of its links, and the spans of the same blocks in its text."""
     from ..parsing.html import parse_html
 
-    made = parse_html(data, targets=True)
+    made = parse_html(data, images=True, targets=True)
     starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
     ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
     return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]

@@ -366,8 +366,9 @@ def open_source(
             trained one), "rules" (names of elements and share of links) or "off" (none).
         noise_threshold: of the model, 0 to 1: blocks are removed whose score, that of being noise, is above it; the
             lower, the more is removed. Default: for each page the one that keeps its content best, by the scores.
-        links: html: what of links is text: their words ("text"), or with their targets, as Markdown writes them
-            ("inline"); those of headings, and to the page itself, have none.
+        links: html: what of links is text: their words ("text"), or with their targets, as Markdown writes them, and
+            the alternative texts of images that stand alone ("inline"). Links of headings, and to the page itself, have
+            no target.
 
     Raises:
         ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; no path, one

@@ -45,7 +45,7 @@ class HtmlPage:
     encoding: str
 
 
-def parse_html(data: bytes | str, *, targets: bool = False) -> HtmlPage:
+def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False) -> HtmlPage:
     """A page to Markdown and blocks.
 
     Text that the page hides, or shows only without scripts, is there and said to be (``facts.hidden``); that of
@@ -54,6 +54,8 @@ def parse_html(data: bytes | str, *, targets: bool = False) -> HtmlPage:
 
     Args:
         data: the file; how bytes become text: :func:`pychunk.parsing.encodings.decode`.
+        images: whether an image that stands alone is a block, ``[image: its alternative text]``, if that has three
+            words or more. What heads a section or fills a cell is text in any case.
         targets: whether links, but those of headings, are written as Markdown writes them, with their targets.
 
     Raises:
@@ -78,7 +80,7 @@ def parse_html(data: bytes | str, *, targets: bool = False) -> HtmlPage:
     show_formulas(tree, page)
     tree.strip_tags(["script", "style", "template"])
     metas = _metas(tree)
-    walked = _walked(tree.root, targets)
+    walked = _walked(tree.root, images, targets)
     found = tree.css_first("head > title") or tree.css_first("title")
     title = " ".join(found.text().split()) if found is not None else ""
     places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES))
@@ -112,13 +114,13 @@ def show_formulas(tree: Any, page: bytes) -> None:
         script.replace_with(formula)
 
 
-def _walked(root: Any, targets: bool) -> Walked:
+def _walked(root: Any, images: bool, targets: bool) -> Walked:
     """What the native core reads of a tree as lexbor writes it; where that is no regular page, of the tree itself."""
     if root is not None and backend_name() == "native":
         written = np.frombuffer(root.html.encode("utf-8", "replace"), np.uint8)
-        if found := _native.walk_html(written, targets=targets):
+        if found := _native.walk_html(written, images=images, targets=targets):
             return walked_from(found)
-    return walk(root, targets=targets)
+    return walk(root, images=images, targets=targets)
 
 
 def walked_from(found: tuple[Any, ...]) -> Walked:

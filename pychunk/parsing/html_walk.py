@@ -76,12 +76,17 @@ class Walked(NamedTuple):
     first_heading: str
 
 
-def walk(root: Any, *, targets: bool = False) -> Walked:
+def walk(root: Any, *, images: bool = False, targets: bool = False) -> Walked:
     """What the elements below ``root``, of lexbor's tree without scripts, styles and templates, show.
 
-    Texts side by side, between which something was taken out, are one. With ``targets`` links are those of Markdown.
+    Texts side by side, between which something was taken out, are one.
+
+    Args:
+        root: an element.
+        images: whether images that stand alone and say something are blocks.
+        targets: whether links are those of Markdown.
     """
-    found = _Walk(targets)
+    found = _Walk(images, targets)
     found.run(root)
     return found.walked()
 
@@ -89,8 +94,8 @@ def walk(root: Any, *, targets: bool = False) -> Walked:
 class _Walk:
     """One walk over a tree, in reading order, without recursion."""
 
-    def __init__(self, targets: bool) -> None:
-        self.targets = targets
+    def __init__(self, images: bool, targets: bool) -> None:
+        self.images, self.targets = images, targets
         self.pieces: list[str] = []
         self.length = 0
         self.rows: list[tuple[int, int, int, int]] = []  # kind, level, start, end
@@ -178,7 +183,8 @@ class _Walk:
                         frame = _PERMALINK
                 elif tag == "img":
                     heads = self.kind == HEADING
-                    seen = not self.hidden and self.kind != FORM and not (attributes and is_hidden(tag, attributes))
+                    wanted = heads or (self.images and self.kind != FORM)
+                    seen = wanted and not self.hidden and not is_hidden(tag, attributes)
                     if seen and not self.image and (not self.in_link or self.in_picture):
                         self.image = alternative(attributes, heads)
                 elif tag == "text":

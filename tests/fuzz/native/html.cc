@@ -324,14 +324,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text = fuzz::valid(input.bytes());
   if (input.option(4) == 0) {
     HtmlWalk any;
-    if (walk_html(input.flag() ? "<html>" + text + "</html>" : text, input.flag(), any)) check_walk(any);
+    if (walk_html(input.flag() ? "<html>" + text + "</html>" : text, input.flag(), input.flag(), any)) check_walk(any);
     check_words(fuzz::documents(text), input);
     check_bytes(input.bytes());
     return 0;
   }
   const Page page(text);
   HtmlWalk found;
-  REQUIRE(walk_html(page.written, false, found), "not read: ", page.written);
+  REQUIRE(walk_html(page.written, false, false, found), "not read: ", page.written);
   check_walk(found);
   check_features(found, input);
   check_bytes(page.written);
@@ -344,7 +344,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (input.one_in(8)) {
     HtmlWalk broken;
     const std::string half = fuzz::valid(page.written.substr(0, page.written.size() / 2));
-    REQUIRE(!walk_html(half, false, broken), "read half of a page: ", half);
+    REQUIRE(!walk_html(half, false, false, broken), "read half of a page: ", half);
   }
   return 0;
 }
