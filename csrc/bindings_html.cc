@@ -36,6 +36,12 @@ py::tuple counts_of_tags(const Array<uint8_t>& page, const Array<uint32_t>& void
   return py::make_tuple(found.open, found.options, found.formatting, std::move(found.longer));
 }
 
+py::tuple count_of_attributes(const Array<uint8_t>& page, int64_t begin, int64_t most) {
+  PYCHUNK_CHECK(begin >= 0 && begin < page.size(), "begin must be a byte of the page, got ", begin);
+  const AttributeCount found = without_gil([&] { return count_attributes(page_bytes(page), begin, most); });
+  return py::make_tuple(found.count, found.end);
+}
+
 std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
     PYCHUNK_CHECK(key.size() > 1 && key[0] == '"', "a key must begin with a quote, got ", key);
@@ -56,6 +62,8 @@ uint8[b], hashes uint32).)");
   m.def("count_tags", &counts_of_tags, py::arg("page").noconvert(), py::arg("voids").noconvert(),
         py::arg("formatting").noconvert(), py::arg("longest"),
         "(open at once, options, formatting elements open at once, where long ones begin); see csrc/html_bytes.h.");
+  m.def("count_attributes", &count_of_attributes, py::arg("page").noconvert(), py::arg("begin"), py::arg("most"),
+        "(attributes of the tag that begins at a byte, at most `most`, the byte behind them); see csrc/html_bytes.h.");
   m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
         "Where each of the keys, which begin with a quote, begins in a page; see csrc/html_bytes.h.");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("images"), py::arg("targets"),

@@ -62,6 +62,30 @@ TagCounts count_tags(std::string_view page, std::span<const uint32_t> voids, std
   return out;
 }
 
+AttributeCount count_attributes(std::string_view page, int64_t begin, int64_t most) {
+  constexpr std::string_view kSpaces = " \t\n\f\r";
+  const auto behind = [&](std::string_view any, size_t at) {
+    return std::min(page.find_first_of(any, at), page.size());
+  };
+  const auto past_spaces = [&](std::string_view spaces, size_t at) {
+    return std::min(page.find_first_not_of(spaces, at), page.size());
+  };
+  int64_t count = 0;
+  size_t at = behind(" \t\n\f\r/>", static_cast<size_t>(begin) + 1);
+  while (count < most) {
+    at = past_spaces(" \t\n\f\r/", at);
+    if (at == page.size() || page[at] == '>') break;
+    ++count;
+    at = past_spaces(kSpaces, behind(" \t\n\f\r/>=", at + 1));
+    if (at == page.size() || page[at] != '=') continue;
+    at = past_spaces(kSpaces, at + 1);
+    if (at == page.size() || page[at] == '>') break;
+    at = page[at] == '"' || page[at] == '\'' ? std::min(next_byte(page, page[at], at + 1) + 1, page.size())
+                                             : behind(" \t\n\f\r>", at);
+  }
+  return {count, static_cast<int64_t>(at)};
+}
+
 std::vector<std::vector<int64_t>> find_keys(std::string_view page, std::span<const std::string_view> keys) {
   std::vector<std::vector<int64_t>> out(keys.size());
   bool begins[256] = {};

@@ -64,6 +64,7 @@ __all__ = [
     "class_probability",
     "compressed_vectors",
     "count_alive",
+    "count_attributes",
     "count_tags",
     "cuts",
     "default_threads",
@@ -365,6 +366,11 @@ def block_words(
     ``marks``; ``stop_words`` stand on lines.
     """
     return _core.block_words(text, offsets, stop_words, marks, first, last)
+
+
+def count_attributes(page: npt.NDArray[np.uint8], begin: int, *, most: int) -> tuple[int, int]:
+    """(attributes of the tag that begins at a byte, at most ``most``, the byte behind them)."""
+    return _core.count_attributes(page, begin, most)
 
 
 def count_tags(

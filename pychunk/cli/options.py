@@ -206,7 +206,8 @@ class Reading:
         str,
         typer.Option(
             metavar="HOW",
-            help="html: what of links is text: text (their words), or inline: [words](target), and [image: what it shows].",
+            help="html: what of links is text: text (their words), or inline ([words](target), and of images that "
+            "stand alone [image: what they show]).",
         ),
     ] = "text"
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None

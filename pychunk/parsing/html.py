@@ -77,26 +77,25 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
     if suspect(page):
         page = flattened(page.decode()).encode()
     tree = LexborHTMLParser(page)
-    show_formulas(tree, page)
+    places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES, _FORMULA))
+    if places[-1]:
+        show_formulas(tree)
     tree.strip_tags(["script", "style", "template"])
     metas = _metas(tree)
     walked = _walked(tree.root, images, targets)
     found = tree.css_first("head > title") or tree.css_first("title")
     title = " ".join(found.text().split()) if found is not None else ""
-    places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES))
     return _page(
         walked,
         _about(metas, tree, page, places[0]),
-        _told(metas, page, places[1:]),
+        _told(metas, page, places[1:-1]),
         title or walked.first_heading,
         encoding,
     )
 
 
-def show_formulas(tree: Any, page: bytes) -> None:
+def show_formulas(tree: Any) -> None:
     """Put an element ``math`` in the place of each script of MathJax (type ``math/tex``) and of its preview."""
-    if b"math/tex" not in page:
-        return
     from selectolax.lexbor import LexborHTMLParser
 
     scripts = tree.css('script[type^="math/tex"]')
@@ -170,6 +169,8 @@ def _depths(last: npt.NDArray[np.int32]) -> npt.NDArray[np.int16]:
 
 #: What pages say of themselves in JSON, of use where it stands in a part of this many bytes.
 _KIND = b'"@type"'
+#: How the type of MathJax's scripts begins.
+_FORMULA = b'"math/tex'
 _TYPE = re.compile(rb'\s*:\s*"(\w{3,40})"')
 _TYPED_WITHIN = 4 << 20
 _TAG = re.compile(r"<[^>]{0,200}>")

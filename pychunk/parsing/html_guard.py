@@ -33,7 +33,7 @@ MAX_DEPTH = 256
 #: Open elements, as counted without knowing which tags need no end, from which on a page is suspect.
 OPEN = 1500
 #: Attributes of a tag, options of a page, formatting elements left open.
-ATTRIBUTES, OPTIONS, FORMATTING = 500, 3000, 200
+ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
 
 _FORMATTING = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
@@ -69,8 +69,17 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _ENDING = re.compile(r""">|=\s*(["'])""")
 #: Characters of a tag that are looked through for attributes.
 _ATTRIBUTES_WITHIN = 4000
-_LONG_TAG = re.compile(rb"""<[a-zA-Z][^\s/>=]*((?:[^>=]*=\s*(?:"[^"]*"|'[^']*'|(?!["'\s])))*[^>=]*)>""")
-_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+#: How the HTML standard reads a tag: its name, what is between attributes, an attribute with its value, if it has one.
+_NAME, _BETWEEN = re.compile(rb"<[^ \t\n\f\r/>]*"), re.compile(rb"[ \t\n\f\r/]*")
+_ATTRIBUTE_READ = re.compile(
+    rb"""[ \t\n\f\r/]*(?:(?P<name>[^>][^ \t\n\f\r/>=]*)[ \t\n\f\r]*"""
+    rb"""(?:=[ \t\n\f\r]*(?:"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|(?P<ends>(?=>)|\Z)|[^ \t\n\f\r>]*))?)?"""
+)
+#: Bytes that are read for attributes, of each of the page's; pairs of them, of which 600 take a microsecond, of each of
+#: the page's and at least.
+_READ, _COMPARED, _COMPARED_MOST = 4, 16, 4_000_000
+#: Bytes from a tag to the next one from which on its attributes are counted.
+_LONG = 2000
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
@@ -93,14 +102,34 @@ def suspect(data: bytes) -> bool:
     opened, options, formatting, longer = (_native_counts if backend_name() == "native" else _counts)(data)
     if opened > OPEN or options > OPTIONS or formatting > FORMATTING:
         return True
-    # Tags of more than some kilobytes are few: their attributes are counted one by one.
+    # Tags of more than some kilobytes are few: their attributes are counted one by one, as the parser compares each with
+    # all before it. Most are no tags: scripts compare with "<", and what follows looks like some hundred attributes.
+    count = _native_attributes if backend_name() == "native" else _count_attributes
+    read, compared = _READ * len(data), max(_COMPARED_MOST, _COMPARED * len(data))
     for start in longer:
-        if data[start + 1 : start + 7].lower() in (b"script", b"style ", b"style>"):
-            continue
-        found = _LONG_TAG.match(data, start, start + (1 << 20))
-        if found is None or len(_QUOTED.sub(b"", found[1]).split()) > ATTRIBUTES:
+        attributes, end = count(data, start)
+        read -= end - start
+        compared -= attributes**2
+        if attributes > ATTRIBUTES or read < 0 or compared < 0:
             return True
     return False
+
+
+def _native_attributes(data: bytes, start: int) -> tuple[int, int]:
+    return _native.count_attributes(np.frombuffer(data, np.uint8), start, most=ATTRIBUTES + 1)
+
+
+def _count_attributes(data: bytes, start: int) -> tuple[int, int]:
+    """(attributes of the tag that begins at a byte, at most one more than ``ATTRIBUTES``, the byte behind them)."""
+    at = _NAME.match(data, start).end()  # type: ignore[union-attr]
+    for count in range(ATTRIBUTES + 1):
+        found = _ATTRIBUTE_READ.match(data, at)
+        if found is None or found["name"] is None:
+            return count, _BETWEEN.match(data, at).end()  # type: ignore[union-attr]
+        at = found.end()
+        if found["ends"] is not None:
+            return count + 1, at
+    return ATTRIBUTES + 1, at
 
 
 #: (the most elements open at once and those that end without a beginning, options, the most formatting elements open at
@@ -110,7 +139,7 @@ _Counts = tuple[int, int, int, list[int]]
 
 def _native_counts(data: bytes) -> _Counts:
     page = np.frombuffer(data, np.uint8)
-    return _native.count_tags(page, _VOID_CODES, _FORMATTING_CODES, longest=4 * ATTRIBUTES)
+    return _native.count_tags(page, _VOID_CODES, _FORMATTING_CODES, longest=_LONG)
 
 
 def _counts(data: bytes) -> _Counts:
@@ -139,7 +168,7 @@ def _counts(data: bytes) -> _Counts:
         int(np.cumsum(depth).max()) - min(0, int(depth.sum())),
         int(np.count_nonzero(code[~close] == _code("opti"))),
         int(np.cumsum(formatting).max()),
-        at[(ends - at > 4 * ATTRIBUTES) & ~close].tolist(),
+        at[(ends - at > _LONG) & ~close].tolist(),
     )
 
 
