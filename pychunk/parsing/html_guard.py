@@ -101,9 +101,9 @@ def suspect(data: bytes) -> bool:
     """Whether a parser's time or memory may grow faster than the page: UTF-8 in."""
     opened, options, formatting, longer = (_native_counts if backend_name() == "native" else _counts)(data)
     if opened > OPEN or options > OPTIONS or formatting > FORMATTING:
-    # Tags of more than some kilobytes are few. Their attributes are counted, as the parser compares each with all others.
-    # Most are no tags: scripts compare with "<", and what follows looks like some hundred attributes.
-    # all before it. Most are no tags: scripts compare with "<", and what follows looks like some hundred attributes.
+        return True
+    # Tags of more than some kilobytes are few. Their attributes are counted, as the parser compares each with all
+    # before it. Most are no tags: scripts compare with "<", and what follows looks like some hundred attributes.
     count = _native_attributes if backend_name() == "native" else _count_attributes
     read, compared = _READ * len(data), max(_COMPARED_MOST, _COMPARED * len(data))
     for start in longer:
