@@ -417,6 +417,10 @@ def test_remote_paths(tmp_path: Path) -> None:
         assert texts(read("memory://in.parquet", column="text")[0]) == ["kept"]
         with pytest.raises(FileNotFoundError, match=r"memory://corpus/none\.jsonl: no such file"):
             open_source("memory://corpus/none.jsonl")
+        memory.pipe_file("/corpus/note.xml", b"<?xml version='1.0'?><note>no dump</note>")
+        with pytest.warns(UserWarning, match=r"not read.*note\.xml"):
+            source = open_source("memory://corpus")
+        assert [text for batch in source for text in batch.table["text"].to_pylist()] == ["x", "y", "x", "y"]
     finally:
         memory.rm("/corpus", recursive=True)
         memory.rm("/in.parquet")

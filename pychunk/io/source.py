@@ -523,7 +523,8 @@ def _kind_in_folder(path: str, kind: str) -> str | None:
     name = files.base_name(path).lower()
     is_json = streams.bare(name).endswith(".json") and found is None
     is_xml = streams.bare(name).endswith(".xml") and not name.endswith(".7z") and "-pages-" not in name
-    if files.scheme_of(path) or not (is_json or is_xml):  # a file that is called a dump need not be looked at
+    # A file that is called a dump need not be looked at, and one that is far is asked for only if it would be read.
+    if not is_xml and (files.scheme_of(path) or not is_json):
         return found
     try:
         head = _head(path)
