@@ -576,6 +576,28 @@ def test_white_text_on_a_dark_ground_stays(ground: str) -> None:
     assert pdf.text == "A head in white\n\nSome text."
 
 
+@pytest.mark.parametrize(("size", "base"), [(34.0, 24.0), (22.0, 12.0), (46.0, 36.0), (30.0, 0.0)])
+@pytest.mark.parametrize(("letter", "rest", "read"), [("T", "he", "The"), ("I", "wish", "I wish"), ("A", "nd", "And")])
+def test_a_drop_cap_is_a_letter_of_its_word(size: float, base: float, letter: str, rest: str, read: str) -> None:
+    page = Page().put(50, 60, "Gears and pumps", size=16, bold=True).put(50, 100 + base, letter, size=size)
+    left, count = 50 + width_of(letter, size) * (0.45 if letter == "I" else 1) + 2, round(base / 12) + 1
+    words, lines = [rest, *paragraph(random.Random(3), 9999)[0].lower().split()], [""]
+    for word in words:
+        longer = f"{lines[-1]} {word}".strip()
+        if width_of(longer, 10) > (450 - left if len(lines) <= count else 400):
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    page.lines(50, page.lines(left, 100, lines[:count]), lines[count:])
+    expected = " ".join([read, *words[1:]])
+    assert [row[3] for row in rows(read_pdf(made([page])))] == ["Gears and pumps", expected]
+
+
+def test_a_large_letter_that_begins_no_text_stays() -> None:
+    page = Page().put(50, 100, "A", size=30).put(50, 130, "abbot, head of an abbey.").put(50, 142, "acorn, of an oak.")
+    assert rows(read_pdf(made([page])))[0][3] == "A"
+
+
 def test_what_ocr_has_read_in_a_picture_stays() -> None:
     page = Page(content=f"q {SCAN} Q BT /F1 10 Tf 50 700 Td 3 Tr (Words that OCR has read in the picture) Tj ET 0 Tr")
     pdf = read_pdf(made([page.put(500, 820, "17/2031")], extra=[IMAGE]))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .contents import remove_contents
+from .drop_caps import joined_drop_caps
 from .headings import Bookmark, mark_headings
 from .layout import Line, line_of, lines_of, pieces_of
 from .paged import RUNNING_HEAD, Paged, PagedWriter
@@ -194,6 +195,7 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
     """The blocks of all pages, and the words that stand in their lines."""
     unseen = [None if page.hidden is None else page.where(page.hidden) for page in pages]
     pages = [page if page.hidden is None else page.where(~page.hidden) for page in pages]
+    pages = [joined_drop_caps(page, body, _vocabulary) for page in pages]
     pieces = [pieces_of(page.where(page.angle == 0) if page.angle.any() else page) for page in pages]
     edges = [edge for number, found in enumerate(pieces) for edge in edges_of(number, found)]
     out = running(edges, len(pages), body)
@@ -329,7 +331,7 @@ def _is_word(before: str, after: str, words: set[str]) -> bool:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The words of the shipped encoder's vocabulary, in lower case; read if a hyphen asks for it."""
+    """The words of the shipped encoder's vocabulary, in lower case; read if a hyphen or a drop cap asks for it."""
     return frozenset(_VOCABULARY.read_text(encoding="utf-8").split("\n"))
 
 
