@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from .pdf_words import PageWords
 
+#: From a letter that stands above one line to the rest of its word at most, in sizes of the letter.
+_RAISED = 0.2
 #: A blank, in sizes of the text.
 _BLANK = 0.4
 #: Sizes of the text: of such a letter at least; from it to the lines on its right at most, and how far they reach into
@@ -48,7 +50,7 @@ def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Cont
                 firsts[-1] = at
         below = plain & (away < -_WITHIN * body) & (page.box[:, 2] > left)  # of lines that begin below the letter
         firsts = [at for at in firsts if not (below & (abs(middle - middle[at]) <= _APART * body)).any()]
-        if not firsts or (len(firsts) == 1 and away[firsts[0]] > _WITHIN * body):
+        if not firsts or (len(firsts) == 1 and away[firsts[0]] > _RAISED * page.size[cap]):
             continue
         first = firsts[0]
         letter, rest = texts[cap].casefold(), texts[first].casefold().strip(".,;:!?\"'”’)")
