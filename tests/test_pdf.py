@@ -598,6 +598,36 @@ def test_a_large_letter_that_begins_no_text_stays() -> None:
     assert rows(read_pdf(made([page])))[0][3] == "A"
 
 
+def test_a_line_in_the_type_of_code_goes_on_a_sentence() -> None:
+    long = "Programs in the base system put the files of their configuration into a folder of"
+    page = (
+        Page()
+        .put(50, 100, long, size=10)
+        .put(50, 112, "/etc/pump/conf.d, /opt/pump, or on systems with several, in /usr/", font=3)
+        .put(50, 124, "local.", font=3)
+    )
+    page.put(50, 160, "Run it with what follows, which stops the pump and says what it did and why:", size=10)
+    page.put(50, 172, "pump --stop", font=3)
+    code = rows(read_pdf(made([page])))
+    assert [row[3] for row in code] == [
+        f"{long} /etc/pump/conf.d, /opt/pump, or on systems with several, in /usr/local.",
+        page.texts[3][4],
+        "pump --stop",
+    ]
+    assert [row[0] for row in code] == ["paragraph", "paragraph", "code"]
+
+
+def test_a_term_in_the_type_of_code_is_no_code() -> None:
+    page = Page().put(50, 80, "The following levels are known to the tools of the system, which read them:")
+    for at, term in enumerate(("required", "important")):
+        page.put(50, 110 + 60 * at, term, font=3)
+        page.lines(
+            70, 124 + 60 * at, ["Packages that are needed for the system to work as it should, and that", "stay."]
+        )
+    page.put(50, 240, "for name in levels:", font=3).put(70, 252, "print(name)", font=3)
+    assert [row[0] for row in rows(read_pdf(made([page])))] == ["paragraph", *["term", "paragraph"] * 2, "code"]
+
+
 def test_what_ocr_has_read_in_a_picture_stays() -> None:
     page = Page(content=f"q {SCAN} Q BT /F1 10 Tf 50 700 Td 3 Tr (Words that OCR has read in the picture) Tj ET 0 Tr")
     pdf = read_pdf(made([page.put(500, 820, "17/2031")], extra=[IMAGE]))

@@ -71,7 +71,7 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     levels: dict[tuple[float, bool], Counter[int]] = {}
     found: list[Draft] = []
     for draft in drafts:
-        if draft.kind in ("table", "code") or draft.lines[0].removed or draft.lines[0].angle >= SLANTED:
+        if draft.kind in ("table", "code", "term") or draft.lines[0].removed or draft.lines[0].angle >= SLANTED:
             continue
         text = draft.text
         if len(text) > _LONG or len(draft.lines) > _LINES or not _LETTER.search(text):

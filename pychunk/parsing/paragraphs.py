@@ -37,6 +37,8 @@ _SENTENCE_APART = 1.6
 _FULL = 12.0
 #: What is smaller than this share of the text under it is a note at the foot of a page.
 _FOOTNOTE = 0.93
+#: Of a term in the type of code: words at most, and the distance to its definition, in heights of a line.
+_TERM_WORDS, _TERM_APART = 4, 1.8
 #: White between two lines of code that are one block, in heights of a line: one empty line, and a bit.
 _CODE_APART = 2.2
 
@@ -96,6 +98,8 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
         marked = _is_item(line.text)
         if last is not None and _goes_on(last, line, marked, pitches.get(line.flow, 0.0)):
             last.lines.append(line)
+            if last.kind == "code" and not line.mono:
+                last.kind = "paragraph"  # its first line was set in the type of code from end to end
         else:
             kind = "paragraph"
             if line.table:
@@ -109,8 +113,21 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
         text = draft.lines[0].text
         if draft.kind == "paragraph" and _CAPTION.match(text) and len(draft.text) <= _CAPTION_LENGTH:
             draft.kind = "caption"
+    for draft, after in pairwise(drafts):
+        if _is_term(draft, after):
+            draft.kind = "term"
     _nest(drafts)
     return drafts
+
+
+def _is_term(draft: Draft, after: Draft) -> bool:
+    """Return whether a line in the type of code is no code, but the term that the text below it, set in, is about."""
+    line, below = draft.lines[0], after.lines[0]
+    if draft.kind != "code" or len(draft.lines) > 1 or after.kind not in ("paragraph", "item") or below.removed:
+        return False
+    em = below.size or below.height
+    near = 0 <= below.bottom - line.bottom < _TERM_APART * below.height
+    return near and line.flow == below.flow and below.left > line.left + em and line.text.count(" ") < _TERM_WORDS
 
 
 def _is_item(text: str) -> bool:
@@ -139,7 +156,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         return False
     if line.table:
         return True
-    if draft.kind == "code" or line.mono:
+    if (draft.kind == "code" or line.mono) and not (_is_wrapped(draft, line, pitch) and not marked):
         near = line.height and line.top - last.bottom < _CODE_APART * line.height
         return bool(draft.kind == "code" and line.mono and near)
     if last.angle != line.angle or marked or CONTENTS.search(last.text[-60:]):
@@ -180,6 +197,22 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     room = right - last.right
     broken = line.text[:1].islower() or last.text.endswith(("-", "\u00ad"))
     return not (room > line.first + em and (not broken or room > 0.4 * (right - left)) and right > left)
+
+
+def _is_wrapped(draft: Draft, line: Line, pitch: float) -> bool:
+    """Return whether a line in the type of code, or the one after it, goes on a sentence of text."""
+    last = draft.lines[-1]
+    em = line.size or line.height
+    if draft.kind == "code" and (line.mono or len(draft.lines) > 1):
+        return False
+    distance = (line.bottom - last.bottom) / line.height if line.height and line.angle == last.angle else -1
+    return (
+        0 < distance <= max(_APART * pitch, pitch + 0.15)
+        and abs(line.left - last.left) <= _INDENT * em
+        and not line.text[:1].isupper()
+        and not _STOP.search(last.text)
+        and _is_full(last, line, em)
+    )
 
 
 def join_over_borders(drafts: list[Draft]) -> None:

@@ -312,7 +312,9 @@ def _joined(lines: Sequence[Line], words: set[str]) -> str:
                 parts.append(" ")
             elif before[-1] == "\u00ad" or (broken and rest and _is_word(broken.group(1), rest.group(), words)):
                 parts[-1] = before[:-1]
-        elif not (before[-1:] >= "\u2e80" and _is_east_asian(before[-1:] + line.text[:1])):
+        elif not (before[-1:] >= "\u2e80" and _is_east_asian(before[-1:] + line.text[:1])) and not (
+            before[-1:] == "/" and line.text[:1].islower()  # within a path
+        ):
             parts.append(" ")
         parts.append(line.text)
     text = "".join(parts)
