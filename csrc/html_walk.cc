@@ -198,7 +198,8 @@ class Walker {
           return Value::kRead;
         }
         displayed_ |= value.find("katex-display") != value.npos;
-      } else if (value.find("mw-editsection") != value.npos && !tag.is(kVoid | kBlockLevel | kDashed)) {
+      } else if ((value.find("mw-editsection") != value.npos || value.find("viewcode-link") != value.npos) &&
+                 !tag.is(kVoid | kBlockLevel | kDashed)) {
         skip();
         return Value::kRead;
       }

@@ -184,7 +184,9 @@ _ATTRIBUTES = st.tuples(
         st.sampled_from(
             ["display: inline", "a pump with valves", "一个水泵的图片", "b.PNG?c", "https://a.example/(x y)|z"]
         ),
-        st.sampled_from(["heading", "#x", "headerlink", "mw-editsection", "footnote", "katex-html", "block"]),
+        st.sampled_from(
+            ["heading", "#x", "headerlink", "mw-editsection", "viewcode-link", "footnote", "katex-html", "block"]
+        ),
         st.text(max_size=20),
     ),
 ).map(lambda both: f"{both[0]}='{both[1]}'")
@@ -525,6 +527,7 @@ def test_scripts_keep_their_meaning_in_cells() -> None:
         ("<h2>Vite <a class=header-anchor href='#v'>\u200b</a></h2>", "## Vite"),
         ("<h2><a class=doc-anchor href='#r'>§</a>Rust</h2><h2>C# <a href='#h'>#</a></h2>", "## Rust\n\n## C#"),
         ("<h2>Read<a class=headerlink href='#r'>\uf0c1</a></h2><h2>J <a href='#j'>🔗</a></h2>", "## Read\n\n## J"),
+        ('<dl><dt>f(x)<a href=s><span class="viewcode-link">[source]</span></a><dd>Calls f.</dl>', "f(x)\n\nCalls f."),
         ("<h2>Wiki</h2><span class=mw-editsection>[<a href=e>edit</a>]</span>", "## Wiki"),
         ("<dl><dt>f(x)<a href='#f'>¶</a><dd>See <a href='#p'>§</a></dl>", "f(x)\n\nSee §"),
         ("<h2><a class=anchor href='#x'>Whole heading</a></h2>", "## Whole heading"),

@@ -68,7 +68,12 @@ class Formulas:
                 return "", False
             if "katex-display" in names:
                 self.displayed = True
-        elif "mw-editsection" in names and not is_block(tag) and tag not in VOID and tag != "br":
+        elif (
+            ("mw-editsection" in names or "viewcode-link" in names)
+            and not is_block(tag)
+            and tag not in VOID
+            and tag != "br"
+        ):
             return "", False
         return None
 
