@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from pychunk.data.blocks import TABLE
 from pychunk.parsing.html import parse_html
 from pychunk.parsing.manuals import MainElement, turns, within_main
 from pychunk.parsing.noise import find_noise
@@ -133,3 +134,17 @@ def test_a_reference_by_itself_is_kept_and_a_table_of_contents_is_not() -> None:
     page = parse_html(f"<h2>NAME</h2><ul>{contents}</ul><p>Text.<p><a href=x>See the other pump</a><p>More of it.")
     features = noise_features(page.blocks, page.facts, page.text)
     assert features.main.free.tolist() == [True] + [False] * 4 + [True] * 3
+
+
+def test_a_table_that_leads_to_other_pages_is_no_content_of_any_page() -> None:
+    text = (
+        "<p>Indexes are a common way to enhance the performance of a database, but they add to what it has to do.</p>"
+    )
+    pager = (
+        "<table><tr><td><a href=a>Prev</a><td><a href=u>Up</a><td><a href=b>Next</a><tr><td>10<td>Home<td>11</table>"
+    )
+    for page in (text + pager, f"<p>First.</p>{text}{pager}{text.replace('common', 'good')}"):
+        made = parse_html(page)
+        removed, _, reasons = find_noise(made.blocks, made.facts, made.text)
+        rows = [row for row in range(len(reasons)) if made.blocks.kind[row] == TABLE]
+        assert [(bool(removed[row]), reasons[row]) for row in rows] == [(True, "navigation")]

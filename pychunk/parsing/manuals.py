@@ -67,11 +67,11 @@ _TURN_WORDS = 40
 _MARKED = re.compile(r"(?:^|[,\s(\[])(\w+):\s")
 
 
-def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64) -> Bools:
+def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64, manual: bool = True) -> Bools:
     """Return bool[b]: lines and tables that lead to the pages before and after, ``Prev | Up | Next``.
 
     They have links, and of their cells, or of the words before a colon, one says where the next page is, or the one
-    before, and another where any is.
+    before, and another where any is. Of pages that are no ``manual`` tables alone are looked at.
 
     Example:
         >>> from pychunk.parsing.html import parse_html
@@ -81,7 +81,9 @@ def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64) -> Bools:
     """
     found = np.zeros(len(blocks.kind), np.bool_)
     kind = blocks.kind
-    line = (kind == PARAGRAPH) | (kind == ITEM) | (kind == TABLE)
+    line = kind == TABLE
+    if manual:
+        line |= (kind == PARAGRAPH) | (kind == ITEM)
     likely = line & (facts.links > 0) & (weight <= _TURN_WORDS)
     for row in np.flatnonzero(likely).tolist():
         written = text[blocks.start[row] : blocks.end[row]].lower()

@@ -420,8 +420,7 @@ def _around(
     """Return the last features, from ``landmark`` on: what rules beside the network go by."""
     landmark, together, held = landmarks(facts), pairs(blocks, facts), held_blocks(facts)
     main = main_elements(blocks, facts, text, together, held, landmark, weight)
-    if len(main.spans):
-        landmark[turns(blocks, facts, text, weight)] = PAGER
+    landmark[turns(blocks, facts, text, weight, len(main.spans) > 0)] = PAGER
     return (
         landmark,
         comments(facts),
