@@ -27,13 +27,13 @@ bool is_delimiter(const Document& document, int64_t s) { return is_delimiter(tex
 bool is_fence(std::string_view row) { return row.starts_with("```") || row.starts_with("~~~"); }
 
 // Words with which a line of code goes on with the block before it, or ends it, as closing brackets do.
-constexpr auto kClosing = std::to_array<std::string_view>(
+constexpr auto kBlockClosers = std::to_array<std::string_view>(
     {"case", "catch", "done", "elif", "else", "end", "esac", "except", "fi", "finally", "rescue", "until", "while"});
 
 bool closes_block(std::string_view row) {
   if (row.empty() || row.find_first_of("})]") == 0 || is_fence(row)) return true;
   const size_t stop = std::min(row.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), row.size());
-  return std::ranges::find(kClosing, row.substr(0, stop)) != kClosing.end();
+  return std::ranges::find(kBlockClosers, row.substr(0, stop)) != kBlockClosers.end();
 }
 
 // Columns of white space before the text of a line of code; a tab has four.

@@ -85,6 +85,10 @@ def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, kind)
 
 
+#: Why spans are left out that have no words (:mod:`pychunk.parsing.badges`): they may stay.
+_WORDLESS = frozenset(("badge", "markup"))
+
+
 def part_of(
     levels: tuple[Level, ...], request: Request, engine: Engine, models: Models, compressor: Compressor | None = None
 ) -> Part:
@@ -94,7 +98,10 @@ def part_of(
         ValueError: spans are left out, or chunks overlap: levels tile documents.
     """
     plan = request.plan
-    if request.features.removed is not None and len(request.features.removed.start):
+    removed = request.features.removed
+    if removed is not None and _WORDLESS.issuperset(removed.reason):
+        request = request.with_(removed=None)  # badges and tags of Markdown say nothing
+    elif removed is not None:
         raise ValueError(
             "levels= tile documents: they take no removed=; cut what is left out from the text before, or read pages "
             "of HTML whole: noise='off' (--noise off)"
