@@ -167,7 +167,8 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         return line.text[:1].islower() and not line.bold and not last.bold and near
     em = line.size or line.height
     left, right = line.column
-    in_sentence = line.text[:1].islower() and not _STOP.search(last.text)
+    in_word = last.text.endswith("-") and last.text[-2:-1].isalnum()
+    in_sentence = (line.text[:1].islower() or in_word) and not _STOP.search(last.text)
     if line.angle in (0, 2) and line.height:
         distance = (line.bottom - last.bottom) / line.height
         if distance > 2.2 or distance < 0:

@@ -44,8 +44,10 @@ _LIGHT = re.compile(
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 #: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
-#: Height of what is raised or lowered, and how far it is so at its foot, in heights of the word's first letter.
+#: Height of what is raised or lowered, and how far it is so at its foot, in heights of the word's highest letter.
 _SCRIPT, _RAISED, _LOWERED = (0.4, 0.85), 0.15, 0.05
+#: The same of what is as high as other letters and clearly raised; and how far letters on the line are at most.
+_AS_HIGH, _HIGH, _LEVEL = 1.05, 0.3, 0.05
 #: Their squares and cubes are no notes; nor are those of other single letters.
 _UNITS = frozenset(
     (
@@ -464,9 +466,12 @@ class WordReader:
         wide &= of[1:] == of[:-1]
         head = np.concatenate(([0], np.cumsum([end - begin for begin, end in spans])[:-1]))[of]
         height, rise = top - bottom, bottom - bottom[head]
-        base = height[head]
-        small = (height > _SCRIPT[0] * base) & (height < _SCRIPT[1] * base)
-        small &= (top > bottom[head]) & (bottom < top[head])
+        # Small letters are as high as raised figures: the highest one on the line counts.
+        level = np.where(abs(rise) <= _LEVEL * height[head], height, 0.0)
+        base = np.maximum(np.maximum.reduceat(level, np.unique(head)), height[np.unique(head)])[of]
+        most = np.where(rise > _HIGH * base, _AS_HIGH, _SCRIPT[1])
+        small = (height > _SCRIPT[0] * base) & (height < most * base)
+        small &= (top > bottom[head]) & (bottom < bottom[head] + base)
         for i in np.flatnonzero(small & ((rise > _RAISED * base) | (rise < -_LOWERED * base))).tolist():
             scripts[placed[i]] = bool(rise[i] > 0)
         return [numbers[i] for i in np.unique(of[1:][wide]).tolist()]
