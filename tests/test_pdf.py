@@ -615,6 +615,26 @@ def test_a_large_letter_that_begins_no_text_stays() -> None:
     assert rows(read_pdf(made([page])))[0][3] == "A"
 
 
+def test_notes_that_a_listing_goes_on_are_removed() -> None:
+    first = Page().put(50, 700, "run(1)", font=3).put(300, 730, "(continues on next page)", size=9)
+    then = Page().put(50, 60, "(continued from previous page)", size=9).put(50, 90, "run(2)", font=3)
+    pdf = read_pdf(made([first, then]))
+    assert [(pdf.text[span.start : span.end], span.reason) for span in pdf.removed] == [
+        ("(continues on next page)", "running_foot"),
+        ("(continued from previous page)", "running_head"),
+    ]
+
+
+@pytest.mark.parametrize("goes_on", ["– rarely, in patients with", "(below 3 units) in patients with"])
+def test_a_dash_or_a_bracket_within_a_sentence_begins_no_paragraph(goes_on: str) -> None:
+    before = "The medicine is taken with water; what was seen of it often is thirst and"
+    page = Page()
+    page.lines(50, 100, [before, f"{goes_on} a disease of the liver, which is known to all, is"])
+    page.put(50, 124, "sleep.")
+    texts = [row[3] for row in rows(read_pdf(made([page])))]
+    assert texts == [f"{before} {goes_on} a disease of the liver, which is known to all, is sleep."]
+
+
 def test_a_line_in_the_type_of_code_goes_on_a_sentence() -> None:
     long = "Programs in the base system put the files of their configuration into a folder of"
     page = (

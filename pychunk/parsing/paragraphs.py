@@ -12,6 +12,8 @@ from .layout import Line
 from .paged import CELLS, REPEATED_HEADER
 
 _BULLET = re.compile(r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8]\s+\S|o\s+[^\W\d_]")
+#: A dash within a sentence: small letters come after it.
+_DASH = re.compile(r"[–—]\s+[^\W\d_A-ZА-ЯІЇЄҐ]")
 _NUMBERED = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,5}|[^\W\d_])\)|(?:\d{1,3}|[ivx]{1,5}|[a-zа-я])\.)\s+\S")
 _CAPTION = re.compile(
     r"(?:figure|fig\.|table|tab\.|рис\.|рисунок|малюнок|таблиця|таблица|табл\.|abbildung|abb\.|tabelle|figura|tabla|tableau)"
@@ -159,6 +161,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     if (draft.kind == "code" or line.mono) and not (_is_wrapped(draft, line, pitch) and not marked):
         near = line.height and line.top - last.bottom < _CODE_APART * line.height
         return bool(draft.kind == "code" and line.mono and near)
+    marked = marked and not (_DASH.match(line.text) and _is_full(last, line, line.size) and last.text[-1].isalnum())
     if last.angle != line.angle or marked or CONTENTS.search(last.text[-60:]):
         return False
     if max(last.size, line.size) > _STYLE * min(last.size, line.size) or last.bold != line.bold:
@@ -168,7 +171,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     em = line.size or line.height
     left, right = line.column
     in_word = last.text.endswith("-") and last.text[-2:-1].isalnum()
-    in_sentence = (line.text[:1].islower() or in_word) and not _STOP.search(last.text)
+    in_sentence = (_goes_within(line.text) or in_word) and not _STOP.search(last.text)
     if line.angle in (0, 2) and line.height:
         distance = (line.bottom - last.bottom) / line.height
         if distance > 2.2 or distance < 0:
@@ -196,7 +199,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         return True  # within a word
     # The first word of this line had room on the line before: that line ends a paragraph.
     room = right - last.right
-    broken = line.text[:1].islower() or last.text.endswith(("-", "\u00ad"))
+    broken = _goes_within(line.text) or last.text.endswith(("-", "\u00ad"))
     return not (room > line.first + em and (not broken or room > 0.4 * (right - left)) and right > left)
 
 
@@ -257,6 +260,11 @@ def join_over_borders(drafts: list[Draft]) -> None:
         joined.append(draft)
         open_ = len(joined) - 1
     drafts[:] = joined + waiting
+
+
+def _goes_within(text: str) -> bool:
+    """Return whether a line begins as one does that goes on a sentence: with a small letter, a bracket, a dash."""
+    return text[:1].islower() or text[:1] == "(" or _DASH.match(text) is not None
 
 
 def _is_full(last: Line, line: Line, em: float) -> bool:

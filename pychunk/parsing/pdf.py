@@ -24,11 +24,13 @@ from .contents import remove_contents
 from .drop_caps import joined_drop_caps
 from .headings import Bookmark, mark_headings
 from .layout import Line, line_of, lines_of, pieces_of
-from .paged import RUNNING_HEAD, Paged, PagedWriter
+from .paged import RUNNING_FOOT, RUNNING_HEAD, Paged, PagedWriter
 from .paragraphs import Draft, drafts_of, join_over_borders
 from .pdf_words import SLANTED, PageWords, WordReader
 from .running import Edge, Removed, edges_of, running
 
+#: What programs write where a listing or a table is cut by a page.
+_CONTINUED = re.compile(r"\(?continue[sd] (?:on (?:the )?next|(from (?:the )?previous)) page\)?")
 #: Pages of a document, and characters of all of them, that are read.
 MAX_PAGES, MAX_CHARACTERS = 20_000, 100_000_000
 #: Seconds that a document may take; looked at between pages.
@@ -218,6 +220,8 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
         ]
         for line in lines:
             text = line.text.casefold()
+            if not line.removed and (found := _CONTINUED.fullmatch(text)):
+                line.removed, line.score = RUNNING_HEAD if found[1] else RUNNING_FOOT, 1.0
             words.update(_LETTERS.findall(text))
             if "-" in text:
                 words.update(_COMPOUND.findall(text))

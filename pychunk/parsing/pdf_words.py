@@ -34,7 +34,8 @@ _OBJECTS, _DRAWN = 200, 5_000
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|-bd\b", re.IGNORECASE)
 _MONO = re.compile(
-    r"courier|mono|consol|menlo|typewriter|fixed|cmtt|cmvtt|sltt|cmsltt|sftt|nimbusmon|inconsolata", re.IGNORECASE
+    r"courier|mono|consol|menlo|typewriter|fixed|cmtt|cmvtt|sltt|cmsltt|sftt|t1xtt|lmtt|nimbusmon|inconsolata",
+    re.IGNORECASE,
 )
 #: Faces that are not bold; of TeX's, whose names are letters and a size, CMR10 weighs 744 by the width of its stems.
 _LIGHT = re.compile(
