@@ -615,6 +615,23 @@ def test_a_large_letter_that_begins_no_text_stays() -> None:
     assert rows(read_pdf(made([page])))[0][3] == "A"
 
 
+def test_words_are_whole_in_cells_that_wrap() -> None:
+    page = Page()
+    for at, (option, lines) in enumerate(
+        {
+            "-a": ["read the argu-", "ments of a pump"],
+            "-b": ["short- and long-", "and two-way"],
+            "-c": ["stop", "it"],
+        }.items()
+    ):
+        page.put(50, 100 + 40 * at, option).put(150, 100 + 40 * at, lines[0]).put(150, 112 + 40 * at, lines[1])
+        page.put(300, 100 + 40 * at, "yes")
+    table = rows(read_pdf(made([page])))[0]
+    assert table[0] == "table"
+    assert table[3].split("\n")[0] == "-a | read the arguments of a pump | yes"
+    assert "short- and long- and two-way" in table[3]
+
+
 def test_notes_that_a_listing_goes_on_are_removed() -> None:
     first = Page().put(50, 700, "run(1)", font=3).put(300, 730, "(continues on next page)", size=9)
     then = Page().put(50, 60, "(continued from previous page)", size=9).put(50, 90, "run(2)", font=3)

@@ -29,6 +29,8 @@ from .paragraphs import Draft, drafts_of, join_over_borders
 from .pdf_words import SLANTED, PageWords, WordReader
 from .running import Edge, Removed, edges_of, running
 
+#: A word that is broken within a cell.
+_TORN = re.compile(r"([^\W\d_]+)[-\u2010] ([^\W\d_]+)")
 #: What programs write where a listing or a table is cut by a page.
 _CONTINUED = re.compile(r"\(?continue[sd] (?:on (?:the )?next|(from (?:the )?previous)) page\)?")
 #: Pages of a document, and characters of all of them, that are read.
@@ -270,7 +272,7 @@ def _written(drafts: Sequence[Draft], pages: int, words: set[str], title: str, n
 
 def _text(draft: Draft, words: set[str]) -> str:
     if draft.kind == "table":
-        return "\n".join([line.text for line in draft.lines])
+        return "\n".join([_TORN.sub(lambda found: _mended(found, words), line.text) for line in draft.lines])
     if draft.kind == "code":
         left, width = draft.left, min((line.right - line.left) / len(line.text) for line in draft.lines)
         indents = [round((line.left - left) / max(width, 1.0)) for line in draft.lines]
@@ -323,6 +325,14 @@ def _joined(lines: Sequence[Line], words: set[str]) -> str:
         parts.append(line.text)
     text = "".join(parts)
     return text.replace("\u00ad", "") if "\u00ad" in text else text
+
+
+def _mended(found: re.Match[str], words: set[str]) -> str:
+    """Return two parts of a cell's line, between which there was the end of a line, as a word if they are one."""
+    before, after = found.groups()
+    if after in _AND or not _is_word(before, after, words):
+        return found[0]
+    return f"{before}{after}"
 
 
 def _is_word(before: str, after: str, words: set[str]) -> bool:
