@@ -632,6 +632,22 @@ def test_words_are_whole_in_cells_that_wrap() -> None:
     assert "short- and long- and two-way" in table[3]
 
 
+def test_a_heading_over_a_text_that_begins_with_a_small_letter_is_none_of_it() -> None:
+    page = Page()
+    y = page.lines(
+        50, 80, ["These tools are there for everybody who has a pump at home, and for all", "who mend them."]
+    )
+    page.put(50, y + 20, "4.9.2 The pump-ls tool", size=12)
+    page.lines(
+        50, y + 46, ["pump-ls is a part of the tools for pumps; it lists all that is known of the", "pumps of a plant."]
+    )
+    texts = [row[3] for row in rows(read_pdf(made([page])))]
+    assert texts[1:] == [
+        "4.9.2 The pump-ls tool",
+        "pump-ls is a part of the tools for pumps; it lists all that is known of the pumps of a plant.",
+    ]
+
+
 def test_notes_that_a_listing_goes_on_are_removed() -> None:
     first = Page().put(50, 700, "run(1)", font=3).put(300, 730, "(continues on next page)", size=9)
     then = Page().put(50, 60, "(continued from previous page)", size=9).put(50, 90, "run(2)", font=3)

@@ -167,6 +167,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     if max(last.size, line.size) > _STYLE * min(last.size, line.size) or last.bold != line.bold:
         # A line with a note in small print, or in bold print from end to end, within a sentence goes on.
         near = max(last.size, line.size) < _NOTE * min(last.size, line.size)
+        near &= line.bottom - last.bottom <= max(_APART * pitch, pitch + 0.15) * max(last.height, line.height)
         return line.text[:1].islower() and not line.bold and not last.bold and near
     em = line.size or line.height
     left, right = line.column
