@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +25,9 @@ _PIECE = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""(?<![\w-])(alt|href|src|label|title|description|summary|caption)=(?:"([^"]*)"|'([^']*)')""")
 _SOURCE = re.compile(r"\]\(\s*<?([^\s)>]*)")
+#: Paragraphs of a file that are looked at; and how those begin that may have no words.
+_MOST = 100_000
+_MARKS = "<[!"
 _BADGE = re.compile(r"badge|shields\.io", re.IGNORECASE)
 
 
@@ -41,21 +43,32 @@ def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
         >>> badges_of(text, blocks_of([text]))
         [(0, 55, 'badge', 1.0)]
     """
-    rows = np.flatnonzero(blocks.kind == PARAGRAPH).tolist()
-    starts, ends = blocks.start.tolist(), blocks.end.tolist()
-    reasons = {
-        row: reason for row in rows if text[starts[row]] in "<[!" and (reason := _reason(text[starts[row] : ends[row]]))
-    }
+    reasons: dict[int, str] = {}
+    for row in _candidates(text, blocks):
+        if reason := _reason(text[blocks.start[row] : blocks.end[row]]):
+            reasons[row] = reason
     _keep_inside_sections(blocks, reasons)
     spans: list[tuple[int, int, str, float]] = []
     before = -2
     for row, reason in reasons.items():
+        start, end = int(blocks.start[row]), int(blocks.end[row])
         if row == before + 1 and spans[-1][2] == reason:
-            spans[-1] = (spans[-1][0], ends[row], reason, 1.0)
+            spans[-1] = (spans[-1][0], end, reason, 1.0)
         else:
-            spans.append((starts[row], ends[row], reason, 1.0))
+            spans.append((start, end, reason, 1.0))
         before = row
     return spans
+
+
+def _candidates(text: str, blocks: Blocks) -> list[int]:
+    """Return the paragraphs that begin with a mark; few of the ten millions that a file may have become objects."""
+    if not any(mark in text for mark in _MARKS):
+        return []
+    rows = np.flatnonzero(blocks.kind == PARAGRAPH)
+    wide = not text.isascii()
+    letters = np.frombuffer(text.encode("utf-32-le" if wide else "ascii"), np.uint32 if wide else np.uint8)
+    found: list[int] = rows[np.isin(letters[blocks.start[rows]], [ord(mark) for mark in _MARKS])][:_MOST].tolist()
+    return found
 
 
 def _reason(source: str) -> str:
@@ -110,11 +123,10 @@ def _source(image: str) -> str:
 
 def _keep_inside_sections(blocks: Blocks, reasons: dict[int, str]) -> None:
     """Keep tags alone that stand between blocks of one section, which a removed span would part."""
-    count = len(blocks.kind)
-    edges = [-1, *(row for row in range(count) if blocks.kind[row] == HEADING or row not in reasons), count]
-    for first, last in pairwise(edges):
-        at_border = first < 0 or last >= count or blocks.kind[last] == HEADING or blocks.kind[first] == HEADING
-        inside = [row for row in range(first + 1, last) if reasons[row] == "markup"]
-        if not at_border:
-            for row in inside:
+    rows = np.array(list(reasons), np.int64)
+    for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
+        first, last = int(run[0]) - 1, int(run[-1]) + 1
+        at_border = first < 0 or last >= len(blocks.kind) or HEADING in (blocks.kind[first], blocks.kind[last])
+        for row in run.tolist() if not at_border else ():
+            if reasons[row] == "markup":
                 del reasons[row]
