@@ -577,15 +577,14 @@ class Walker {
     if (!heads) pictured_ = before;
   }
 
-  // Takes back what an image says if its caption, which was read, says the same.
+  // Takes back what an image says if its caption, which was read, says it, too.
   void forget_image() {
     if (pictured_.rows + 4 != out_.rows.size()) return;
     std::string caption;
     std::string line = parts_;
     std::ranges::replace(line, kLineBreak, ' ');
     append_words(line, caption);
-    if (caption.empty()) return;
-    if (caption.find(pictured_.says) == caption.npos && pictured_.says.find(caption) == caption.npos) return;
+    if (caption.find(pictured_.says) == caption.npos) return;
     out_.rows.resize(pictured_.rows), out_.facts.resize(pictured_.rows / 4 * 5);
     out_.text.resize(pictured_.text);
     length_ = pictured_.length, last_kind_ = pictured_.last_kind;

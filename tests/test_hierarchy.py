@@ -237,6 +237,13 @@ def test_levels_that_are_refused(levels: object, says: str) -> None:
 def test_what_levels_cannot_hold_is_refused() -> None:
     with pytest.raises(ValueError, match="no removed="):
         pychunk.segment("One. Two.", levels=["document"], removed=[(0, 4)])
+    text = "# A\n\n[![build](https://a.example/b.svg)](https://ci.example)\n\nText."
+    badge = [(5, 60, "badge", 1.0)]
+    assert text[5:60].startswith("[![")
+    made = pychunk.segment(text, levels=["document"], removed=[badge])  # has no words: it stays
+    assert text in made.chunks().texts
+    with pytest.raises(ValueError, match="no removed="):
+        pychunk.segment(text, levels=["document"], removed=[[(5, 60, "hidden", 1.0)]])
     with pytest.raises(ValueError, match="no overlap"):
         pychunk.segment("One. Two.", "fixed", size=20, overlap=5, levels=["group"])
     with pytest.raises(ValueError, match="keep="):

@@ -481,6 +481,10 @@ def test_a_table_of_layout_with_tables_inside_is_read_by_block() -> None:
             "One.\n\n[image: A pump with valves]\n\nPhoto: Ada\n\nTwo.",
         ),
         (
+            '<figure><img alt="A pump with valves from above"><figcaption>valves</figcaption></figure>',
+            "[image: A pump with valves from above]\n\nvalves",
+        ),
+        (
             '<img alt="A pump with valves"><noscript><img alt="A pump with valves"></noscript>',
             "[image: A pump with valves]",
         ),

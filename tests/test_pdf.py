@@ -610,6 +610,15 @@ def test_a_drop_cap_is_a_letter_of_its_word(size: float, base: float, letter: st
     assert [row[3] for row in rows(read_pdf(made([page])))] == ["Gears and pumps", expected]
 
 
+def test_a_page_of_large_letters_takes_linear_time() -> None:
+    page = Page()
+    for at in range(4000):
+        page.put(20 + 10 * (at % 50), 20 + 10 * (at // 50), "W", size=5 if at % 4 else 9)
+    begun = time.process_time()
+    read_pdf(made([page]))
+    assert time.process_time() - begun < 5  # some 0.3 s here
+
+
 def test_a_large_letter_that_begins_no_text_stays() -> None:
     page = Page().put(50, 100, "A", size=30).put(50, 130, "abbot, head of an abbey.").put(50, 142, "acorn, of an oak.")
     assert rows(read_pdf(made([page])))[0][3] == "A"

@@ -135,12 +135,12 @@ def _labels(sentence: str, following: str, listed: bool) -> bool:
 
 
 def is_delimiter(row: str) -> bool:
-    """Whether it is the row below a table's heads: bars, dashes and colons."""
+    """Return whether a row is the one below a table's heads: bars, dashes and colons."""
     return "-" in row and not row.strip("|:- \t")
 
 
 def is_fence(row: str) -> bool:
-    """Whether a line of code is ``` or ~~~, which may say the language."""
+    """Return whether a line of code is ``` or ~~~, which may say the language."""
     return row.startswith(("```", "~~~"))
 
 

@@ -128,7 +128,7 @@ def blocks(text: str) -> list[Row]:
 
 
 def front_matter(text: str) -> tuple[int, int]:
-    """Where the front matter begins that a document begins with, and where the line ends that closes it; (0, 0).
+    """Return the span of the front matter that begins a document, to the end of the line that closes it; or (0, 0).
 
     Blank lines may be before it if it begins with a key.
     """
@@ -343,7 +343,7 @@ class _Document:
         return next((j for j in range(i, end) if lines[j].blank), end)
 
     def _is_term(self, lines: list[_Line], i: int, end: int, place: _Place) -> bool:
-        """Whether line i is a term: a line of its own, then, perhaps after a blank line, its definition."""
+        """Return whether line i is a term: its definition comes next, perhaps after a blank line."""
         j = i + 1
         if j < end and lines[j].blank:
             j += 1
@@ -392,7 +392,7 @@ class _Document:
         return self._text_leaf(lines, i, after, place)
 
     def _table_heads(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
-        """How many rows of heads a table has that begins with line i, one or two; 0: none begins."""
+        """Return the rows of heads of the table that begins with line i, one or two; 0: none begins."""
         if self._is_table(lines, i, end, place):
             return 1
         if i + 1 >= end or lines[i].blank or lines[i + 1].blank or _is_code(lines[i], place):
@@ -628,7 +628,7 @@ class _Growing:
 
 
 def _cells(row: str) -> list[str]:
-    """What a row of a table has between its bars."""
+    """Return what a row of a table has between its bars."""
     columns = re.split(r"(?<!\\)\|", row.strip(_TRIM))
     if columns[0] == "":
         columns.pop(0)

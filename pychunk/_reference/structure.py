@@ -275,7 +275,7 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
 
 
 def _header(d: Document, s: int) -> str:
-    """Of a chunk that begins in a table after its first row, its heads; in code after its fence, that."""
+    """Return the heads of the table that a chunk goes on with, or the fence of its code; "" if it goes on with none."""
     if d.kind_of(s) not in (TABLE, CODE) or d.starts[s] >= d.blocks[d.block_of[s]].end:
         return ""
     first = d.block_of.index(d.block_of[s])

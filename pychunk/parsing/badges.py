@@ -105,7 +105,7 @@ def _reason(source: str) -> str:
 
 
 def _says(alternative: str, image: str, link: str) -> bool:
-    """Whether an image says something: it has a text, is no badge, and if it is a link one of the page's own."""
+    """Return whether an image says something: a text of its own, and no link from another site's image elsewhere."""
     if not any(map(str.isalpha, alternative)) or _BADGE.search(image):
         return False
     return not (_is_elsewhere(link) and (_is_elsewhere(image) or not image))

@@ -18,6 +18,8 @@ _BLANK = 0.4
 #: Sizes of the text: of such a letter at least; from it to the lines on its right at most, and how far they reach into
 #: its box; of the words of these lines at most; between two lines at least.
 _HIGH, _AWAY, _WITHIN, _TEXT, _APART = 1.5, 1.5, 0.4, 1.4, 0.7
+#: Tall letters of a page that are looked at: each is compared with all words, and a page has one or two.
+_MOST = 100
 #: Letters that are words by themselves.
 _WORDS = frozenset("aioyeàéавкосуиязіє")
 
@@ -31,7 +33,7 @@ def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Cont
         vocabulary: gives words in small letters, by which a letter that is a word is told from one that begins a word.
     """
     tall = np.flatnonzero((page.size >= _HIGH * body) & (page.lengths == 1) & (page.angle == 0))
-    caps = [at for at in tall.tolist() if page.texts[at].isupper()]
+    caps = [at for at in tall[:_MOST].tolist() if page.texts[at].isupper()]
     if not caps:
         return page
     texts, box, size = list(page.texts), page.box.copy(), page.size.copy()

@@ -121,15 +121,21 @@ def _native_attributes(data: bytes, start: int) -> tuple[int, int]:
 
 def _count_attributes(data: bytes, start: int) -> tuple[int, int]:
     """(attributes of the tag that begins at a byte, at most one more than ``ATTRIBUTES``, the byte behind them)."""
-    at = _NAME.match(data, start).end()  # type: ignore[union-attr]
+    at = _end(_NAME, data, start)
     for count in range(ATTRIBUTES + 1):
         found = _ATTRIBUTE_READ.match(data, at)
         if found is None or found["name"] is None:
-            return count, _BETWEEN.match(data, at).end()  # type: ignore[union-attr]
+            return count, _end(_BETWEEN, data, at)
         at = found.end()
         if found["ends"] is not None:
             return count + 1, at
     return ATTRIBUTES + 1, at
+
+
+def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    """Return the end of what a pattern matches at a byte; the byte itself, if nothing."""
+    found = pattern.match(data, at)
+    return found.end() if found else at
 
 
 #: (the most elements open at once and those that end without a beginning, options, the most formatting elements open at

@@ -132,7 +132,7 @@ def _joined_heads(rows: list[_Row]) -> list[list[str]]:
 
 
 class _Parts:
-    """What a cell holds that is more than a line: items of lists, and tables, which are written one after another."""
+    """The lists and tables inside a cell, whose items, rows and cells are written one after another."""
 
     def __init__(self) -> None:
         self.tables = 0  # open tables inside

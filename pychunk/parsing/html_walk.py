@@ -254,7 +254,7 @@ class _Walk:
             self.hidden = False
 
     def _begins_block(self, node: Any, tag: str) -> bool:
-        """Whether an element begins a block: by its name, if no style has it stand in a line, or its role."""
+        """Return whether an element begins a block: by its name, unless a style puts it into a line, or by its role."""
         if is_block(tag):
             return tag in _ROLELESS or not (attributes := node.attributes) or not is_in_line(attributes)
         if self.in_link or tag in _INLINE_KINDS:
@@ -406,10 +406,10 @@ class _Walk:
             )
 
     def _forget_image(self, caption: str) -> None:
-        """Take back what an image says if its caption says the same."""
+        """Take back what an image says if its caption says it, too."""
         at, length, said = self.pictured
         is_last = at >= 0 and len(self.pieces) - at == (2 if at else 1)
-        if is_last and caption and (said in caption or caption in said):
+        if is_last and said in caption:
             del self.pieces[at:], self.rows[-1], self.facts[-1]
             self.length = length
             self.pictured = -1, 0, said
