@@ -16,15 +16,6 @@ using Attributes = std::vector<HtmlAttribute>;
 bool hides(const HtmlTag& tag, const Attributes& attributes, std::string& scratch);
 // Whether a style has an element that is a block stand in a line.
 bool is_in_line(const Attributes& attributes, std::string& scratch);
-// Whether a link's target is an image.
-bool is_picture(const Attributes& attributes, std::string& scratch);
-// The alternative text of an image, empty if it says nothing; one that heads a section may be a word.
-std::string alternative(const Attributes& attributes, bool heads, std::string& scratch);
-// The target of a link as Markdown has it, empty if it is none to follow: on the page, or a script.
-std::string link_target(const Attributes& attributes, std::string& scratch);
-// Writes the end of a line as a link of Markdown; not if it is blank, or several lines. Returns how many characters
-// that adds.
-int64_t write_target(std::string& line, size_t at, std::string_view target);
 // Marks that pages put into headings as links to themselves: no letters, a few at most.
 bool is_permalink_mark(std::string_view text);
 // Whether a link is one to the place that it stands at: by its class; or by its target, inside a heading.

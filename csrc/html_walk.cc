@@ -9,6 +9,7 @@
 #include "html_attributes.h"
 #include "html_code.h"
 #include "html_formula.h"
+#include "html_links.h"
 #include "html_lists.h"
 #include "html_scan.h"
 #include "html_scripts.h"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.blocks import HEADING, PARAGRAPH
+from .hidden import ENDS, PROSE
 
 if TYPE_CHECKING:
     from ..data.blocks import Blocks
@@ -34,8 +35,9 @@ _BADGE = re.compile(r"badge|shields\.io", re.IGNORECASE)
 def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
     """Return (start, end, reason, score) of each run of blocks of one document that show no words.
 
-    Reasons: ``badge`` (images that link to another site, images without an alternative text), ``hidden`` (comments),
-    ``markup`` (tags alone, at the border of a section). An image of the page's own stays if it has an alternative text.
+    Reasons: ``badge`` (images that link to another site, images without an alternative text), ``hidden`` (comments of
+    whole sentences), ``markup`` (tags and other comments, at the border of a section: inside one a removed span would
+    part a line from the code that it introduces). An image of the page's own stays if it has an alternative text.
 
     Example:
         >>> from pychunk.parsing.markdown import blocks_of
@@ -101,7 +103,13 @@ def _reason(source: str) -> str:
                 found = "badge"
             elif piece["name"][0].isupper() and said.keys() - {"href", "src"}:
                 return ""  # what a component of MDX shows
-    return "hidden" if only_comments else found
+    return "hidden" if only_comments and _is_prose(source) else found
+
+
+def _is_prose(comments: str) -> bool:
+    """Return whether comments say a sentence, as hidden prose of pages does (:mod:`pychunk.parsing.hidden`)."""
+    words = comments.removeprefix("<!--").removesuffix("-->").split()
+    return len(words) >= PROSE and words[-1][-1] in ENDS
 
 
 def _says(alternative: str, image: str, link: str) -> bool:

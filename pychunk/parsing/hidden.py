@@ -32,8 +32,8 @@ _SHOWN_LATER = (
 )
 _NAMES = Names(_SHOWN_LATER.split())
 #: Words of visible prose, and of the rest of a line; and what prose ends with. A question is the label of its answer.
-_PROSE, _LINE = 6, 2
-_ENDS = '.!…。！"”»)'
+PROSE, _LINE = 6, 2
+ENDS = '.!…。！"”»)'
 #: Visible blocks are prose if they are content with this probability.
 SEEN = 0.5
 
@@ -78,7 +78,7 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
                 continue
             near = [element >= 0 and held[element, 0] <= first and held[element, 1] >= end
                     for element in (int(inner[row]), int(outer[row]))]  # fmt: skip
-            ends = weight[row] >= _PROSE and text[blocks.end[row] - 1] in _ENDS
+            ends = weight[row] >= PROSE and text[blocks.end[row] - 1] in ENDS
             sides.append((bool(plain[row] and (near[0] or (near[1] and ends))),
                           not any(near) or blocks.kind[row] == HEADING))  # fmt: skip
         (before, over), (after, under) = sides

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .html_attributes import (
-    alternative,
-    integer,
-    is_fragment,
-    is_note,
-    is_permalink,
-    is_permalink_mark,
-    link_target,
-    write_target,
-)
+from .html_attributes import integer, is_fragment, is_note, is_permalink, is_permalink_mark
 from .html_formula import Formulas
+from .html_links import alternative, link_target, write_target
 from .html_scripts import Scripts
 from .html_tags import BLOCK, CELLS, LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from
 

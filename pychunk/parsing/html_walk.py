@@ -10,7 +10,6 @@ import numpy as np
 from ..data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
 from ..data.ragged import Ragged, offsets_of
 from .html_attributes import (
-    alternative,
     integer,
     is_fragment,
     is_hidden,
@@ -18,14 +17,12 @@ from .html_attributes import (
     is_note,
     is_permalink,
     is_permalink_mark,
-    is_picture,
-    link_target,
     role_level,
-    write_target,
 )
 from .html_code import code_text, is_code_table, is_listing, language_in
 from .html_facts import word_hash, words_of
 from .html_formula import Formulas, shows_formula
+from .html_links import alternative, is_picture, link_target, write_target
 from .html_lists import MOST_REVERSED, List, item_count, list_mark, list_style
 from .html_scripts import Scripts
 from .html_table import data_table
