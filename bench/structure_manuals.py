@@ -43,8 +43,11 @@ MANUALS = (
     Manual("debian-handbook", "debian-handbook/html/en-US", _DOCBOOK),
     Manual("bash-doc", "bash", ("body",), ".header, .nav-panel"),
     Manual("libstdc++-12-doc", "gcc-12-base/libstdc++", ("div.contents", *_DOCBOOK), ".lineno, .navheader, .navfooter"),
-    Manual(
-        "sqlite3-doc", "sqlite3", ("body",), ".nosearch, .menu, .searchmenu, .mainmenu, .fancy_toc, #document_footer"
+    Manual(  # its diagrams are folded away and hold names of diagrams
+        "sqlite3-doc",
+        "sqlite3",
+        ("body",),
+        ".nosearch, .menu, .searchmenu, .mainmenu, .fancy_toc, #document_footer, .imgcontainer[style*='display:none']",
     ),
     Manual("debian-policy", "debian-policy", ("[role=main]", "div.body")),
 )
@@ -58,7 +61,7 @@ KINDS = ("heading", "dt", "dd", "caption", "table", "list item", "paragraph", "c
 #: Elements that stand in a line; all others part words.
 _INLINE = frozenset(("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i"))
 _INLINE |= {"ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "tt", "u", "var"}
-_UNSEEN = frozenset(("script", "style", "template", "noscript", "svg", "head", "button"))
+_UNSEEN = frozenset(("script", "style", "template", "noscript", "svg", "head", "button", "iframe"))
 _HOLDS_OTHERS, _OTHERS = ("li", "dd"), frozenset(("ul", "ol", "dl", "table", "pre"))
 _SIMPLE = {"dt": "dt", "dd": "dd", "li": "list item", "pre": "code", "caption": "caption", "figcaption": "caption"}
 _SIMPLE |= {f"h{level}": "heading" for level in range(1, 7)}

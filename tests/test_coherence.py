@@ -32,6 +32,23 @@ def slow(
 ) -> list[float]:
     """One block after the other."""
     out = list(content)
+    i = 0
+    while manual and i < len(role):
+        if role[i] != LISTED:
+            i += 1
+            continue
+        end = i
+        while end < len(role) and role[end] == LISTED:
+            end += 1
+        words = sum(weight[i:end])
+        mean = round(1024 * sum(content[j] * weight[j] for j in range(i, end)) / max(words, 1)) / 1024
+        for j in range(i, end):
+            if landmark[j] == landmark[i]:
+                out[j] = max(out[j], mean)
+        i = end
+    for i in range(len(role) - 1):
+        if role[i] == INTRODUCES and landmark[i] == landmark[i + 1]:
+            out[i] = max(out[i], out[i + 1])
     for i, own in enumerate(role):
         if own not in (LISTED, TYPED):
             continue
@@ -67,6 +84,10 @@ def slow(
         if not manual:
             share = min(share, section[min(i + 1, len(role) - 1)])
         found[top] = max(found[top], share)
+    beside = list(found)
+    for i in range(1, len(role) - 1):
+        if role[i] == TYPED and landmark[i - 1] == landmark[i] == landmark[i + 1]:
+            found[i] = max(found[i], min(beside[i - 1], beside[i + 1]))
     return found
 
 
@@ -193,3 +214,15 @@ def test_a_manual_keeps_its_code_and_lists() -> None:
     gone = [page.text[start:end] for (start, end), out in zip(spans, removed, strict=True) if out]
     assert not [text for text in gone if "PRAGMA" in text or text.startswith(("1.", "2.", "3."))]
     assert any("Copyright" in text for text in gone)
+
+
+def test_code_lists_and_their_lines_stand_between_what_is_content() -> None:
+    role = np.array([HEADS, TYPED, NONE, INTRODUCES, LISTED, LISTED, LISTED], np.int8)
+    content = np.array([0.25, 0.375, 0.875, 0.25, 0.75, 0.25, 0.75])
+    level = np.array([2, 0, 0, 0, 0, 0, 0], np.int16)
+    found = with_neighbours(content, role, role * 0, np.ones(7), level, manual=True)
+    assert found[1] >= 0.5  # code under a heading whose section is content
+    assert found[3] == 0.75  # the line that introduces a list goes with its first item
+    assert found[5] == 0.75  # an item that the line introduces
+    alone = with_neighbours(content[4:], role[4:], role[4:] * 0, np.ones(3), level[4:], manual=True)
+    assert alone.tolist() == [0.75, np.rint(1024 * 1.75 / 3) / 1024, 0.75]  # no hole in a manual's list

@@ -156,16 +156,38 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
     return given
 
 
+def _listed(content: F64, listed: I64, landmark: I8, weight: F64) -> F64:
+    """Return float64[b]: the mean of each list by its words, 0 of other blocks, and of items in another landmark."""
+    first, last = listed.T
+    words = np.concatenate(([0.0], np.cumsum(weight)))
+    likely = np.concatenate(([0.0], np.cumsum(content * weight)))
+    mean = np.rint(1024 * (likely[last] - likely[first]) / np.maximum(words[last] - words[first], 1)) / 1024
+    given = np.zeros(len(content))
+    at = _runs(first, last - first)
+    same = landmark[at] == np.repeat(landmark[first], last - first)
+    given[at] = np.where(same, np.repeat(mean, last - first), 0)
+    return given
+
+
+def _put_between(content: F64, which: npt.NDArray[np.bool_], landmark: I8) -> None:
+    """Make blocks as likely as the less likely one beside them, if no landmark parts them."""
+    rows = np.flatnonzero(which[1:-1]) + 1
+    for side in (-1, 1):
+        rows = rows[landmark[rows] == landmark[rows + side]]
+    content[rows] = np.maximum(content[rows], np.minimum(content[rows - 1], content[rows + 1]))
+
+
 def with_neighbours(
     content: F64, role: I8, landmark: I8, weight: F64, level: npt.NDArray[np.int16], manual: bool = False
 ) -> F64:
     """Return float64[b], multiples of 1 / 1024: how likely each block is content, given what it goes with.
 
-    Items of a list are as likely as the line that introduces them, code as what is before it, if no landmark parts
-    them. A heading after the page's title is as likely as its section is by its words, and at its beginning. A heading
+    Items of a list are as likely as the line that introduces them, which is as likely as the first of them; code is as
+    likely as what is before it, if no landmark parts them. On pages of manuals items are as likely as their list. A
+    heading after the page's title is as likely as its section is by its words, and at its beginning. A heading
     directly over deeper ones is as likely as the last of them. If no heading is of level 1, the title is as likely as
-    the body's first block. A caption with a number is as likely as the less likely block beside it. None is less likely
-    than by itself.
+    the body's first block. A caption with a number and code are as likely as the less likely block beside them. None
+    is less likely than by itself.
 
     Args:
         content: how likely each block is content, float64[b].
@@ -184,6 +206,12 @@ def with_neighbours(
         return content
     content = content.copy()
     place = np.arange(len(content))
+    listed = np.flatnonzero(np.diff(np.concatenate(([False], role == LISTED, [False])))).reshape(-1, 2)
+    if manual and len(listed):
+        content = np.maximum(content, _listed(content, listed, landmark, weight))
+    rows = np.flatnonzero(role[:-1] == INTRODUCES)
+    rows = rows[landmark[rows] == landmark[rows + 1]]
+    content[rows] = np.maximum(content[rows], content[rows + 1])
     for kind in (LISTED, TYPED):
         rows = np.flatnonzero(role == kind)
         if len(rows):
@@ -193,10 +221,7 @@ def with_neighbours(
             if kind == LISTED:
                 goes &= role[last] == INTRODUCES
             content[rows[goes]] = np.maximum(content[rows[goes]], content[last[goes]])
-    rows = np.flatnonzero(role[1:-1] == NUMBERED) + 1
-    for side in (-1, 1):
-        rows = rows[landmark[rows] == landmark[rows + side]]
-    content[rows] = np.maximum(content[rows], np.minimum(content[rows - 1], content[rows + 1]))
+    _put_between(content, role == NUMBERED, landmark)
     heads = np.flatnonzero((role == HEADS) | (role == TITLES))
     likely = content >= _BODY
     if len(heads) and likely.any():
@@ -221,4 +246,5 @@ def with_neighbours(
         if not manual:
             value[heads < body] = 0
         content[heads] = np.maximum(content[heads], value)
+    _put_between(content, role == TYPED, landmark)
     return content
