@@ -62,8 +62,10 @@ py::tuple fold_texts(const Folding& folding, const Array<uint8_t>& text, const A
 class PostingsMaker {
  public:
   PostingsMaker(std::shared_ptr<WordCharacters> characters, std::shared_ptr<Folding> folding, int64_t ngram,
-                std::optional<py::function> stem, std::vector<std::string> stop_words, size_t memory)
-      : counter_(std::move(characters), std::move(folding), {ngram, stem.has_value(), std::move(stop_words), memory}),
+                std::optional<py::function> stem, std::vector<std::string> stop_words, size_t memory,
+                std::vector<std::string> english, std::vector<std::string> others)
+      : counter_(std::move(characters), std::move(folding),
+                 {ngram, stem.has_value(), std::move(stop_words), std::move(english), std::move(others), memory}),
         stem_(std::move(stem)) {}
 
   py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads) {
@@ -221,10 +223,12 @@ void bind_terms(py::module_& m) {
   m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "alive[rows].sum()");
   py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
                                                               "Which characters words are made of.")
-      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks, const Array<uint32_t>& paired) {
-             return std::make_shared<WordCharacters>(view(letters), view(marks), view(paired));
+      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks, const Array<uint32_t>& paired,
+                       const Array<uint32_t>& tripled) {
+             return std::make_shared<WordCharacters>(view(letters), view(marks), view(paired), view(tripled));
            }),
-           py::arg("letters").noconvert(), py::arg("marks").noconvert(), py::arg("paired").noconvert());
+           py::arg("letters").noconvert(), py::arg("marks").noconvert(), py::arg("paired").noconvert(),
+           py::arg("tripled").noconvert());
   m.def("python_tables", &python_tables, py::arg("version"),
         "What the Python that the extension was built with takes characters for, by name, uint32[n] each (see "
         "pychunk/retrieval/character_tables.py); None if its Unicode was of another version.");
@@ -244,9 +248,10 @@ void bind_terms(py::module_& m) {
       .def("find", &SortedTerms::find, py::arg("wanted"), "The place of each term, int64[n]; -1: not there.");
   py::class_<PostingsMaker>(m, "PostingsMaker", "Terms of rows, counted and inverted; see csrc/terms.h.")
       .def(py::init<std::shared_ptr<WordCharacters>, std::shared_ptr<Folding>, int64_t, std::optional<py::function>,
-                    std::vector<std::string>, size_t>(),
+                    std::vector<std::string>, size_t, std::vector<std::string>, std::vector<std::string>>(),
            py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"),
-           py::arg("memory") = TermOptions().memory)
+           py::arg("memory") = TermOptions().memory, py::arg("english") = std::vector<std::string>(),
+           py::arg("others") = std::vector<std::string>())
       .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
            py::arg("threads") = 1,
            R"((terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.

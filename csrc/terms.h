@@ -17,16 +17,23 @@
 
 namespace pychunk {
 
+inline constexpr char kGramMark = '~';
+
 struct TermOptions {
   int64_t ngram = 0;  // characters of an n-gram; 0: words are terms
   bool stems = false;
   std::vector<std::string> stop_words;  // folded
+  // Frequent words, folded. With them words are terms, and so are n-grams of words that are not English: of those in
+  // other letters than Latin, and of all in a text that is of another language by `english` and `others`.
+  std::vector<std::string> english, others;
   // What is known of words is forgotten above so many bytes: text without spaces has few words that come again.
   size_t memory = size_t{64} << 20;
 };
 
 // Numbers stay the same from one batch to the next; which number a term gets depends on the threads, what invert()
 // makes of them does not. An exception leaves terms that no row may hold, and nothing else.
+//
+// An n-gram beside words begins with kGramMark, which no word holds. A row is as long as it has words.
 //
 // Each distinct word becomes terms once: words are counted in each row first, and their terms by these counts. For
 // n-grams that is a fifth of the look-ups.
@@ -49,21 +56,35 @@ class TermCounter {
 
  private:
   struct Helper;
+  enum class Grams : uint8_t { kNone, kOtherScripts, kAll };
+  struct Run {
+    int64_t begin = -1;  // in gram_ids_; -1: not made
+    int32_t count = 0;
+  };
   void take_words(Helper& helper);
   // Of a word, which is not empty: whether it is of paired characters, which are a term as they are.
   bool is_paired(std::string_view word) const;
   void add_terms(std::string_view word, std::string_view stem);
-  // Rows [first, last) of the words, row i from begins[i] on, in terms.
-  TermRows terms_of(const TermRows& words, std::span<const int64_t> begins, int64_t first, int64_t last) const;
+  // Rows [first, last) of the words, row i from begins[i] on, in terms; with n-grams of words that grams says.
+  TermRows terms_of(const TermRows& words, std::span<const int64_t> begins, std::span<const Grams> grams, int64_t first,
+                    int64_t last) const;
+  // Which words of each row have n-grams beside them; empty if none has. Their n-grams are terms from then on.
+  std::vector<Grams> find_grams(const TermRows& words, std::span<const int64_t> begins);
+  uint8_t traits_of(std::string_view word) const;
+  void add_grams(std::string_view word, Values<int32_t>& out);
 
   const std::shared_ptr<const WordCharacters> characters_;
   const std::shared_ptr<const Folding> folding_;
   const TermOptions options_;
-  const bool direct_;  // words are terms
-  StringTable stop_words_, words_, terms_;
+  const bool mixed_;   // words are terms, and some have n-grams
+  const bool direct_;  // words are terms, with the same numbers
+  StringTable stop_words_, english_, others_, words_, terms_;
   // Word w is terms term_ids_[term_offsets_[w]] to term_ids_[term_offsets_[w + 1]], unless words are terms.
   Values<int32_t> term_ids_;
   Values<int64_t> term_offsets_;
+  Values<uint8_t> traits_;  // of words, where some have n-grams
+  std::vector<Run> runs_;   // of words, in gram_ids_
+  Values<int32_t> gram_ids_;
   // What reads the first share of the texts, with the numbers of words_; and what reads the others, each with words and
   // numbers of its own, and what these are in words_.
   struct Helper {

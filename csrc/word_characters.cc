@@ -24,7 +24,7 @@ void for_each_range(std::span<const uint32_t> ranges, Body body) {
 }  // namespace
 
 WordCharacters::WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks,
-                               std::span<const uint32_t> paired) {
+                               std::span<const uint32_t> paired, std::span<const uint32_t> tripled) {
   std::vector<Belongs> cells(kEndOfUnicode, Belongs::kNot);
   const auto fill = [&](Belongs value) {
     return
@@ -32,9 +32,13 @@ WordCharacters::WordCharacters(std::span<const uint32_t> letters, std::span<cons
   };
   for_each_range(marks, fill(Belongs::kNotFirst));
   for_each_range(letters, fill(Belongs::kAnywhere));
-  for_each_range(paired, [&](uint32_t begin, uint32_t end) {
-    std::replace(cells.begin() + begin, cells.begin() + end, Belongs::kAnywhere, Belongs::kPaired);
-  });
+  const auto put = [&](Belongs value) {
+    return [&cells, value](uint32_t begin, uint32_t end) {
+      std::replace(cells.begin() + begin, cells.begin() + end, Belongs::kAnywhere, value);
+    };
+  };
+  for_each_range(paired, put(Belongs::kPaired));
+  for_each_range(tripled, put(Belongs::kTripled));
   for (uint32_t c = 0; c < 0x80; ++c)
     if (cells[c] == Belongs::kAnywhere) ascii_[c] = static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
   std::unordered_map<std::string_view, uint16_t> known;

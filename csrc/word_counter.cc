@@ -58,13 +58,16 @@ void WordCounter::read_ascii(std::string_view text, const WordCharacters& charac
 void WordCounter::read_folded(std::string_view text, const WordCharacters& characters, StringTable& words) {
   const uint8_t* const ascii = characters.ascii();
   const auto size = static_cast<int64_t>(text.size());
-  int64_t begin = -1;                // of the word that goes on
-  int64_t paired = -1, before = -1;  // of the paired character that goes on, and of the one before it
+  int64_t begin = -1;  // of the word that goes on
+  // Of the unspaced letter that goes on, of the one before it, and of the one before that if three are a term.
+  int64_t letter = -1, before = -1, first = -1;
+  bool is_tripled = false, before_is = false;  // the first two of these
   const auto end_word = [&](int64_t end) {
     if (begin >= 0) count(slice(text, begin, end), words);
-    if (paired >= 0) count(slice(text, paired, end), words);
+    if (letter >= 0) count(slice(text, letter, end), words);
     if (before >= 0) count(slice(text, before, end), words);
-    begin = paired = before = -1;
+    if (first >= 0) count(slice(text, first, end), words);
+    begin = letter = before = first = -1;
   };
   for (int64_t i = 0; i < size;) {
     Belongs belongs;
@@ -83,11 +86,14 @@ void WordCounter::read_folded(std::string_view text, const WordCharacters& chara
       begin = at;
     } else if (belongs == Belongs::kNot) {
       end_word(at);
-    } else if (belongs == Belongs::kPaired) {
-      const int64_t last = paired;
+    } else if (is_unspaced(belongs)) {
+      const int64_t last = letter, last_before = before_is ? before : -1;
       end_word(at);
+      first = last_before;
       before = last;
-      paired = at;
+      before_is = is_tripled;
+      letter = at;
+      is_tripled = belongs == Belongs::kTripled;
     }
   }
   end_word(size);

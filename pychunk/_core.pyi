@@ -343,7 +343,11 @@ def adjacent_sums(arguments: Arguments) -> tuple[int, int]: ...
 
 class WordCharacters:
     def __init__(
-        self, letters: npt.NDArray[np.uint32], marks: npt.NDArray[np.uint32], paired: npt.NDArray[np.uint32]
+        self,
+        letters: npt.NDArray[np.uint32],
+        marks: npt.NDArray[np.uint32],
+        paired: npt.NDArray[np.uint32],
+        tripled: npt.NDArray[np.uint32],
     ) -> None: ...
 
 def python_tables(version: str) -> dict[str, npt.NDArray[np.uint32]] | None: ...
@@ -375,6 +379,8 @@ class PostingsMaker:
         stem: Callable[[list[str]], list[str]] | None,
         stop_words: list[str],
         memory: int = ...,
+        english: list[str] = ...,
+        others: list[str] = ...,
     ) -> None: ...
     def count(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int = 1

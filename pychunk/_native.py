@@ -184,18 +184,28 @@ def _topic_head(head: TopicHead) -> _core.TopicHead:
     return found
 
 
+#: A vocabulary of so many single ideographs knows Chinese or Japanese by them; BERT's English one has 488.
+_KNOWN_IDEOGRAPHS = 2000
 _fallbacks: weakref.WeakKeyDictionary[Any, npt.NDArray[np.uint8]] = weakref.WeakKeyDictionary()
 
 
 def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
-    """1 for each token that says little of a text: [UNK] and single letters, what foreign scripts fall to."""
-    if encoder is None:
-        return None
+    return None if encoder is None else fallback_tokens(encoder)
+
+
+def fallback_tokens(encoder: TokenTable) -> npt.NDArray[np.uint8]:
+    """Return uint8[t]: 1 for each token that says little of a text, [UNK] and single letters."""
     found = _fallbacks.get(encoder)
     if found is None:
         unknown = encoder.tokenizer_options.get("unknown", "[UNK]")
         lengths = {1, 3, len(unknown), len(unknown) + 2}  # most of 30,000 tokens have others
         flags = [len(token) in lengths and _says_little(token, unknown) for token in encoder.vocabulary]
+        ideographs = [
+            at for at, flag in enumerate(flags) if flag and "\u4e00" <= encoder.vocabulary[at][-1] <= "\u9fff"
+        ]
+        if len(ideographs) >= _KNOWN_IDEOGRAPHS:
+            for at in ideographs:
+                flags[at] = False
         found = _fallbacks[encoder] = np.array(flags, dtype=np.uint8)
     return found
 
@@ -207,9 +217,8 @@ def _says_little(token: str, unknown: str) -> bool:
 
 def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
     """The share of a text's tokens that say little of it; 0 of no tokens."""
-    flags = _fallback(encoder)
     ids = encoder.tokens_of(text, np.array([0, len(text)], np.int64)).ids
-    return 0.0 if flags is None or not len(ids) else float(flags[ids].mean())
+    return float(fallback_tokens(encoder)[ids].mean()) if len(ids) else 0.0
 
 
 def segment(request: Request) -> dict[str, Any]:

@@ -13,9 +13,10 @@ import pychunk
 from pychunk import _arrow
 from pychunk._reference.scan import products
 from pychunk.encoders import registry
-from pychunk.retrieval import eight_bit, narrow, postings
+from pychunk.encoders.static import load
+from pychunk.retrieval import eight_bit, known, narrow, postings
 from pychunk.retrieval.index import Index
-from pychunk.retrieval.terms import Analyzer
+from pychunk.retrieval.terms import GRAM_MARK, Analyzer
 
 F32 = np.float32
 PETS = ["Cats purr when content. They sleep all day.", "Dogs bark at night. Dogs fetch sticks.", "Rust is memory safe."]
@@ -86,7 +87,9 @@ class Reference:
                 row["rows"] = self.stored(table["sentences"][place].values.field("vector"))
             if "vector" in table.column_names:
                 row["pooled"] = self.stored(table["vector"].slice(place, 1).combine_chunks())
-            row["terms"] = Counter(Analyzer().terms(row["text"]))
+            row["terms"] = Counter(Analyzer("auto").terms(row["text"]))
+            if known.unread(load(), pa.chunked_array([[row["text"]]])).any():
+                row["rows"], row["pooled"] = 0 * row["rows"], 0 * row["pooled"]
             # a document of the same id, or without ids the same chunk, takes the place of one before it
             new = [old for old in new if old["key"] != key or ("id" in row and old["document"] == row["document"])]
             new.append({"key": key, **row})
@@ -97,11 +100,13 @@ class Reference:
         return eight_bit.stored(np.asarray(vectors.flatten()).reshape(len(vectors), -1), self.dtype)
 
     def bm25(self, query: str) -> list[np.float32]:
-        lengths = [sum(row["terms"].values()) for row in self.rows]
+        lengths = [
+            sum(times for term, times in row["terms"].items() if not term.startswith(GRAM_MARK)) for row in self.rows
+        ]
         mean = sum(lengths) / max(1, len(lengths))
         base = [F32(self.k1 * (1 - self.b + self.b * length / max(mean, 1e-9))) for length in lengths]
         out, bound = [F32(0) for _ in self.rows], 0.0
-        for term, times in Counter(Analyzer().terms(query)).items():
+        for term, times in Counter(Analyzer("auto").query_terms(query)).items():
             frequency = sum(term in row["terms"] for row in self.rows)
             if not frequency:
                 continue
@@ -117,6 +122,7 @@ class Reference:
         self, query: str, vector: Any, k: int, mode: str, keep: Callable[[dict[str, Any]], bool] = lambda row: True
     ) -> list[tuple[Any, ...]]:
         sparse = self.bm25(query)
+        vector = worth(query, vector, mode)
         found = []
         for place, row in enumerate(self.rows):
             dense = [products(rows, vector).max() for rows in (row["rows"], row["pooled"]) if rows.size]
@@ -126,7 +132,17 @@ class Reference:
             if keep(row) and (mode != "sparse" or sparse[place] > 0):
                 found.append((-float(sum(parts[1:], parts[0])), place, row))
         found.sort(key=lambda each: each[:2])
-        return [(row.get("id"), row["document"], row["chunk"], row["text"], -score) for score, _, row in found[:k]]
+        return shown(found[:k])
+
+
+def worth(query: str, vector: Any, mode: str) -> Any:
+    """The vector of a query, as long as it is worth beside BM25."""
+    return vector * known.worth(load(), [query])[0] if mode == "hybrid" else vector
+
+
+def shown(found: list[tuple[float, int, dict[str, Any]]]) -> list[tuple[Any, ...]]:
+    """What a user sees of the best rows, of which those that score nothing are none."""
+    return [(row.get("id"), row["document"], row["chunk"], row["text"], -score) for score, _, row in found if score]
 
 
 def assert_equal_to(reference: Reference, index: Index, queries: list[str], k: int, **filters: Any) -> None:

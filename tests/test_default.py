@@ -168,7 +168,10 @@ def test_the_document_of_another_script_is_named(
     ("options", "told"),
     [
         ({"method": "pic"}, ["are cut by", "a method that takes any"]),
-        ({"method": "pic", "vectors": "chunk"}, ["are cut by", "have vectors that say little", "mode='sparse'"]),
+        (
+            {"method": "pic", "vectors": "chunk"},
+            ["are cut by", "have vectors that say little", "leave such text to BM25"],
+        ),
         (
             {"method": "page", "vectors": "sentence"},
             ["other scripts have vectors", "encoder= a model of this language, or"],

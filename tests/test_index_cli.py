@@ -164,7 +164,6 @@ def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
         ("--terms none --stemmer english", "--stemmer changes nothing with --terms none"),
         ("--terms none --ngram 3", "--ngram changes nothing with --terms none"),
         ("--terms words --ngram 3", "--ngram changes nothing with --terms words"),
-        ("--ngram 3", "--ngram changes nothing where BM25 counts words"),
         ("--terms letters", "--terms must be one of words, ngrams, auto, none; got 'letters'"),
         ("--stemmer klingon", "stemmer must be one of arabic, "),
     ],
@@ -320,5 +319,5 @@ def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert invoke(["segment", str(path), "-m", "page"]).stderr == ""
     told = invoke(["index", str(path), "-m", "page", "-o", str(tmp_path / "it.idx")]).stderr
     assert "warning: " in told
-    assert "Pass --encoder a model of this language, or search by words alone (--mode sparse)" in told
+    assert "Pass --encoder a model of this language, or leave such text to BM25, by which an index finds it" in told
     assert "cut by" not in told

@@ -67,7 +67,7 @@ def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
     for options, message in (
         ({"stop_words": ["the"]}, "stemmer is 'english', not None"),
         ({"stemmer": "english", "stop_words": ["the"], "k1": 1.2}, "k1 is 0.9, not 1.2"),
-        ({"terms": None}, "terms is 'words', not None"),
+        ({"terms": None}, "terms is 'auto', not None"),
         ({"stemmer": "english", "stop_words": ["the"], "cjk_bigrams": False}, "cjk_bigrams is True, not False"),
         ({"stemmer": "english", "stop_words": ["the"], "fold_diacritics": True}, "fold_diacritics is False, not True"),
         ({"stemmer": "english", "stop_words": ["the"], "encoder": None, "dim": 256}, "encoder is '.*', not 'given'"),

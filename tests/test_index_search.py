@@ -107,7 +107,7 @@ def test_bm25_is_that_of_bm25s(article_chunks: pa.Table, questions: list[str], t
     terms = [Analyzer().terms(text) for text in texts]
     peer = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     peer.index(terms, show_progress=False)
-    with Index.create(tmp_path / "x", k1=1.2, b=0.75) as index:
+    with Index.create(tmp_path / "x", k1=1.2, b=0.75, terms="words") as index:
         index.add(article_chunks)
         for query in questions:
             own = Analyzer().terms(query)

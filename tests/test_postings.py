@@ -24,7 +24,7 @@ UNICODE = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE0
 HARD = [c for c in UNICODE if unicodedata.combining(c) or unicodedata.decomposition(c) or c.casefold() != c]
 HARD += [chr(point) for point in range(0x1100, 0x1200)]
 #: Letters that are counted in pairs, those beside them that are not, marks on them, and borders of words.
-UNSPACED = list("京都大学東ガｶﾞか゚ー々〇한글ㅋ㍿𠮷豈ㄅ\u3099\u302a\u3000・ａa1_é, \u0301\ufe00\U000e0100")
+UNSPACED = list("京都大学東ガｶﾞか゚ー々〇한글ㅋ㍿𠮷豈ㄅ\u3099\u302a\u3000・ａa1_é, \u0301\ufe00\U000e0100ทะเลน้ำཀི་သင်္ខ្ញ๑")
 WORDS = [
     "Cats",
     "cats",
@@ -42,6 +42,11 @@ WORDS = [
     "Łódź",
     "ﬁnal",
     "ﾃｽﾄ",
+    "und",
+    "die",
+    "of",
+    "ทะเล",
+    "α",
 ]
 TEXTS = st.lists(
     st.one_of(
@@ -56,10 +61,10 @@ OPTIONS = st.fixed_dictionaries(
     {},
     optional={
         "ngram": st.integers(1, 6) | st.just(10**30),
-        "unit": st.just("ngrams"),
+        "unit": st.sampled_from(["ngrams", "auto"]),
         "stop_words": st.lists(st.sampled_from(WORDS)),
         "stemmer": st.sampled_from(["english", "russian"]),
-        "version": st.sampled_from([1, 2, 3]),
+        "version": st.sampled_from([1, 2, 3, 4]),
         "fold_diacritics": st.booleans(),
         "cjk_bigrams": st.booleans(),
     },
@@ -91,13 +96,17 @@ def test_postings_are_those_of_the_analyzers_terms(
 ) -> None:
     if "stemmer" in options:
         pytest.importorskip("Stemmer")
+    if options.get("unit") == "auto":
+        options.pop("version", None)
     analyzer = Analyzer(**options)
     borders = [0, *sorted(cuts), len(texts)]
     batches = [texts[begin:end] for begin, end in zip(borders, borders[1:])]
     assert_equal(built(analyzer, batches, threads), [analyzer.terms(text) for text in texts])
 
 
-@pytest.mark.parametrize(("version", "step"), [pytest.param(3, 1, marks=pytest.mark.slow), (3, 5), (2, 11), (1, 13)])
+@pytest.mark.parametrize(
+    ("version", "step"), [pytest.param(4, 1, marks=pytest.mark.slow), (4, 5), (3, 7), (2, 11), (1, 13)]
+)
 def test_words_are_made_of_the_characters_that_the_analyzer_has(version: int, step: int) -> None:
     analyzer, some = Analyzer(version=version), UNICODE[::step]
     texts = [" ".join(f"x{c}y {c}" for c in some[first : first + 256]) for first in range(0, len(some), 256)]
@@ -418,7 +427,7 @@ def test_batches_of_another_builder_are_refused() -> None:
         with pytest.raises(ValueError, match=r"terms must be below 0|sizes must"):
             maker.finish([tuple(np.array(each, np.int32) for each in (terms, counts, sizes))])
     with pytest.raises(ValueError, match="code points"):
-        _native.WordCharacters(*(np.array(each, np.uint32) for each in ([1, 0x110000], [], [])))
+        _native.WordCharacters(*(np.array(each, np.uint32) for each in ([1, 0x110000], [], [], [])))
     with pytest.raises(ValueError, match="stems, one a word"):
         _native.PostingsMaker(characters.word_characters(2), None, 0, lambda words: [], []).count(
             np.frombuffer(b"ab", np.uint8), np.array([0, 2], np.int64)

@@ -93,8 +93,8 @@ def test_a_search_asks_with_the_prompt_of_questions(models: tuple[Path, Path], t
         _, scores = index.rank("What burns?", 4, "dense")
         _, same = index.rank(k=4, mode="dense", query_vectors=plain.encode(["query: What burns?"]))
         _, other = index.rank(k=4, mode="dense", query_vectors=plain.encode(["What burns?"]))
-    assert np.array_equal(scores, same)
-    assert not np.array_equal(scores, other)
+    assert np.array_equal(scores, same, equal_nan=True)
+    assert not np.array_equal(scores, other, equal_nan=True)
 
 
 def test_default_prompts_and_what_is_refused(source: Path, tiny_reranker: Path, tmp_path: Path) -> None:

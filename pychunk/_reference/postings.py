@@ -20,7 +20,7 @@ def inverted(rows: Iterable[list[str]]) -> tuple[list[str], I64, I32, I32, I32]:
     found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     lengths = []
     for row, terms in enumerate(rows):
-        lengths.append(len(terms))
+        lengths.append(sum(not term.startswith("~") for term in terms))  # n-grams beside words begin so
         for term, count in Counter(terms).items():
             found[term].append((row, count))
     terms_ = sorted(found)

@@ -106,9 +106,7 @@ def evaluate(
     stemmer: Annotated[
         str | None, typer.Option(help="Language that BM25 stems words in, or none; default: english, of n-grams none.")
     ] = None,
-    terms: Annotated[
-        str | None, typer.Option(help="What BM25 counts: words, ngrams or auto; default: words, on leaflets auto.")
-    ] = None,
+    terms: Annotated[str | None, typer.Option(help="Terms of BM25: auto (default), words or ngrams.")] = None,
     ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
     weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = 1.5,
     pdf: Annotated[
@@ -174,7 +172,7 @@ def evaluate(
             words = float(first.words.mean())
             makers[0] = lambda: first
             makers += [partial(contenders.by_peer, peer, words, data, made) for peer in usable]
-        terms = terms or ("auto" if data.kind == "pages" else "words")
+        terms = terms or "auto"
         stemmer = stemmer or ("none" if terms == "ngrams" else "english")
         options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
         options["dtype"] = dtype

@@ -77,7 +77,8 @@ def index(
     kind: Annotated[str | None, typer.Option(help="flat, pq, hnsw or auto (default).")] = None,
     dtype: Annotated[str | None, typer.Option(help="Of vectors: int8 (default), float16 or float32.")] = None,
     terms: Annotated[
-        str | None, typer.Option(help="What BM25 counts: words (default), ngrams, auto (by the texts) or none.")
+        str | None,
+        typer.Option(help="Terms of BM25: auto (default: words, and n-grams if not English), words, ngrams or none."),
     ] = None,
     ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
     stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
@@ -86,7 +87,9 @@ def index(
     ] = None,
     cjk_bigrams: Annotated[
         bool | None,
-        typer.Option(help="Whether Chinese, Japanese and Korean count by pairs of characters (default: yes)."),
+        typer.Option(
+            help="Whether unspaced scripts, such as Chinese and Thai, count by pairs of characters (default: yes)."
+        ),
     ] = None,
     *,
     cutting: Cutting,
@@ -339,8 +342,8 @@ def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
             "fold_diacritics": terms.get("fold_diacritics", False),
             "cjk_bigrams": terms.get("cjk_bigrams", False),
         }
-        if "terms_chosen" in facts and given.get("terms") == "auto":
-            known |= {name: given[name] for name in ("terms", "stemmer") if name in given}
+        if given.get("terms") == "auto" and terms.get("version", 4) < 4:
+            known["terms"] = "auto"  # an older index keeps its analysis: its default was "words"
         other = [name for name, value in given.items() if value != known[name]]
         if other:
             raise ValueError(
@@ -351,8 +354,6 @@ def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
                 + "; leave out the option, or remove the folder to build it anew"
             )
         return made, False
-    if "ngram" in given and "terms" not in given:
-        raise ValueError("--ngram changes nothing where BM25 counts words: add --terms ngrams, or leave it out")
     options = {**given, "terms": None} if given.get("terms") == "none" else given
     try:
         return Index.create(path, **options), True

@@ -64,7 +64,7 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool]) ->
         they = {"cuts": "are cut by little more than their letters", "vectors": "have vectors that say little"}
         ways = {
             "cuts": "cut by a method without vectors (fixed, recursive, sentence, paragraph)",
-            "vectors": "search by words alone (mode='sparse')",
+            "vectors": "leave such text to BM25, by which an index finds it",
         }
         effects, remedies = (" and ".join(each[name] for name in each if name in new) for each in (they, ways))
         to = " to a method that takes any (semantic, pic, cluster)" if "cuts" in new else ""

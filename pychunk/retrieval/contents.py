@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +18,7 @@ from ..encoders.running.placement import Placement
 from ..levels.names import LEVELS
 from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
-from . import beside, digests, ingest, unit
+from . import digests, ingest
 from .calibration import Calibration
 from .digests import Digests
 from .finishing import Files, Finishing, finished
@@ -28,7 +27,7 @@ from .postings import save_array
 from .register import Register
 from .searcher import Searcher
 from .store import MANIFEST, Store, checksum
-from .terms import Analyzer
+from .terms import VERSION, Analyzer
 from .vectors import Saved, VectorIndex, choose
 
 #: Chunks that go to a part at once.
@@ -66,9 +65,9 @@ class Contents:
         """Take up the state that the manifest says."""
         manifest = self.store.manifest
         terms = manifest["terms"]
-        #: What BM25 counts, and why, where the first chunks decide: "auto" until they come.
-        self.terms, self.chosen = terms, manifest.get("terms_chosen")
         analyzer = _analyzer(terms) if terms else None
+        #: What a manifest says of the terms that BM25 counts.
+        self.terms = analyzer.options() if analyzer and analyzer.unit == "auto" else terms
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
         self._parts = [
@@ -141,8 +140,6 @@ class Contents:
                 self._finish_part()
             removed = self._marked(own, None)
             replaced = self._keys_of(removed & ~self.removed)
-            if rows.table.num_rows and self.terms and self.terms["unit"] == "auto":
-                self._choose(rows)
             for piece in slices(rows, _PIECE):
                 self._append(piece)
         except BaseException as error:
@@ -158,14 +155,6 @@ class Contents:
             elif len(self.register):
                 self.register.forget(digests.keys(own))
         return replaced
-
-    def _choose(self, rows: Rows) -> None:
-        """Which unit BM25 counts from now on, by the first chunks; stems are of words alone."""
-        found = unit.choose(beside.counted(rows.table))
-        assert self.terms is not None
-        stemmer = self.terms["stemmer"] if found["unit"] == "words" else None
-        self.terms, self.chosen = {**self.terms, "unit": found["unit"], "stemmer": stemmer}, found
-        self.layout = replace(self.layout, analyzer=_analyzer(self.terms))
 
     def remove(self, wanted: pa.Array, column: str) -> None:
         """Remove rows whose ``column`` is one of ``wanted``."""
@@ -232,8 +221,6 @@ class Contents:
             manifest["files"][name] = checksum(folder / name)
         manifest["ids"] = "uuid" if self.uuids else None
         manifest["terms"] = self.terms
-        if self.chosen:
-            manifest["terms_chosen"] = self.chosen
         manifest["notes"] = dict(self.notes)
         if self.pooling:
             manifest["pooling"] = self.pooling
@@ -544,9 +531,12 @@ class Contents:
 
 
 def _analyzer(terms: dict[str, Any]) -> Analyzer:
-    """Of the options in a manifest; words as long as nothing is there to choose by."""
-    unit = "words" if terms["unit"] == "auto" else terms["unit"]
-    return Analyzer(**{"version": 1, **terms, "unit": unit})
+    """Return the analyzer named in a manifest.
+
+    An index of an older version whose unit is still to be chosen holds no chunks: it is made by this one.
+    """
+    version = VERSION if terms["unit"] == "auto" else terms.get("version", 1)
+    return Analyzer(**{**terms, "version": version})
 
 
 def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:

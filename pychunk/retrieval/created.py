@@ -14,7 +14,9 @@ def options_of(facts: dict[str, Any]) -> dict[str, Any]:
         **kept,
         **{name: terms[name] for name in ("stemmer", "stop_words", "cjk_bigrams") if name in terms},
         **({"fold_diacritics": terms.get("fold_diacritics", False)} if facts["terms"] else {}),
-        **({"ngram": terms["ngram"]} if terms["unit"] == "ngrams" else {}),  # words have none, whatever it was
+        **(
+            {"ngram": terms["ngram"]} if terms["unit"] in ("ngrams", "auto") else {}
+        ),  # words have none, whatever it was
         **facts["bm25"],
     }
 
@@ -22,8 +24,8 @@ def options_of(facts: dict[str, Any]) -> dict[str, Any]:
 def differences(info: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """In words, in what an index, as :attr:`Index.info` says it is, differs from the facts of one to create."""
     known, asked = options_of(info), options_of(wanted)
-    if asked["terms"] == "auto" and "terms_chosen" in info:
-        asked |= {name: known[name] for name in ("terms", "stemmer")}
+    if asked["terms"] == "auto" and info["terms"] and info["terms"].get("version", 1) < 4:
+        asked = {name: value for name, value in asked.items() if name not in ("terms", "ngram")}  # it keeps its own
     return [
         f"{name} is {known.get(name)!r}, not {value!r}"
         for name, value in asked.items()

@@ -39,6 +39,13 @@ class Ranked:
     scores: F32
     parts: list[F32]
 
+    def nonzero(self) -> Ranked:
+        """Return those that score: one of 0 shares neither a word nor a direction with the query."""
+        if self.scores.all():
+            return self
+        kept = np.flatnonzero(self.scores)
+        return Ranked(self.chunks[kept], self.scores[kept], [part[kept] for part in self.parts])
+
 
 def order(scores: F32, chunks: I64) -> I64:
     """Positions by falling score; of equal scores the chunk that comes first in the index."""
@@ -120,6 +127,8 @@ def reciprocal_rank(
     lists = []
     for source, whole in zip(sources, shared, strict=True):
         scores, found = (np.empty(0, np.float32), np.empty(0, np.int64)) if whole else source.top(depth)[:2]
+        there = scores != 0  # a chunk without a vector has no rank
+        scores, found = scores[there], found[there]
         lists.append(found[order(scores, found)][:depth])
     chunks = np.unique(np.concatenate(lists))
     fused = np.zeros(len(chunks), np.float32)

@@ -21,7 +21,7 @@ from .. import _native
 from ..encoders import registry
 from ..encoders.running.placement import Placement
 from ..plumbing.lazy import Late, by_name
-from . import checks, context, created, ingest, merge
+from . import checks, context, created, ingest, known, merge
 from . import levels as by_level
 from .added import Added
 from .contents import Contents, steady
@@ -80,7 +80,7 @@ class Index:
         vectors: str = "sentence",
         dtype: str = "int8",
         kind: str = "auto",
-        terms: str | None = "words",
+        terms: str | None = "auto",
         ngram: int = 4,
         stemmer: str | None = None,
         stop_words: Sequence[str] = (),
@@ -108,9 +108,8 @@ class Index:
             kind: ``"flat"`` (exact, nothing is built), ``"pq"`` (codes, made in one scan; 24 bytes a vector of
                 256 numbers), ``"hnsw"`` (takes minutes a million vectors), or ``"auto"``: flat up to 512 MB of vectors
                 (two million of 256 bytes), else ``"pq"``.
-            terms: what BM25 counts: ``"words"``, ``"ngrams"`` (inflected and unspaced languages), ``"auto"`` (one of
-                them, by the chunks that are added first: :mod:`pychunk.retrieval.unit`; n-grams without ``stemmer``) or
-                ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
+            terms: what BM25 counts: ``"auto"`` (words, and n-grams of those that are not English), ``"words"``,
+                ``"ngrams"`` or ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
                 :class:`pychunk.retrieval.terms.Analyzer`.
             k1, b: BM25's parameters.
             dim: width of given vectors, with ``encoder=None``.
@@ -156,13 +155,13 @@ class Index:
         analyzer = None
         if terms is not None:
             analyzer = Analyzer(
-                "words" if terms == "auto" else terms,
+                terms,
                 ngram=ngram,
                 stemmer=stemmer,
                 stop_words=stop_words,
                 fold_diacritics=fold_diacritics,
                 cjk_bigrams=cjk_bigrams,
-            ).options() | {"unit": terms}
+            ).options()
         if Path(path).is_file():
             raise ValueError(f"{path} is a file: name a folder, new or empty")
         store = Store(Path(path))
@@ -291,13 +290,11 @@ class Index:
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
         sizes = [size for size, _ in self._store.files(facts).values()]
-        chosen = {"terms_chosen": facts["terms_chosen"]} if "terms_chosen" in facts else {}
         recalls = {name: own["recall"] for name, own in facts["stored"].items() if "recall" in own}
         recall = {"recall": recalls} if recalls else {}
         pooling = {"pooling": facts["pooling"]} if "pooling" in facts else {}
         return {
             **{name: facts[name] for name in kept},
-            **chosen,
             **recall,
             **pooling,
             "removed": facts["removed"],
@@ -426,6 +423,8 @@ class Index:
         if on_duplicate == "merge":
             table = merge.merged(table)
         rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
+        if self._encoder is not None:
+            rows = rows.without_vectors(known.unread(self._encoder, table["text"]))
         pooling = ingest.pooling(table) if self._contents.layout.pooled else None
         ingest.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:
@@ -645,7 +644,7 @@ class Index:
         allowed = searcher.allowed(where, ids, names)
         if searcher.stored is None or not texts:
             return Hits([Hits[Hit]() for _ in texts])
-        probes = reader.probes(texts, vectors, ranking)
+        probes = reader.probes(texts, vectors, ranking, searcher)
         reasons: dict[int, str] = {}
         if probing is not None and isinstance(probing, rewriting.Feedback):
             probes = rewriting.with_feedback(probing, searcher, probes, ranking, allowed, threads)
@@ -655,7 +654,7 @@ class Index:
             wanted, reasons = rewriting.rewritten(
                 probing, texts, given, mode=mode, dim=self._contents.layout.dim, skip=on_error == "skip"
             )
-            probes = reader.filled(wanted, probes, ranking)
+            probes = reader.filled(wanted, probes, ranking, searcher)
         count = max(k, depth) if rerank else k
         if fusion == "levels":
             kept = where is None and ids is None
@@ -732,9 +731,11 @@ class Index:
         ranking = Ranking("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
         reader = self._queries(threads)
         vectors = reader.vectors(list(queries), None, ranking.mode) if look and queries else None
-        probes = reader.probes(list(queries), vectors, ranking) if look else [[Probe(text)] for text in queries]
-        encoder = str(self._store.manifest["encoder"]["fingerprint"])
         searcher = self._contents.searcher()
+        probes = (
+            reader.probes(list(queries), vectors, ranking, searcher) if look else [[Probe(text)] for text in queries]
+        )
+        encoder = str(self._store.manifest["encoder"]["fingerprint"])
         told = ranking if look else None
         return planning.metadata_of(
             searcher, probes, words=words, encoder=encoder, ranking=told, hits=hits, threads=threads
@@ -768,7 +769,7 @@ class Index:
         if searcher.stored is not None and texts:
             names = [] if levels is None else by_level.between(levels, searcher.levels)
             allowed = searcher.allowed(None, None, names)
-            probes = reader.probes(texts, vectors, ranking)
+            probes = reader.probes(texts, vectors, ranking, searcher)
             if fusion == "levels":
                 ranked = searcher.rank_across(probes, k, ranking, allowed, threads, names=names, kept=True)
             else:

@@ -18,6 +18,7 @@ from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
 
 I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Spans = npt.NDArray[np.signedinteger[Any]]
 Vectors = npt.NDArray[Any]
 
@@ -82,6 +83,18 @@ class Rows:
     spans: Spans | None = None
     sentences: Vectors | None = None
     pooled: Vectors | None = None
+
+    def without_vectors(self, chosen: Bools) -> Rows:
+        """Return the same with vectors of zero for some chunks, which no search by vectors finds."""
+        if not chosen.any():
+            return self
+        pooled, sentences = self.pooled, self.sentences
+        if pooled is not None:
+            pooled = np.where(chosen[:, None], np.zeros((), pooled.dtype), pooled)
+        if sentences is not None and self.offsets is not None:
+            own = np.repeat(chosen, np.diff(self.offsets))
+            sentences = np.where(own[:, None], np.zeros((), sentences.dtype), sentences)
+        return replace(self, pooled=pooled, sentences=sentences)
 
     def take(self, begin: int, end: int) -> Rows:
         """Chunks [begin, end)."""

@@ -118,8 +118,8 @@ Counted = tuple[I32, I32, I32, I32]
 class PostingsBuilder:
     """Counts the terms of rows in order, in the native core; 8 bytes a term and row until :meth:`finish`.
 
-    The terms are those of :meth:`Analyzer.terms`, the postings those of ``pychunk._reference.postings``, for any number
-    of threads; ``None``: as many as pay.
+    The terms are those of :meth:`Analyzer.terms`, of which n-grams beside words add no length. The postings are those
+    of ``pychunk._reference.postings`` for any number of threads; ``None``: as many as pay.
 
     Example:
         >>> builder = PostingsBuilder(Analyzer())
@@ -133,12 +133,15 @@ class PostingsBuilder:
         self._threads = threads
         self._folded = analyzer.folded
         self._folding = characters.folding(diacritics=analyzer.fold_diacritics) if analyzer.version > 1 else None
+        english, others = map(sorted, analyzer.frequent if analyzer.unit == "auto" else ((), ()))
         self._maker = _native.PostingsMaker(
             characters.word_characters(analyzer.version, pairs=analyzer.cjk_bigrams),
             self._folding,
-            ngram=min(analyzer.ngram, _WHOLE) if analyzer.unit == "ngrams" else 0,
+            ngram=0 if analyzer.unit == "words" else min(analyzer.ngram, _WHOLE),
             stem=analyzer.stem,
             stop_words=sorted(analyzer.stop_words),
+            english=english,
+            others=others,
         )
         self._batches: list[Counted] = []
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..plumbing.lazy import Late
-from . import checks
+from . import checks, known
 from .fusion import F32
 from .part import Layout
 from .probes import Probe
-from .searcher import Ranking
+from .searcher import Ranking, Searcher
 
 if TYPE_CHECKING:
     from . import rewrite as rewriting
@@ -54,34 +54,46 @@ class Queries:
             raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
         return texts or [""] * (0 if vectors is None else len(vectors)), vectors
 
-    def probes(self, texts: list[str], vectors: F32 | None, ranking: Ranking) -> list[list[Probe]]:
-        """What queries are searched by as they are."""
-        analyzer = self.layout.analyzer if ranking.mode != "dense" else None
+    def probes(self, texts: list[str], vectors: F32 | None, ranking: Ranking, searcher: Searcher) -> list[list[Probe]]:
+        """Return the probes of queries as they are."""
+        by_words = self.layout.analyzer is not None and ranking.mode != "dense"
+        vectors = self._weighed(texts, vectors, ranking)
         own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
         return [
-            [Probe(text, None if analyzer is None else analyzer.terms(text), vector)]
+            [Probe(text, searcher.query_terms(text) if by_words else None, vector)]
             for text, vector in zip(texts, own, strict=True)
         ]
 
-    def filled(self, probes: list[list[Probe]], plain: list[list[Probe]], ranking: Ranking) -> list[list[Probe]]:
-        """Probes of a rewrite with their terms and vectors; a query's own text, of ``plain``, is not encoded again."""
-        known = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
+    def filled(
+        self, probes: list[list[Probe]], plain: list[list[Probe]], ranking: Ranking, searcher: Searcher
+    ) -> list[list[Probe]]:
+        """Return the probes of a rewrite with their terms and vectors.
+
+        A query's own text, of ``plain``, is not encoded again.
+        """
+        encoded = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
         probes = [
             [
-                replace(each, vector=known[each.text]) if each.vector is None and each.text in known else each
+                replace(each, vector=encoded[each.text]) if each.vector is None and each.text in encoded else each
                 for each in own
             ]
             for own in probes
         ]
 
         def encode(texts: list[str]) -> Any:
-            return self.vectors(texts, None, ranking.mode)
+            return self._weighed(texts, self.vectors(texts, None, ranking.mode), ranking)
 
         return rewriting.filled(
             probes,
-            self.layout.analyzer.terms if self.layout.analyzer is not None and ranking.mode != "dense" else None,
+            searcher.query_terms if self.layout.analyzer is not None and ranking.mode != "dense" else None,
             encode if ranking.mode != "sparse" else None,
         )
+
+    def _weighed(self, texts: list[str], vectors: F32 | None, ranking: Ranking) -> Any:
+        """Return vectors as long as they are worth beside BM25: cosines count by what the encoder knows of a query."""
+        if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
+            return vectors
+        return vectors * known.worth(self.encoder, texts)[:, None]
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
         """Unit vectors float32[q, dim]: those given, else the encoder's; None where none are searched by.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from .nodes import Nodes
 from .part import Layout, Part
 from .probes import Members, Probe, Together
 from .sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
+from .terms import GRAM_MARK
 from .vectors import SCANNED, Saved, VectorIndex
 
 #: An approximate index is one for all levels, and reads the codes of all rows, however few may be found. At most one of
@@ -84,7 +86,7 @@ class Ranking:
         if self.mode != "dense" and layout.analyzer is None:
             raise ValueError(
                 "this index has no terms for BM25 (it was created with terms=None): use mode='dense', or build it "
-                "again with terms='words' or terms='ngrams'"
+                "again without terms=None"
             )
 
 
@@ -237,6 +239,19 @@ class Searcher:
         """Which chunks are of which document."""
         return Documents(self._document_of, self.alive)
 
+    def query_terms(self, text: str) -> list[str]:
+        """Return the terms of a query; n-grams beside words if a text of the index has any."""
+        assert self.layout.analyzer is not None
+        return (self.layout.analyzer.query_terms if self._has_grams else self.layout.analyzer.terms)(text)
+
+    @cached_property
+    def _has_grams(self) -> bool:
+        places = [
+            (part.terms, bisect.bisect_left(part.terms, GRAM_MARK, key=lambda term: term.as_py()))
+            for part in self._postings
+        ]
+        return any(at < len(terms) and terms[at].as_py().startswith(GRAM_MARK) for terms, at in places)
+
     @cached_property
     def document_bm25(self) -> DocumentBM25:
         return DocumentBM25(self._postings, self.documents, k1=self._k1, b=self._b)
@@ -339,7 +354,18 @@ class Searcher:
         for begin in range(0, len(queries), together):
             own = queries[begin : begin + together]
             found += across.ranked(self, self.nodes, self.calibration, own, count, ranking, groups, words, threads)
+        for number, probes in enumerate(queries):
+            if not any(map(self._asks, probes)):
+                ranked, stages, sentences = found[number]
+                none = Ranked(ranked.chunks[:0], ranked.scores[:0], [part[:0] for part in ranked.parts])
+                found[number] = none, stages, sentences
         return found
+
+    def _asks(self, probe: Probe) -> bool:
+        """Return whether a probe has a vector, or terms that the index knows."""
+        if probe.vector is not None and np.any(probe.vector):
+            return True
+        return self.bm25 is not None and probe.terms is not None and bool(self.bm25.idf(list(probe.terms)))
 
     def near_chunks(
         self, vectors: F32, allowed: Mask, depth: int, threads: int | None, ranges: Sequence[int] = ()
@@ -361,6 +387,8 @@ class Searcher:
         stages: list[_Stage] = []
         if ranking.mode != "sparse":
             probes = [[probe for probe in own if probe.vector is not None] for own in queries]
+            if ranking.by_rank:  # of a vector of zero every chunk is the best
+                probes = [[probe for probe in own if np.any(probe.vector)] for own in probes]
             members = Members.number([[probe.weight for probe in own] for own in probes])
             vectors = np.zeros((sum(map(len, probes)), self.layout.dim), np.float32)
             for place, vector in enumerate(probe.vector for own in probes for probe in own):
@@ -412,6 +440,7 @@ class Searcher:
                     batch.fetch(numbers, depth)
 
             ranked = fusion.weighted(sources, [stage.weight for stage in stages], count, ahead)
+        ranked = [each.nonzero() for each in ranked]
         if "dense" not in names:
             return [(each, names, None) for each in ranked]
         by_sentence, members = near[0][1], stages[0].members
