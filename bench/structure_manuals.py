@@ -220,8 +220,8 @@ def _ends_with_a_term(chunk: Any, blocks: list[dict[str, Any]]) -> bool:
     return bool(last) and last[-1]["kind"] == "term" and after is not None and after["kind"] not in ("heading", "term")
 
 
-def measured(folder: Path, manual: Manual, most: int, show: bool) -> dict[str, Any]:
-    """Count what the chunks of one manual lack."""
+def measured(folder: Path, manual: Manual, most: int, show: bool, total: Counter[str]) -> dict[str, Any]:
+    """Count what the chunks of one manual lack, and add the counts to those of all."""
     from selectolax.lexbor import LexborHTMLParser
 
     held: dict[str, str] = {}
@@ -256,14 +256,25 @@ def measured(folder: Path, manual: Manual, most: int, show: bool) -> dict[str, A
                 print(f"  {path.name} {block.kind}: {block.text[:100]}")
         own_missing, own_words = words_lost(main, skipped, text)
         missing, words = missing + own_missing, words + own_words
-    shares = {kind: round(100 * gone[kind] / have[kind], 2) if have[kind] else None for kind in KINDS}
+    counts = Counter(pages=pages, missing=missing, words=words, chunks=chunks, terms=terms)
+    counts.update(have)
+    counts.update({f"lost {kind}": count for kind, count in gone.items()})
+    total.update(counts)
+    return shares(manual.package, counts)
+
+
+def shares(name: str, counts: Counter[str]) -> dict[str, Any]:
+    """Return the row of one manual, or of all."""
     return {
-        "manual": manual.package,
-        "pages": pages,
-        **{f"{kind} lost, %": share for kind, share in shares.items()},
-        "words lost, %": round(100 * missing / max(words, 1), 2),
-        "chunks": chunks,
-        "end with a term, %": round(100 * terms / max(chunks, 1), 2),
+        "manual": name,
+        "pages": counts["pages"],
+        **{
+            f"{kind} lost, %": round(100 * counts[f"lost {kind}"] / counts[kind], 2) if counts[kind] else None
+            for kind in KINDS
+        },
+        "words lost, %": round(100 * counts["missing"] / max(counts["words"], 1), 2),
+        "chunks": counts["chunks"],
+        "end with a term, %": round(100 * counts["terms"] / max(counts["chunks"], 1), 2),
     }
 
 
@@ -297,6 +308,7 @@ def main(options: argparse.Namespace) -> None:
         return
     rows: list[dict[str, Any]] = []
     pdfs: list[dict[str, Any]] = []
+    total: Counter[str] = Counter()
 
     def add(table: list[dict[str, Any]], row: dict[str, Any]) -> None:
         table.append(row)
@@ -304,7 +316,8 @@ def main(options: argparse.Namespace) -> None:
 
     for manual in MANUALS:
         if not options.only or manual.package in options.only:
-            add(rows, measured(options.folder, manual, options.pages, options.show))
+            add(rows, measured(options.folder, manual, options.pages, options.show, total))
+    add(rows, shares("all", total))
     for package, names in PDFS.items():
         for path in [options.folder / "usr/share" / name for name in names]:
             if not options.only or package in options.only:

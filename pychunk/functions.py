@@ -125,8 +125,8 @@ def segment(
         encoder, vector_encoder: what the method sees sentences through, and whose vectors are returned: ``"static"``, a
             name from ``pychunk model list``, or a directory that ``pychunk export`` wrote. Without ``method`` an
             ``encoder`` other than the static one means ``pic``.
-        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 200 by default, 512 for methods that cut by meaning
-            (``topic``: 1,024), else none.
+        max_tokens: longest chunk; ``None`` is no limit, ``"auto"`` 200 by default (``size``, if that is more), 512 for
+            methods that cut by meaning (``topic``: 1,024), else none.
         min_tokens: a shorter chunk joins its more similar neighbour; ``"auto"``: 64 by default and for methods that cut
             by meaning, but ``topic``.
         atoms: whether headings, introductions, scraps and marks stay with what they belong to; see :class:`Segmenter`.

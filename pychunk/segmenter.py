@@ -168,7 +168,7 @@ class Segmenter:
             from .clients import hand_model  # here, as few ask a model
 
             self.llm = hand_model(self.method)
-        auto_most = default.MAX_TOKENS if usual else self.method.auto_max_tokens
+        auto_most = max(default.MAX_TOKENS, options["size"]) if usual else self.method.auto_max_tokens
         auto_least = default.MIN_TOKENS if usual else self.method.auto_min_tokens
         longest = check_max_tokens(max_tokens, auto_most)
         whole = self.method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)

@@ -212,3 +212,10 @@ def test_a_budget_in_tokens_that_are_letters_is_told_of_with_the_unit_to_use(
             pychunk.segment([UKRAINIAN], **options)
     told = [record.getMessage() for record in caplog.records if 'unit="characters"' in record.getMessage()]
     assert len(told) == warned
+
+
+def test_a_size_is_never_cut_short_without_a_word() -> None:
+    text = " ".join(f"Sentence {at} says a little of the pump and its valve." for at in range(400))
+    assert 200 < max(pychunk.segment(text, size=512).table["tokens"].to_pylist()) <= 512
+    assert max(pychunk.segment(text, max_tokens=100).table["tokens"].to_pylist()) <= 100
+    assert max(pychunk.segment(text, size=512, max_tokens=100).table["tokens"].to_pylist()) <= 100
