@@ -119,6 +119,7 @@ class ChunkBatch:
         removed: where ``removed=`` was given, the spans that no chunk holds: a table with a row a span of ``document``,
             ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score``; else None. Its text:
             :meth:`removed_with_text`.
+        windowed: sentences longer than a transformer reads, which it read in windows (see :meth:`describe`).
         origin: what they were cut from and by what, for :meth:`view`; documents of up to 4 MB are in it. None in chunks
             that were read back or pickled.
 
@@ -144,6 +145,7 @@ class ChunkBatch:
         summaries: pa.Table | None = None,
         removed: pa.Table | None = None,
         origin: Origin | None = None,
+        windowed: int = 0,
     ) -> None:
         self.table = table
         self.documents = documents
@@ -153,6 +155,7 @@ class ChunkBatch:
         self.summaries = summaries
         self.removed = removed
         self.origin = origin
+        self.windowed = windowed
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "origin": None}
@@ -384,14 +387,16 @@ class ChunkBatch:
         return by_name("pychunk.removed", "with_text")(self.removed, values, self.first_document)
 
     def describe(self) -> Sizes:
-        """Sizes of the chunks in tokens (where they were counted), words and characters, beside their limit.
+        """Return sizes of the chunks in tokens (if they were counted), words and characters, with their limit.
+
+        ``sentences`` counts those that a transformer read in windows, as they are longer than its input.
 
         Example:
             >>> import pychunk
             >>> pychunk.segment("Cats purr. Both sleep a lot.", method="sentence").describe()["words"]["max"]
             4
         """
-        sizes: Sizes = by_name("pychunk.view.sizes", "sizes_of")(self.table, self.metadata)
+        sizes: Sizes = by_name("pychunk.view.sizes", "sizes_of")(self.table, self.metadata, self.windowed)
         return sizes
 
     def _repr_html_(self) -> str:

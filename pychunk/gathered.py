@@ -20,6 +20,7 @@ class Gathered:
 
     Attributes:
         tokens: how many the tokenizer met; ``unknown``: those of a script that it does not know.
+        windowed: sentences that a transformer read in windows.
     """
 
     def __init__(self, facts: dict[bytes, bytes], *, summaries: str | None, removes: bool) -> None:
@@ -27,7 +28,7 @@ class Gathered:
         self._tables: list[pa.Table] = []
         self._summaries: list[pa.Table] = []
         self._dropped: list[pa.Table] = []
-        self.tokens = self.unknown = 0
+        self.tokens = self.unknown = self.windowed = 0
 
     def add(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> None:
         """The columns of a request's chunks. ``ids``: of its documents."""
@@ -46,6 +47,7 @@ class Gathered:
 
             found = in_characters(request.features)
             self._dropped += [] if found is None else [removed_table(found, ids, request.first_row)]
+        self.windowed += request.windowed
         self.tokens += columns["tokens_met"]
         self.unknown += columns["fallback_tokens"]
 

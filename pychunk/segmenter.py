@@ -305,6 +305,7 @@ class Segmenter:
             summaries=gathered.summaries,
             removed=_removed(given, texts, first_document) if gathered.removed is None else gathered.removed,
             origin=Origin.kept(self, texts, values, first_document),
+            windowed=gathered.windowed,
         )
         return self._augmented(chunks, texts) if self.ways else chunks
 
@@ -405,13 +406,14 @@ class Segmenter:
             for request, ids in requests:
                 partly = share_of(report, done, _size(request), total) if report else None
                 whole = self.models.complete(request, self.engine, partly)
-                yield whole if self.method.removes else request, ids, self.engine.segment(whole)
+                known = whole if self.method.removes else request.with_(windowed=whole.windowed)
+                yield known, ids, self.engine.segment(whole)
                 done += _size(request)
             return
         stages = (
             lambda found: (*found, self.models.prepare(found[0], self.engine)),
             lambda found: (*found[:2], self.models.complete(found[2], self.engine)),
-            lambda found: (*found[:2], self.engine.segment(found[2])),
+            lambda found: (found[0].with_(windowed=found[2].windowed), found[1], self.engine.segment(found[2])),
         )
         staged, begun = Staged(requests, stages), time.perf_counter()
         yield from staged

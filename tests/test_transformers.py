@@ -229,7 +229,8 @@ def test_vectors_equal_sentence_transformers(minilm: Path, minilm_source: Path, 
     st = pytest.importorskip("sentence_transformers")
     texts = articles[:40]
     spans = pychunk.sentences(texts)
-    sentences = [text[a:b].strip() for text, own in zip(texts, spans) for a, b in own][:2000]
+    sentences = [text[a:b].strip() for text, own in zip(texts, spans) for a, b in own]
+    sentences = [each for each in sentences if len(each) < 1000][:2000]  # it reads the first 256 tokens alone
     assert len(sentences) == 2000
     model = st.SentenceTransformer(str(minilm_source), device="cpu")
     model.max_seq_length = 256

@@ -38,6 +38,8 @@ class Request:
     #: Number of the first document in errors and in the table.
     first_row: int = 0
     threads: int = 1
+    #: Sentences that a transformer reads in windows, as they are longer than its input.
+    windowed: int = 0
     #: (document, counted from 0; what happened): of a method whose decisions may fail.
     notes: tuple[tuple[int, str], ...] = ()
 

@@ -19,6 +19,7 @@ from .exported import I64, Exported
 from .files.model_dir import FACTS
 from .loaded import loaded
 from .running.placement import Placement
+from .windows import windows
 
 if TYPE_CHECKING:
     from .._cuda import Array
@@ -51,7 +52,7 @@ class TransformerEncoder(Exported):
         return self.facts.dim
 
     def encode(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
-        """Vectors float32[n, dim] of n texts, each cut to the model's longest input; see :meth:`encode_spans`."""
+        """Return vectors float32[n, dim] of n texts, long ones read in windows; see :meth:`encode_spans`."""
         array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
         return self.encode_spans(*flat_text(array.cast(pa.large_string())), **options)
 
@@ -70,8 +71,23 @@ class TransformerEncoder(Exported):
         """
         return self.encode_tokens(self.tokens_of(text, bounds, options.get("threads")), **options)
 
+    def encode_beginnings(self, text: npt.NDArray[np.uint8], bounds: I64) -> F32:
+        """Return vectors float32[n, dim] of the first :attr:`room` tokens of spans, as other packages make them."""
+        found = self.tokens_of(text, bounds)
+        return self.encode_tokens(_beginnings(found, np.arange(len(found.counts)), self.room))
+
+    @property
+    def room(self) -> int:
+        """Tokens of a text that the model reads at once, without those around it."""
+        return self.template.max_length - len(self.template.prefix) - len(self.template.suffix)
+
     def encode_tokens(self, found: Tokens, **options: Any) -> F32:
-        """The same of sentences tokenised before."""
+        """Return vectors float32[n, dim] of sentences tokenised before.
+
+        One of more than :attr:`room` tokens is read in windows; its vector is their mean by tokens.
+        """
+        if (parts := windows(found, self.room)) is not None:
+            return parts.pooled(self.encode_tokens(parts.tokens, **options), self.facts.normalize)
         if self.placement.device is not None:
             vectors = self.encode_tokens_on_device(found, **options)
             return np.asarray(_device.to_host(vectors, self.placement.device), np.float32)
@@ -91,6 +107,8 @@ class TransformerEncoder(Exported):
         """Vectors float32[n, dim] of tokenised sentences, in the device's memory and stream; waits for nothing."""
         device = self.placement.device
         assert device is not None
+        if windows(found, self.room) is not None:  # pooled on the host, which waits
+            return _device.to_device(self.encode_tokens(found, **options), device)
         out = _device.empty((len(found.counts), self.dim), np.float32, device)
         self._encode_rows(found, np.arange(len(out)), out, **options)
         return out
@@ -102,7 +120,18 @@ class TransformerEncoder(Exported):
         same = load(self.path, exact)
         if same.facts != self.facts:
             raise ValueError(f"{self.path} holds another model than when it was loaded: make the Segmenter again")
-        same._encode_rows(found, rows, vectors, **options)
+        sizes = np.diff(found.offsets)[rows]
+        long = rows[sizes > self.room]
+        if len(long):
+            own = same.encode_tokens(_beginnings(found, long, len(found.ids)), **options)
+            device = self.placement.device
+            assert device is not None
+            states = _device.to_device(own[:, None], device)
+            ones = _device.to_device(np.ones(len(long), np.int32), device)
+            _device.pool(
+                states, ones, vectors, device, chosen=_device.to_device(long, device), pooling="mean", unit=False
+            )
+        same._encode_rows(found, rows[sizes <= self.room], vectors, **options)
 
     def _encode_rows(self, found: Tokens, rows: I64, out: Array, **options: Any) -> None:
         """Vectors of sentences ``rows`` to those rows of ``out``."""
@@ -117,6 +146,14 @@ class TransformerEncoder(Exported):
             _device.pool(states, lengths, out, lane, chosen=chosen, pooling=pooling, unit=unit)
 
         self.run_on_device(found, rows, None, pool, destinations=rows, **options)
+
+
+def _beginnings(found: Tokens, rows: I64, most: int) -> Tokens:
+    """Return the first tokens, at most so many, of some sentences."""
+    sizes = np.minimum(np.diff(found.offsets)[rows], most)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    ids = found.ids[np.arange(offsets[-1]) + np.repeat(found.offsets[rows] - offsets[:-1], sizes)]
+    return Tokens(ids, offsets, sizes)
 
 
 def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> TransformerEncoder:

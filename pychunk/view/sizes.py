@@ -60,8 +60,8 @@ def lengths_of(table: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
     return found
 
 
-def sizes_of(table: pa.Table, metadata: Mapping[str, Any]) -> Sizes:
-    """Sizes of the chunks of a table with these metadata."""
+def sizes_of(table: pa.Table, metadata: Mapping[str, Any], windowed: int = 0) -> Sizes:
+    """Return sizes of the chunks of a table with these metadata, and the sentences read in windows."""
     limits = limits_of(metadata)
     found = Sizes()
     for unit, lengths in lengths_of(table).items():
@@ -74,4 +74,6 @@ def sizes_of(table: pa.Table, metadata: Mapping[str, Any]) -> Sizes:
         if unit in limits:
             facts |= {"limit": limits[unit], "over": int((lengths > limits[unit]).sum())}
         found[unit] = facts
+    if windowed:
+        found["sentences"] = {"windowed": windowed}
     return found

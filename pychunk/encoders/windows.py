@@ -1,0 +1,70 @@
+"""Windows of texts that are longer than a model reads, whose vectors are pooled by their tokens."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+from ..data.tokens import Tokens
+
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+
+
+class Windows(NamedTuple):
+    """The windows of n texts, of at most as many tokens as a model reads.
+
+    Attributes:
+        tokens: of the windows, one after the other.
+        first: int64[n + 1]; text i has the windows ``first[i]`` to ``first[i + 1]``.
+    """
+
+    tokens: Tokens
+    first: I64
+
+    def pooled(self, vectors: F32, unit: bool) -> F32:
+        """Return float32[n, dim]: the mean of each text's windows by their tokens, of unit length if asked for.
+
+        A text of one window has that vector, bit for bit.
+
+        Args:
+            vectors: float32[m, dim], of the windows.
+        """
+        out = vectors[self.first[:-1]]
+        for text in np.flatnonzero(np.diff(self.first) > 1).tolist():
+            own = slice(int(self.first[text]), int(self.first[text + 1]))
+            sizes = np.diff(self.tokens.offsets[own.start : own.stop + 1])
+            mean = (vectors[own].astype(np.float64) * sizes[:, None]).sum(axis=0) / sizes.sum()
+            out[text] = _native.normalized_rows(mean.astype(np.float32)[None])[0][0] if unit else mean
+        return out
+
+
+def many(found: Tokens, room: int) -> int:
+    """Return how many texts have more tokens than a model reads."""
+    return int(np.count_nonzero(np.diff(found.offsets) > room))
+
+
+def windows(found: Tokens, room: int) -> Windows | None:
+    """Return the windows of texts: as few as can be, of even sizes; None if every text is one.
+
+    Args:
+        room: tokens of a text that the model reads.
+
+    Example:
+        >>> found = Tokens(np.arange(9, dtype=np.int32), np.array([0, 2, 9]), np.array([2, 7]))
+        >>> made = windows(found, 3)
+        >>> made.tokens.offsets.tolist(), made.first.tolist()
+        ([0, 2, 4, 6, 9], [0, 1, 4])
+    """
+    sizes = np.diff(found.offsets)
+    if not len(sizes) or int(sizes.max()) <= room:
+        return None
+    parts = np.maximum(1, -(-sizes // room))
+    first = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
+    part = np.arange(first[-1]) - np.repeat(first[:-1], parts)
+    begins = np.repeat(found.offsets[:-1], parts) + part * np.repeat(sizes, parts) // np.repeat(parts, parts)
+    offsets = np.concatenate([begins, found.offsets[-1:]]).astype(np.int64)
+    return Windows(Tokens(found.ids, offsets, np.diff(offsets)), first)
