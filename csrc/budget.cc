@@ -68,6 +68,7 @@ class Filler {
       : end_(end), size_(size), overlap_(overlap), filling_(filling), groups_(groups) {}
 
   void run(int64_t first) {
+    int64_t before = first;  // where the group before begins, with what it repeats
     while (first < end_) {
       int64_t stop = first + 1;
       if (filling_.knows_borders()) {
@@ -75,31 +76,30 @@ class Filler {
       } else {
         stop = end_;
       }
-      fill(first, stop, size_, &groups_);
+      if (filling_.knows_borders() && filling_.borders->ties[static_cast<size_t>(first)] == Tie::kWall) before = first;
+      before = fill(before, first, stop, size_, &groups_);
       first = stop;
     }
   }
 
  private:
-  void fill(int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) {
-    if (!filling_.even || size.limit <= 0) {
-      filled(first, stop, size, out);
-      return;
-    }
-    const Filled plain = filled(first, stop, size, nullptr);
+  // Returns where the last group begins, with what it repeats.
+  int64_t fill(int64_t before, int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) {
+    if (!filling_.even || size.limit <= 0) return filled(before, first, stop, size, out).begin;
+    const Filled plain = filled(before, first, stop, size, nullptr);
     Limit even = size;
-    even.limit = even_limit(first, stop, size, plain.groups);
+    even.limit = even_limit(before, first, stop, size, plain.groups);
     // By structure a lower limit may choose a stronger border that makes a longer group.
-    const bool shorter = filled(first, stop, even, nullptr).longest <= plain.longest;
-    filled(first, stop, shorter ? even : size, out);
+    const bool shorter = filled(before, first, stop, even, nullptr).longest <= plain.longest;
+    return filled(before, first, stop, shorter ? even : size, out).begin;
   }
   // The least limit that makes no more groups.
-  int64_t even_limit(int64_t first, int64_t stop, Limit size, int64_t groups) const {
+  int64_t even_limit(int64_t before, int64_t first, int64_t stop, Limit size, int64_t groups) const {
     int64_t high = size.limit;
     int64_t low = std::min(high, std::max(filling_.least, ((*size.lengths)(first, stop) + groups - 1) / groups));
     while (low < high) {
       size.limit = low + (high - low) / 2;
-      if (filled(first, stop, size, nullptr).groups <= groups) {
+      if (filled(before, first, stop, size, nullptr).groups <= groups) {
         high = size.limit;
       } else {
         low = size.limit + 1;
@@ -108,23 +108,30 @@ class Filler {
     return high;
   }
 
-  // What a section makes: how many groups, and what the longest measures without what it repeats.
+  // What a section makes: how many groups, what the longest measures without what it repeats, and where the last one
+  // begins with that.
   struct Filled {
-    int64_t groups = 0, longest = 0;
+    int64_t groups = 0, longest = 0, begin = 0;
   };
-  Filled filled(int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) const {
+  Filled filled(int64_t before, int64_t first, int64_t stop, const Limit& whole, std::vector<Group>* out) const {
     Filled made;
-    for (int64_t at = first, previous = first; at < stop; ++made.groups) {  // previous: where the group before begins
+    made.begin = first;
+    for (int64_t at = first, previous = before; at < stop; ++made.groups) {  // previous: where the group before begins
       int64_t start = at;
-      if (overlap_ > 0 && size.allows(at, at + 1))
-        while (start > previous && (*size.lengths)(start - 1, at) <= overlap_ && size.allows(start - 1, at + 1))
+      if (overlap_ > 0 && whole.allows(at, at + 1))
+        while (start > previous + 1 && (*whole.lengths)(start - 1, at) <= overlap_ && whole.allows(start - 1, at + 1))
           --start;
+      Limit size = whole;
+      if (overlap_ > 0 && start == at && at > previous && filling_.tail && size.limit > 0) {
+        const Limit less{size.lengths, size.limit - filling_.tail(at)};
+        if (less.limit > 0 && less.allows(at, at + 1)) size = less;
+      }
       int64_t last = at + 1;
       while (last < stop && size.allows(start, last + 1)) ++last;
       if (last < stop && filling_.knows_borders()) last = chosen(start, at, last, stop, size);
       if (out != nullptr) out->push_back(group(at, last));
       if (filling_.even) made.longest = std::max(made.longest, (*size.lengths)(at, last));
-      previous = start, at = last;
+      previous = made.begin = start, at = last;
     }
     return made;
   }
@@ -257,20 +264,23 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& 
 }
 
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
-                 std::span<const uint8_t> pieces, const Borders* borders) {
-  const auto is_section = [&](int64_t s) {
-    return borders != nullptr && borders->known() && begins_section(borders->ties[static_cast<size_t>(s)]);
+                 std::span<const uint8_t> pieces, const Borders* borders, const TailOf& tail) {
+  const auto is_wall = [&](int64_t s) {
+    return borders != nullptr && borders->known() && borders->ties[static_cast<size_t>(s)] == Tie::kWall;
   };
   const auto is_piece = [&](int64_t s) { return !pieces.empty() && pieces[static_cast<size_t>(s)] != 0; };
   for (size_t g = 1; g < groups.size(); ++g) {
     Group& current = groups[g];
     const Group& before = groups[g - 1];
     if (is_piece(current.first) || !all_allow(limits, current.first, current.last)) continue;
+    if (is_wall(current.first) || is_piece(current.first - 1)) continue;
     int32_t start = current.first;
-    while (start > before.overlap_first && !is_section(start) && !is_piece(start - 1) &&
-           lengths(start - 1, current.first) <= overlap && all_allow(limits, start - 1, current.last))
+    const int32_t least = before.overlap_first + (before.tail < 0 ? 1 : 0);  // all of the group before is no overlap
+    while (start > least && !is_wall(start) && !is_piece(start - 1) && lengths(start - 1, current.first) <= overlap &&
+           all_allow(limits, start - 1, current.last))
       --start;
     current.overlap_first = start;
+    if (start == current.first) current.tail = tail(current);
   }
 }
 

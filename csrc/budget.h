@@ -42,9 +42,11 @@ struct Limit {
   bool allows(int64_t i, int64_t j) const { return limit <= 0 || lengths->within(i, j, limit); }
 };
 
-// Sentences [first, last); those from `overlap_first` to `first` are repeated from the group before.
+// Sentences [first, last); those from `overlap_first` to `first` are repeated from the group before, or if there are
+// none, the end of the sentence before from byte `tail` on.
 struct Group {
   int32_t first, last, overlap_first;
+  int64_t tail = -1;
 };
 
 // How much neighbouring sentences belong together (adjacent cosines, probabilities), or empty where there are no
@@ -61,12 +63,15 @@ struct Filling {
   bool even = false;                 // as many groups, of which the longest is as short as can be
   int64_t least = 0;                 // of what groups are even to: the longest run that is tied
   IsShort is_scrap = nullptr;        // for what would be left over: no scrap, if it can be
+  // What a tail of the part before a border measures, which is repeated if no whole part can be.
+  std::function<int64_t(int64_t)> tail = nullptr;
   bool knows_borders() const { return borders != nullptr && borders->known(); }
 };
 
 // Greedy runs of the parts [first, last) up to `size`, each begun with as many whole ones from the end of the run
-// before as fit into `overlap` and leave room for the next one. A part that is too long stands alone. Of known borders
-// those that are tied stay whole, unless nothing else fits, and a section begins a run.
+// before as fit into `overlap` and leave room for the next one, but not all of that run, or with a tail. A part that is
+// too long stands alone. Of known borders those that are tied stay whole, unless nothing else fits, and a section
+// begins a run.
 void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap, const Filling& filling,
                  std::vector<Group>& groups);
 
@@ -92,11 +97,14 @@ void join_short(std::vector<Group>& groups, const Joining& joining, std::span<co
 // fits or is one sentence; without vectors, or where all that is left is tied, as fill_groups() does.
 void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities, const Filling& filling);
 
+// The byte from which a group repeats the end of the sentence before it; -1: it repeats nothing.
+using TailOf = std::function<int64_t(const Group&)>;
+
 // overlap_first of every group but the first: as many whole sentences from the end of the group before as
-// measure at most `overlap` and keep the group within the limits.
+// measure at most `overlap` and keep the group within the limits, but not all of that group. If there are none, a tail.
 // pieces[s] != 0: s is no sentence but a piece of one that is too long; nothing is repeated before or after it, either,
-// nor, of known borders, what is before a section.
+// nor what is before a wall.
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
-                 std::span<const uint8_t> pieces = {}, const Borders* borders = nullptr);
+                 std::span<const uint8_t> pieces, const Borders* borders, const TailOf& tail);
 
 }  // namespace pychunk

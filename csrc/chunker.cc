@@ -68,16 +68,42 @@ class Chunker {
       join_short(groups, {short_of_characters(), borders(), true}, limits_of_parts(), affinities);
     if (plan_.overlap > 0) {
       const Unit unit = bounds_groups() || !plan_.method->sized ? plan_.unit : Unit::kTokens;
-      add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders());
+      add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders(),
+                  [&](const Group& g) { return tail_before(g, unit); });
     }
     const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change what is in a chunk
     for (const Group& g : groups) {
       if (document_.is_removed(out_.parts.sentence(g.first))) continue;
-      out_.spans.push_back({out_.parts.begin(g.overlap_first), out_.parts.begin(g.last),
-                            out_.parts.sentence(g.overlap_first), out_.parts.sentence(g.last - 1) + 1,
-                            out_.parts.sentence(g.first),
-                            counted ? lengths(Unit::kTokens)(g.overlap_first, g.last) : 0});
+      const bool has_tail = g.tail >= 0;
+      const int64_t begin = has_tail ? g.tail : out_.parts.begin(g.overlap_first), end = out_.parts.begin(g.last);
+      const int64_t tokens = !counted   ? 0
+                             : has_tail ? length_of(begin, end, Unit::kTokens)
+                                        : lengths(Unit::kTokens)(g.overlap_first, g.last);
+      out_.spans.push_back({begin, end, out_.parts.sentence(g.overlap_first - (has_tail ? 1 : 0)),
+                            out_.parts.sentence(g.last - 1) + 1, out_.parts.sentence(g.first), tokens});
     }
+  }
+
+  int64_t length_of(int64_t begin, int64_t end, Unit unit) const {
+    const Trimmed inside = trim(document_.text(), begin, end);
+    return measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer);
+  }
+
+  // Where the end of the sentence before a group begins that the group repeats: as much as the overlap, or the room
+  // that the limits leave; -1: nothing.
+  int64_t tail_before(const Group& g, Unit unit) const {
+    const int64_t sentence = out_.parts.sentence(g.first - 1);
+    const int64_t begin = out_.parts.begin(g.first), end = out_.parts.begin(g.last);
+    const auto room = [&](int64_t most, Unit of, int64_t limit) {
+      if (limit <= 0) return most;
+      return of == unit ? std::min(most, limit - length_of(begin, end, of)) : most;
+    };
+    const int64_t size = bounds_groups() ? plan_.size : 0;
+    const int64_t most = room(room(plan_.overlap, plan_.unit, size), limits_.unit, limits_.most);
+    if (most <= 0) return -1;
+    const int64_t tail = document_.tail(sentence, unit, most).begin;
+    const auto fits = [&](Unit of, int64_t limit) { return limit <= 0 || length_of(tail, end, of) <= limit; };
+    return tail >= 0 && fits(plan_.unit, size) && fits(limits_.unit, limits_.most) ? tail : -1;
   }
 
   // The groups that begin where out_.begins says.

@@ -13,6 +13,7 @@
 #include "layout.h"
 #include "measure.h"
 #include "rows.h"
+#include "tail.h"
 #include "text.h"
 
 namespace pychunk {
@@ -84,6 +85,11 @@ class Document : private RowMaker {
 
   // Tokens and vector of any piece of text, by the static encoder.
   int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
+  // Of sentence s, for an overlap of at most so much.
+  Tail tail(int64_t s, Unit unit, int64_t most) const {
+    return tail_of(text_, begin(s), end(s), most,
+                   [&](std::string_view piece) { return measure(piece, unit, inputs_->tokenizer); });
+  }
   void encode(std::string_view piece, float* out) const {
     encode_static(piece, *inputs_->tokenizer, inputs_->table, out);
   }

@@ -47,6 +47,7 @@ void filled(const Plan& plan, Document& document, bool by_structure, Grouping& o
       if (j != last) last = j, end = trim_end(document.text(), document.begin(j - 1), document.end(j - 1));
       return document.is_shorter(document.begin(i), end, plan.min_characters);
     };
+  filling.tail = [&](int64_t s) { return document.tail(s - 1, plan.unit, plan.overlap).length; };
   fill_groups(0, document.sentences(), {&document.lengths(plan.unit), plan.size}, plan.overlap, filling, out.groups);
 }
 

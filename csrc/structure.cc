@@ -200,7 +200,8 @@ class Structurer {
       while (end < last && is_glued(end)) ++end;
       if (const int64_t length = (*size_.lengths)(begin, end); length <= size_.limit) least = std::max(least, length);
     }
-    const Filling filling{.borders = &borders_, .by_structure = by_structure, .even = even, .least = least};
+    Filling filling{.borders = &borders_, .by_structure = by_structure, .even = even, .least = least};
+    filling.tail = [&](int64_t s) { return document_.tail(s - 1, plan_.unit, plan_.overlap).length; };
     fill_groups(first, last, size_, plan_.overlap, filling, out_.groups);
   }
 

@@ -130,7 +130,8 @@ def segment(
         min_tokens: a shorter chunk joins its more similar neighbour; ``"auto"``: 64 by default and for methods that cut
             by meaning, but ``topic``.
         atoms: whether headings, introductions, scraps and marks stay with what they belong to; see :class:`Segmenter`.
-        overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences.
+        overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences; if none fits, in
+            whole words.
         vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
         wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.

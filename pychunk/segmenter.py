@@ -93,7 +93,7 @@ class Segmenter:
         min_tokens: a shorter chunk joins its more similar neighbour in its section, as far as ``max_tokens`` allows;
             ``"auto"``: 64 for methods that cut by meaning (half of a ``max_tokens`` below 128), 0 for the others.
         overlap: tokens (for ``fixed`` and ``recursive``: in their unit) repeated from the chunk before, in whole
-            sentences.
+            sentences; if none fits, the last clause or words of one.
         atoms: whether a heading begins a chunk and stays with what follows it, a list keeps the line that introduces
             it, and a line without a letter, a bare number or mark-up never stands alone; a chunk of under 50 characters
             joins another one. ``atoms=False, min_tokens=0`` keeps every cut of the method. ``"auto"``:

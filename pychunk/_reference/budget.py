@@ -28,6 +28,8 @@ class Filling:
     characters: Length | None = None
     #: What an even limit is at least: the longest run that is tied.
     least: int = 0
+    #: What a tail of the sentence before a border measures, which is repeated if no whole sentence can be.
+    tail: Callable[[int], int] | None = None
 
 
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
@@ -35,40 +37,53 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
     ties = filling.borders[0] if filling.borders else []
     sections = [s for s in range(first + 1, last) if ties and ties[s].begins_section]
     groups: list[Group] = []
+    before = first  # where the group before begins, with what it repeats
     for begin, end in pairwise([first, *sections, last]):
         if begin == end:
             continue
-        found = _filled(begin, end, length, size, overlap, filling)
+        if ties and ties[begin] == Tie.WALL:
+            before = begin
+        found, after = _filled(before, begin, end, length, size, overlap, filling)
         low, high = min(size, max(filling.least, -(-length(begin, end) // len(found)))), size
         while filling.even and low < high:
             middle = (low + high) // 2
-            if len(_filled(begin, end, length, middle, overlap, filling)) <= len(found):
+            if len(_filled(before, begin, end, length, middle, overlap, filling)[0]) <= len(found):
                 high = middle
             else:
                 low = middle + 1
-        even = _filled(begin, end, length, high, overlap, filling) if filling.even else found
+        even, last_begin = (
+            _filled(before, begin, end, length, high, overlap, filling) if filling.even else (found, after)
+        )
         # By structure a lower limit may choose a stronger border that makes a longer group.
         shorter = max(length(*group) for group in even) <= max(length(*group) for group in found)
         groups += even if shorter else found
+        before = last_begin if shorter else after
     return groups
 
 
-def _filled(begin: int, end: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
+def _filled(
+    before: int, begin: int, end: int, length: Length, size: int, overlap: int, filling: Filling
+) -> tuple[list[Group], int]:
+    """Return (groups, where the last one begins with what it repeats)."""
     groups: list[Group] = []
-    first = previous = begin
+    first, previous = begin, before
     while first < end:
         start = first
         if overlap and length(first, first + 1) <= size:
-            while start > previous and length(start - 1, first) <= overlap and length(start - 1, first + 1) <= size:
+            while start > previous + 1 and length(start - 1, first) <= overlap and length(start - 1, first + 1) <= size:
                 start -= 1
+        most = size
+        if overlap and start == first and first > previous and filling.tail:
+            less = size - filling.tail(first)
+            most = less if less > 0 and length(first, first + 1) <= less else size
         last = first + 1
-        while last < end and length(start, last + 1) <= size:
+        while last < end and length(start, last + 1) <= most:
             last += 1
         if last < end and filling.borders:
-            last = _chosen(start, first, last, end, length, size, filling)
+            last = _chosen(start, first, last, end, length, most, filling)
         groups.append((first, last))
         previous, first = start, last
-    return groups
+    return groups, previous
 
 
 def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: int, filling: Filling) -> int:
@@ -199,18 +214,24 @@ def overlap_starts(
     overlap: int,
     fits: Fits,
     is_piece: Sequence[bool],
-    borders: Borders | None = None,
-) -> list[int]:
-    """First sentence of each group with what it repeats from the group before; pieces of sentences repeat nothing."""
-    ties = borders[0] if borders else []
-    starts: list[int] = []
+    borders: Borders | None,
+    tail: Callable[[int, int], int | None],
+) -> list[tuple[int, int | None]]:
+    """Return of each group the first sentence with what it repeats, or without one the character of its tail.
+
+    All of the group before is no overlap. Nothing is repeated across walls, nor before or after pieces of sentences.
+    """
+    ties = borders[0] if borders else [Tie.OPEN] * len(is_piece)
+    starts: list[tuple[int, int | None]] = []
     for first, last in groups:
-        start = first
-        if starts and overlap and fits(first, last) and not is_piece[first]:
-            while start > starts[-1] and not is_piece[start - 1]:
-                section = bool(ties) and ties[start].begins_section
-                if section or length(start - 1, first) > overlap or not fits(start - 1, last):
+        start, begin = first, None
+        if starts and fits(first, last) and not is_piece[first] and not is_piece[first - 1] and ties[first] != Tie.WALL:
+            least = starts[-1][0] + (starts[-1][1] is None)
+            while start > least and not is_piece[start - 1] and ties[start] != Tie.WALL:
+                if length(start - 1, first) > overlap or not fits(start - 1, last):
                     break
                 start -= 1
-        starts.append(start)
+            if start == first:
+                begin = tail(first, last)
+        starts.append((start, begin))
     return starts

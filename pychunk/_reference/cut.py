@@ -21,6 +21,7 @@ from .graphemes import cluster_border
 from .layout import ROWS
 from .recursive import split_recursive
 from .structure import Outline, Structure
+from .tail import tail_of, tails
 from .topic import cut_within
 from .vectors import F32
 
@@ -74,7 +75,7 @@ def _filled(d: Document, by_structure: bool) -> Decision:
     plan = d.plan
     characters = d.length("characters") if plan.min_characters else None
     borders = d.borders if plan.atoms or by_structure else None
-    filling = budget.Filling(borders, by_structure, plan.balance, characters)
+    filling = budget.Filling(borders, by_structure, plan.balance, characters, tail=tails(d))
     return Decision(budget.fill(0, d.n, d.length(plan.unit), plan.size, plan.overlap, filling))
 
 
@@ -228,16 +229,42 @@ class Cut:
         groups = self._joined(groups, parts, unit, least, affinities)  # what cutting left short
         groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
         unit = plan.unit if plan.size or not plan.traits.sized else "tokens"
-        starts = [first for first, _ in groups]
+        starts: list[tuple[int, int | None]] = [(first, None) for first, _ in groups]
         if plan.overlap:
             fits = parts.fits(limits)
             length = parts.length(unit)
-            starts = budget.overlap_starts(groups, length, plan.overlap, fits, parts.is_piece, parts.borders)
-        for (first, last), start in zip(groups, starts, strict=True):
+
+            def tail(first: int, last: int) -> int | None:
+                sentence = parts.sentences[first - 1]
+                return self._tail(sentence, parts.starts[first], parts.ends[last - 1], unit)
+
+            starts = budget.overlap_starts(groups, length, plan.overlap, fits, parts.is_piece, parts.borders, tail)
+        for (first, last), (start, begin) in zip(groups, starts, strict=True):
             if d.removed[parts.sentences[first]]:
                 continue
-            sentences = parts.sentences[start], parts.sentences[last - 1] + 1, parts.sentences[first]
-            self.spans.append((parts.starts[start], parts.ends[last - 1], *sentences))
+            sentences = parts.sentences[last - 1] + 1, parts.sentences[first]
+            if begin is None:
+                self.spans.append((parts.starts[start], parts.ends[last - 1], parts.sentences[start], *sentences))
+            else:
+                self.spans.append((begin, parts.ends[last - 1], parts.sentences[first - 1], *sentences))
+
+    def _tail(self, sentence: int, begin: int, end: int, unit: str) -> int | None:
+        """Return where the end of a sentence begins that the chunk [begin, end) after it repeats."""
+        d = self.document
+
+        def measure(first: int, last: int, unit: str) -> int:
+            return d.measure(d.text[slice(*trim(d.text, first, last))], unit)
+
+        most = self.plan.overlap
+        for own, limit in self._limits():
+            if own == unit:
+                most = min(most, limit - measure(begin, end, own))
+        if most <= 0:
+            return None
+        found = tail_of(d.text, d.starts[sentence], d.ends[sentence], most, lambda text: d.measure(text, unit))
+        if found is None or any(measure(found[0], end, own) > limit for own, limit in self._limits()):
+            return None
+        return found[0]
 
     def _joined(
         self,

@@ -16,6 +16,7 @@ from . import budget
 from .atoms import Tie
 from .inline import inline_text, link_labels
 from .layout import ROWS, is_delimiter, is_fence, level
+from .tail import tails
 from .topic import cut_within
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Structure:
         opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
         lengths = [self.length(a, b) for a, b in pairwise(opened)]
         least = max((length for length in lengths if length <= self.size), default=0)
-        filling = budget.Filling((_ties(tied), self.breaks), by_structure, even, least=least)
+        filling = budget.Filling((_ties(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
 
 

@@ -19,7 +19,7 @@ from .exported import I64, Exported
 from .files.model_dir import FACTS
 from .loaded import loaded
 from .running.placement import Placement
-from .windows import windows
+from .windows import many, windows
 
 if TYPE_CHECKING:
     from .._cuda import Array
@@ -80,6 +80,10 @@ class TransformerEncoder(Exported):
     def room(self) -> int:
         """Tokens of a text that the model reads at once, without those around it."""
         return self.template.max_length - len(self.template.prefix) - len(self.template.suffix)
+
+    def windowed(self, found: Tokens) -> int:
+        """Return how many sentences are read in windows."""
+        return many(found, self.room)
 
     def encode_tokens(self, found: Tokens, **options: Any) -> F32:
         """Return vectors float32[n, dim] of sentences tokenised before.

@@ -22,7 +22,6 @@ from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector
 from ..encoders.running.placement import Placement
 from ..encoders.static import load as load_static
 from ..encoders.tokens import WordPieceTokenizer
-from ..encoders.windows import many
 from ..engine import Engine
 from ..methods.base import Method
 from ..methods.nsp import Nsp
@@ -184,7 +183,7 @@ class Models:
         steps = Steps(2 if again else 1, report)
         request = self._scorer.score(prepared, engine, steps.next())
         if prepared.tokens is not None and not self.cutter.in_engine:
-            request = request.with_(windowed=many(prepared.tokens, self.cutter.room))
+            request = request.with_(windowed=self.cutter.windowed(prepared.tokens))
         if again and request.features.table_vectors is None:
             work = _Work(request, engine, self.words, steps)
             work.add_vectors("table_vectors", self.table)
@@ -249,7 +248,7 @@ class _Work:
         else:
             tokens = self._tokens_of(encoder)
             found = encoder.encode_tokens(tokens, threads=threads, report=report)
-            self.request = self.request.with_(windowed=self.request.windowed + many(tokens, encoder.room))
+            self.request = self.request.with_(windowed=self.request.windowed + encoder.windowed(tokens))
         if part == "vectors" and isinstance(features.summaries, Ragged):
             text, offsets = features.summaries
             if encoder.in_engine:
