@@ -202,7 +202,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     ("row", "problem"),
     [
         ({"text": "a"}, r"line 1: looked for the keys \['question'\]; got \['text'\]"),
-            ({"question": "1?", "answers": ["a"]}, r"line 1: looked for 'document', the text, or an id of --documents"),
+        ({"question": "1?", "answers": ["a"]}, r"line 1: looked for 'document', the text, or an id of --documents"),
         ([1], "got list"),
         ({"question": "1?", "document": "a"}, "looked for 'answers', .*; got None"),
     ],

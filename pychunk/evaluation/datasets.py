@@ -383,7 +383,11 @@ def _looks_like_heading(line: str) -> bool:
     return letter.isupper() or letter.isdigit()
 
 
-def questions_of(path: str | Path, documents: str | Path | None = None, limit: int | None = None) -> Dataset:
+def questions_of(
+    path: str | os.PathLike[str],
+    documents: str | os.PathLike[str] | tuple[list[str], list[str]] | None = None,
+    limit: int | None = None,
+) -> Dataset:
     """Questions of a JSON Lines, JSON or CSV file: ``question``, ``answers`` and ``document`` of each.
 
     - ``document`` is the text; or with ``documents`` the id there, and may be missing where it is not known.
@@ -392,8 +396,8 @@ def questions_of(path: str | Path, documents: str | Path | None = None, limit: i
     - ``spans``, pairs of characters of the document, say where the answers stand; chunks are held to these places.
 
     Args:
-        documents: a file or folder that :func:`pychunk.io.open_source` reads, with a column ``id``. By itself a table
-            ``documents`` beside the questions, of which all that name a document name one there.
+        documents: (ids, texts), or a file or folder that :func:`read_documents` reads. By itself a table ``documents``
+            beside the questions, where all that name a document name one there.
 
     Raises:
         ValueError: a row that lacks what it needs; an id that is not in the documents, or there twice.
@@ -413,14 +417,16 @@ def questions_of(path: str | Path, documents: str | Path | None = None, limit: i
         named = [str(row["document"]) for _, row in rows if row.get("document") is not None]
         known = set(ids)
         if all(name in known for name in named):
-            return questions_from(rows, file.stem, given, limit)
+            return questions_from(rows, file.stem, given, limit, beside)
         if any(name in known for name in named):
             name = next(name for name in named if name not in known)
             raise ValueError(f"{file}: document {name!r:.80} is not an id in {beside}, though others are: mend it")
-    return questions_from(rows, file.stem, None if documents is None else read_documents(documents), limit, documents)
+    if documents is None or isinstance(documents, tuple):
+        return questions_from(rows, file.stem, documents, limit)
+    return questions_from(rows, file.stem, read_documents(documents), limit, documents)
 
 
-def read_documents(path: str | Path) -> tuple[list[str], list[str]]:
+def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
     """(ids, texts) of a file or folder that :func:`pychunk.io.open_source` reads; of tables by the column ``id``.
 
     Raises:
@@ -430,7 +436,7 @@ def read_documents(path: str | Path) -> tuple[list[str], list[str]]:
 
     ids: list[str] = []
     texts: list[str] = []
-    for batch in open_source(path).batches():
+    for batch in open_source(os.fspath(path)).batches():
         ids += map(str, batch.table["id"].to_pylist())
         texts += batch.table["text"].to_pylist()
     if not texts:

@@ -114,7 +114,7 @@ def retrieve(
     tokens = max(tokens, chunked.cutting) if chunked.reused and not recipe else tokens + chunked.cutting
     with tempfile.TemporaryDirectory() as folder:
         layout = "chunk" if recipe or levelled else "sentence"
-        with Index.create(Path(folder) / "index", encoder=encoder.name, vectors=layout, **create) as index:
+        with Index.create(Path(folder) / "index", **encoder.index, vectors=layout, **create) as index:
             index.add(table)
             index.save()
             made = time.perf_counter() - begun
@@ -312,7 +312,7 @@ def measure_boundaries(chunked: Chunked, data: Dataset) -> dict[str, F64]:
 def run(
     data: Dataset,
     makers: Sequence[Callable[[], Chunked]],
-    encoder: Encoder,
+    encoder: Encoder | Sequence[Encoder],
     modes: Sequence[str | Strategy],
     options: Mapping[str, Any],
     *,
@@ -326,6 +326,7 @@ def run(
 
     Args:
         makers: each makes one contender's chunks; the first one's first mode is what the others are compared with.
+        encoder: of all, or one for each maker.
         modes: strategies, or their names, of :data:`MODES`; a dataset of boundaries has none.
         options: of :meth:`Index.create` and :meth:`Index.search`.
         step: told what is being done.
@@ -339,17 +340,18 @@ def run(
     notes = [*data.notes, *_nowhere(data)]
     rows: list[dict[str, Any]] = []
     values: list[dict[str, F64]] = []
-    vectors = None
-    if data.questions and any(named(mode).mode != "sparse" for mode in modes):
-        vectors = encoder.asked([question.text for question in data.questions])
+    encoders = [encoder] * len(makers) if isinstance(encoder, Encoder) else list(encoder)
+    asking = data.questions and any(named(mode).mode != "sparse" for mode in modes)
+    texts = [question.text for question in data.questions]
+    by_encoder = {id(each): each.asked(texts) if asking else None for each in encoders}
     spent = Spent(account)
-    for make in makers:
+    for make, encoder in zip(makers, encoders, strict=True):
         step("cutting")
         spent.take()
         chunked = make()
         asked = spent, spent.take()
         for row, own in _rows(
-            chunked, data, encoder, modes, options, vectors, seed, step, answering, notes, judged, asked
+            chunked, data, encoder, modes, options, by_encoder[id(encoder)], seed, step, answering, notes, judged, asked
         ):
             rows.append(row)
             values.append(own)
@@ -361,9 +363,10 @@ def run(
             "kind": data.kind,
             "documents": len(data.documents),
             "questions": len(data.questions),
+            "without an answer": len(data.gold.nowhere) if data.kind == "answers" else 0,
             "words": sum(len(text.split()) for text in data.documents),
         },
-        "encoder": encoder.model.fingerprint,
+        "encoder": ", ".join(dict.fromkeys(str(each.model.fingerprint) for each in encoders)),
         "command": " ".join(["pychunk", *sys.argv[1:]]),
         "machine": f"{platform.processor() or platform.machine()}, {_native.default_threads()} threads",
         "versions": _versions(),
