@@ -195,6 +195,13 @@ def test_the_answer_as_it_is_counts_before_that_without_its_article() -> None:
     assert gold.nowhere == [2]
 
 
+def test_an_answer_of_marks_alone_counts_where_there_is_no_other() -> None:
+    texts = ["It ended. Then came rain."]
+    gold = Gold(texts, [(0, None, ["rain", "."], []), (0, None, ["."], [])])
+    assert gold.held(0, 0, 0, 9) == []
+    assert gold.held(1, 0, 0, 9) == ["."]
+
+
 @pytest.mark.parametrize("language", ["ar", "de", "en", "hi", "ru", "th", "tr", "zh"])
 @pytest.mark.parametrize("placed", [True, False])
 def test_paragraphs_hold_the_answers_that_people_marked_in_them(

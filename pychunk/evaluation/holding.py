@@ -17,6 +17,7 @@ import unicodedata
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 Span = tuple[int, int]
 
@@ -199,23 +200,20 @@ class Gold:
         for number, (document, paragraph, answers, places) in enumerate(asked):
             start, end = paragraph or (0, None)
             looked = self._folded if document < 0 else [self._folded[document]]
-            stand = [
-                (form, answer)
-                for answer in answers
-                if (
-                    form := next(
-                        (each for each in forms(answer) if any(text.holds(each, start, end) for text in looked)), None
-                    )
-                )
-            ]
+            # A full stop is in any text.
+            answers = [each for each in answers if any(map(str.isalnum, each))] or answers
+            stand = []
+            for answer in answers:
+                found = (form for form in forms(answer) if any(text.holds(form, start, end) for text in looked))
+                stand += [(form, answer) for form in islice(found, 1)]  # the best: "The Who" is not who
             self._forms.append(stand or [(form, answer) for answer in answers for form in forms(answer)[:1]])
             if not stand and not places:
                 self.nowhere.append(number)
 
     def held(self, question: int, document: int, start: int, end: int) -> list[str]:
         """Which answers of a question these characters of a document hold, wherever else they may stand."""
-        folded = self._folded[document]
-        return [answer for form, answer in self._forms[question] if folded.holds(form, start, end)]
+        text = self._folded[document]
+        return [answer for form, answer in self._forms[question] if text.holds(form, start, end)]
 
 
 def holds(text: str, answer: str) -> bool:
