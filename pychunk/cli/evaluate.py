@@ -16,6 +16,7 @@ from ..augmentation.augment import with_client
 from ..evaluation import contenders, datasets, hierarchies, peers, report, runner, strategies
 from ..evaluation import own as own_methods
 from ..evaluation.answering import Answering
+from ..methods import METHODS
 from ..plumbing.durable import write_text
 from .consoles import errors, say
 from .errors import readable_errors
@@ -224,7 +225,8 @@ def evaluate(
 def _method(text: str) -> tuple[str, dict[str, Any]]:
     """(name, options) of a method, or of one of the caller's own, ``module:name`` or ``module:name:OPTION=VALUE``."""
     place = ":".join(text.split(":")[:2])
-    if not own_methods.is_place(place) or "=" in place:
+    known = text.partition(":")[0] in (*METHODS, hierarchies.NAME)
+    if known or not own_methods.is_place(place):
         return method_of(text)
     _, options = method_of("own" + text[len(place) :])
     return place, options
