@@ -17,7 +17,7 @@ pytest.importorskip("faiss")
 from command_line import invoke
 
 import pychunk
-from pychunk.evaluation import datasets, evaluate, own, runner
+from pychunk.evaluation import datasets, evaluate, own, report, runner
 from pychunk.evaluation.contenders import Encoder, by_method
 
 
@@ -163,6 +163,7 @@ def test_questions_without_an_answer_in_their_document_are_counted_and_told(tmp_
     )
     found = json.loads(result.read_text())
     assert found["dataset"]["without an answer"] == 1
+    assert "1 question has no answer in the document, of 3" in report.html(found)
     assert found["rows"][0]["measures"]["strict hits@20"]["mean"] == pytest.approx(2 / 3)
 
 

@@ -71,6 +71,10 @@ WRONG = [
     ("האוניברסיטה גדולה", "סיטה"),
     ("Η Αθηναία ήρθε", "Αθήνα"),
     ("Szigetek vannak ott.", "get"),
+    ("They don't know.", "don"),
+    ("They don’t know.", "t"),
+    ("We're at home.", "re"),
+    ("Erdoğan drove to Carla in a long car race that everybody talked about for years.", "carl"),
 ]
 RIGHT = [
     ("It opened in 2012.", "2012"),
@@ -99,6 +103,9 @@ RIGHT = [
     ("Die Straße ist lang.", "STRASSE"),
     ("Cafe\u0301 au lait", "café"),
     ("L'Afrique est grande.", "Afrique"),
+    ("It is Rome's.", "Rome"),
+    ("Rock 'n' roll", "rock 'n' roll"),
+    ("They don't know.", "don't"),
     ("¿Vive en España?", "españa"),
     ("В Москве, 5 мая", "москве"),
     ("Он жил в «Москве».", "Москве"),
