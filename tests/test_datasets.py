@@ -194,7 +194,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*, which has 2: '7', '8'"):
         datasets.questions_of(questions, documents)
     write_jsonl(documents, [{"id": 7, "text": "seven"}] * 2)
-    with pytest.raises(ValueError, match="each id once; got 2 lines of 1 ids"):
+    with pytest.raises(ValueError, match="each id once; got '7' twice"):
         datasets.questions_of(questions, documents)
 
 

@@ -120,6 +120,17 @@ def test_a_table_of_documents_beside_questions_is_found(table: str, tmp_path: Pa
     assert row["measures"]["strict hits@1"]["mean"] == 1.0
 
 
+def test_files_of_a_folder_are_named_by_their_paths_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "pets.txt").write_text(DOCUMENTS["pets"])
+    (folder / "deep" / "sky.txt").write_text(DOCUMENTS["sky"])
+    rows = [{**QUESTIONS[0], "document": "pets.txt"}, {**QUESTIONS[1], "document": "deep/sky.txt"}]
+    found = datasets.load(write_questions(tmp_path / "q.jsonl", rows), documents=folder)
+    assert sorted(found.ids) == ["deep/sky.txt", "pets.txt"]
+    assert found.gold.nowhere == []
+
+
 def test_texts_beside_a_table_of_documents_stay_texts(tmp_path: Path) -> None:
     rows = [{**each, "document": DOCUMENTS[each["document"]]} for each in QUESTIONS]
     write_documents(tmp_path / "documents.jsonl")

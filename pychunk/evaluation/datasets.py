@@ -427,7 +427,9 @@ def questions_of(
 
 
 def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
-    """(ids, texts) of a file or folder that :func:`pychunk.io.open_source` reads; of tables by the column ``id``.
+    """(ids, texts) of a file or folder that :func:`pychunk.io.open_source` reads.
+
+    Ids of tables are their column ``id``, those of other files in a folder their paths in it.
 
     Raises:
         ValueError: nothing to read; an id that is there twice.
@@ -436,8 +438,9 @@ def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
 
     ids: list[str] = []
     texts: list[str] = []
+    inside = os.path.join(os.fspath(path), "") if os.path.isdir(path) else ""
     for batch in open_source(os.fspath(path)).batches():
-        ids += map(str, batch.table["id"].to_pylist())
+        ids += (str(name).removeprefix(inside) for name in batch.table["id"].to_pylist())
         texts += batch.table["text"].to_pylist()
     if not texts:
         raise ValueError(f"{path} holds no documents")
