@@ -34,7 +34,7 @@ import pic_lengths
 import record
 from defaults_texts import Corpus
 
-from pychunk.evaluation import blocks, contenders, datasets, edges, intervals, intrinsic, metrics, peers, runner
+from pychunk.evaluation import blocks, contenders, datasets, edges, intervals, intrinsic, peers, runner
 from pychunk.evaluation.contenders import Chunked, Encoder
 
 RECURSIVE, OLD, DEFAULT = "recursive, 110 words", "pic, every cut", "the default"
@@ -174,16 +174,14 @@ def strict(found: runner.Found, data: datasets.Dataset, wanted: np.ndarray) -> n
     table, rows = found.chunked.table, found.rows
     document, start, end = (np.asarray(table[name], np.int64)[rows] for name in ("document", "start", "end"))
     held = np.zeros(rows.shape, bool)
-    texts = [metrics.normalize_answer(text) for text in table["text"].to_pylist()] if data.kind == "answers" else []
     for i, question in enumerate(data.questions):
-        answers = [metrics.normalize_answer(answer) for answer in question.answers]
         for j in np.flatnonzero(wanted[i] & (rows[i] >= 0) & (document[i] == question.document)):
             if question.spans:
                 held[i, j] = any(start[i, j] <= a and b <= end[i, j] for a, b in question.spans)
                 continue
             first, last = question.paragraph or (0, len(data.documents[question.document]))
             within = start[i, j] < last and first < end[i, j]
-            held[i, j] = within and bool(metrics.answer_shares([texts[rows[i, j]]], answers)[0] > 0)
+            held[i, j] = within and bool(data.gold.held(i, question.document, start[i, j], end[i, j]))
     return held
 
 

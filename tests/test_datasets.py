@@ -191,17 +191,18 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     assert [question.document for question in found.questions] == [1, -1]
     assert len(datasets.load(tmp_path, limit=1).documents) == 2
     write_jsonl(questions, [{"question": "1?", "answers": ["e"], "document": 9}])
-    with pytest.raises(ValueError, match="line 1: document 9 is not an id"):
-        datasets.jsonl(questions, documents)
+    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*, which has 2: '7', '8'"):
+        datasets.questions_of(questions, documents)
     write_jsonl(documents, [{"id": 7, "text": "seven"}] * 2)
-    with pytest.raises(ValueError, match="each id once; got 2 lines of 1 ids"):
-        datasets.jsonl(questions, documents)
+    with pytest.raises(ValueError, match="each id once; got '7' twice"):
+        datasets.questions_of(questions, documents)
 
 
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"text": "a"}, r"line 1: looked for the keys \['document', 'question'\]; got \['text'\]"),
+        ({"text": "a"}, r"line 1: looked for the keys \['question'\]; got \['text'\]"),
+        ({"question": "1?", "answers": ["a"]}, r"line 1: looked for 'document', the text, or an id of --documents"),
         ([1], "got list"),
         ({"question": "1?", "document": "a"}, "looked for 'answers', .*; got None"),
     ],

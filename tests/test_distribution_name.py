@@ -72,3 +72,9 @@ def test_every_extra_that_is_advised_is_one() -> None:
     for path, text in own_files():
         for advised in re.findall(rf"{NAME}\\?\[([\w,-]+)\\?\]", text):
             assert set(advised.split(",")) <= extras, f"{path}: {advised}"
+
+
+def test_the_extra_of_benchmarks_asks_for_one_spelling_of_another_extra() -> None:
+    """readability-lxml 0.9 spells lxml's extra otherwise than justext does, which pip 23.2.1 cannot resolve."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"readability-lxml<0.9", "justext"' in project

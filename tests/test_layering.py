@@ -113,6 +113,7 @@ ALLOWED = {
         "encoders",
         "functions",
         "llm",
+        "methods",
         "plumbing",
         "retrieval",
         "segmenter",

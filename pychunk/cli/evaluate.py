@@ -14,7 +14,9 @@ from rich.console import Console
 from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
 from ..evaluation import contenders, datasets, hierarchies, peers, report, runner, strategies
+from ..evaluation import own as own_methods
 from ..evaluation.answering import Answering
+from ..methods import METHODS
 from ..plumbing.durable import write_text
 from .consoles import errors, say
 from .errors import readable_errors
@@ -58,7 +60,7 @@ def evaluate(
         typer.Argument(
             metavar="DATASET",
             help="SQuAD JSON; a folder with questions.csv and .md files of reference spans; Wikipedia articles "
-            "(.parquet) for section breaks; JSONL with question, answers, document; UNLP leaflets.",
+            "(.parquet) for section breaks; JSONL, JSON or CSV with question, answers, document; UNLP leaflets.",
         ),
     ],
     methods: Annotated[
@@ -67,7 +69,8 @@ def evaluate(
             "-m",
             "--method",
             metavar="METHOD[:OPTION=VALUE,...]",
-            help=f"May be repeated; default: {' '.join(_METHODS)}. {hierarchies.NAME}: nodes of levels in one index, "
+            help=f"May be repeated; default: {' '.join(_METHODS)}. One of your own is module:Class[:OPTION=VALUE,...], "
+            f"or module:function of a text. {hierarchies.NAME}: nodes of levels in one index, "
             f"with levels={hierarchies.LEVELS}, pooling=tokens|compressor and plan=learned|rules|fixed|llm, or levels.",
         ),
     ] = None,
@@ -99,7 +102,16 @@ def evaluate(
         ),
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Hits that --rerank orders.")] = 20,
-    encoder: Annotated[str, typer.Option(help="Of chunks and questions; see `pychunk model list`.")] = "static",
+    encoder: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of chunks and questions; see `pychunk model list`. May be repeated; one of your own is module:name."
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Documents with ids, where those of questions are ids: any table or folder."),
+    ] = None,
     with_peers: Annotated[
         bool, typer.Option("--peers", help="Other packages' chunkers, too, at equal mean length.")
     ] = (False),
@@ -128,14 +140,16 @@ def evaluate(
     """
     with readable_errors("interrupted; nothing was written"):
         for out in filter(None, (json_out, html_out)):
-            check_output(out, [dataset], overwrite=overwrite)
+            check_output(out, [dataset, *([str(documents)] if documents else [])], overwrite=overwrite)
         chosen = modes or ["hybrid", "dense"]
         for mode in chosen:
             if mode not in runner.MODES:
                 raise ValueError(f"--mode must be one of {', '.join(runner.MODES)}; got {mode!r}")
         if judging.of_answers and not answer:
             raise ValueError("--judge answers is of the answers that --answer has a model give: add --answer")
-        named = [method_of(each) for each in methods or _METHODS]
+        if len(encoder or ()) > 1 and (judging.names or with_peers):
+            raise ValueError(f"--judge and --peers take one --encoder; got {', '.join(encoder or ())}")
+        named = [_method(each) for each in methods or _METHODS]
         asks = [asks_a_model({"method": name, **options}) or options.get("plan") == "llm" for name, options in named]
         told = Told(
             asking.opened(
@@ -155,23 +169,26 @@ def evaluate(
             rerank=[_reranker(each, told) for each in _each(rerank)],
             depth=[depth],
         )
-        data = datasets.load(dataset, limit, pdf=pdf)
-        made = contenders.Encoder(encoder)
+        data = datasets.load(dataset, limit, pdf=pdf, documents=documents)
+        encoders = [contenders.Encoder(each) for each in dict.fromkeys(encoder or ["static"])]
+        made = encoders[0]
         makers: list[Callable[[], contenders.Chunked]] = []
-        for each, (name, options), of_model in zip(methods or _METHODS, named, asks, strict=True):
-            if name in _SIZED:
-                options.setdefault("unit", "words")
-            llm = told.llm if of_model else None
-            if name == hierarchies.NAME:
-                makers.append(partial(hierarchies.by_levels, options, data, made, each, llm=llm))
-            else:
-                makers.append(partial(contenders.by_method, name, options, data, made, each, llm=llm))
+        for each_encoder in encoders:
+            for each, (name, options), of_model in zip(methods or _METHODS, named, asks, strict=True):
+                own = {"unit": "words", **options} if name in _SIZED else options
+                llm = told.llm if of_model else None
+                shown = each if len(encoders) == 1 else f"{each}, {each_encoder.name}"
+                if name == hierarchies.NAME:
+                    makers.append(partial(hierarchies.by_levels, own, data, each_encoder, shown, llm=llm))
+                else:
+                    makers.append(partial(contenders.of_any, name, own, data, each_encoder, shown, llm=llm))
         usable, absent = peers.available() if with_peers else ([], [])
         if usable:
             first = makers[0]()
             words = float(first.words.mean())
             makers[0] = lambda: first
             makers += [partial(contenders.by_peer, peer, words, data, made) for peer in usable]
+        of_each = [one for one in encoders for _ in named] + [made] * len(usable)
         terms = terms or "auto"
         stemmer = stemmer or ("none" if terms == "ngrams" else "english")
         options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
@@ -182,7 +199,7 @@ def evaluate(
             results = runner.run(
                 data,
                 makers,
-                made,
+                of_each,
                 ways,
                 options,
                 step=status.update,
@@ -201,6 +218,16 @@ def evaluate(
             if path is not None:
                 write_text(path.resolve(), text(results))
                 say(f"wrote {path}")
+
+
+def _method(text: str) -> tuple[str, dict[str, Any]]:
+    """(name, options) of a method, or of one of the caller's own, ``module:name`` or ``module:name:OPTION=VALUE``."""
+    place = ":".join(text.split(":")[:2])
+    known = text.partition(":")[0] in (*METHODS, hierarchies.NAME)
+    if known or not own_methods.is_place(place):
+        return method_of(text)
+    _, options = method_of("own" + text[len(place) :])
+    return place, options
 
 
 def _reranker(name: str | None, told: Told) -> Any:

@@ -1,5 +1,10 @@
-"""How good chunks are: measures on arrays and strings."""
+"""How good chunks are: measures on arrays and strings, and the comparison of methods on questions."""
+
+from typing import TYPE_CHECKING
 
 from ..plumbing.lazy import on_demand as _on_demand
 
-__getattr__ = _on_demand(__name__)
+if TYPE_CHECKING:
+    from .compare import evaluate as evaluate
+
+__getattr__ = _on_demand(__name__, objects={"evaluate": ".compare"})

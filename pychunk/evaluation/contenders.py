@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,18 +17,37 @@ import pyarrow as pa
 from .. import _native
 from ..encoders import registry, static
 from ..functions import sentences
+from ..methods import Method
 from ..retrieval.ingest import encode_chunks
 from ..segmenter import Segmenter
+from . import own as callers
 from .datasets import Dataset
 from .peers import Peer, locate
 
 
 class Encoder:
-    """A vector encoder that counts the tokens it is given."""
+    """A vector encoder that counts the tokens it is given.
 
-    def __init__(self, name: str, runtime: str = "onnxruntime") -> None:
-        self.name = name
-        self.model = registry.vector_encoder(name, runtime)
+    Args:
+        given: as of :class:`pychunk.Segmenter`; or a model of one's own, as of :class:`~.own.Model`, or its
+            ``module:name``.
+
+    Attributes:
+        index: the keywords that make an index of its vectors.
+    """
+
+    def __init__(self, given: Any, runtime: str = "onnxruntime") -> None:
+        placed = isinstance(given, str) and callers.is_place(given)
+        self.model: Any
+        if placed or not isinstance(given, (str, Path)):
+            made = given if inspect.isclass(given) or inspect.isroutine(given) else type(given)
+            self.name = given if placed else made.__name__
+            self.model = callers.Model(callers.load(given) if placed else given, self.name)
+            self.index: dict[str, Any] = {"encoder": None, "dim": self.model.dim}
+        else:
+            self.name = str(given)
+            self.model = registry.vector_encoder(given, runtime)
+            self.index = {"encoder": self.name}
         self.tokens = 0
         self._sentences: tuple[Dataset, list[list[tuple[int, int]]], npt.NDArray[np.float32]] | None = None
         self._known: dict[str, npt.NDArray[np.float32]] = {}
@@ -35,7 +56,7 @@ class Encoder:
         """The same, each text encoded once; counts nothing."""
         new = list({text: None for text in texts if text not in self._known})
         if new:
-            self._known.update(zip(new, self.model.encode(new), strict=True))
+            self._known.update(zip(new, self._encoded(new), strict=True))
         return np.stack([self._known[text] for text in texts])
 
     def sentences(self, data: Dataset) -> tuple[list[list[tuple[int, int]]], npt.NDArray[np.float32]]:
@@ -43,18 +64,21 @@ class Encoder:
         if self._sentences is None or self._sentences[0] is not data:
             spans = sentences(data.documents)
             flat = [text[a:b] for text, own in zip(data.documents, spans, strict=True) for a, b in own]
-            self._sentences = (data, spans, self.model.encode(flat))
+            self._sentences = (data, spans, self._encoded(flat))
         return self._sentences[1:]
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors float32[n, dim]."""
         self.tokens += count_tokens(texts)
-        return self.model.encode(list(texts))
+        return self._encoded(list(texts))
 
     def asked(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
         """The same of questions, after the model's prompt for them, if it has one."""
         self.tokens += count_tokens(questions)
-        return self.model.encode_queries(list(questions))
+        return np.asarray(self.model.encode_queries(list(questions)), np.float32)
+
+    def _encoded(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        return np.asarray(self.model.encode(texts), np.float32)
 
 
 def count_tokens(texts: Sequence[str]) -> int:
@@ -128,8 +152,49 @@ class Chunked:
         return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
 
 
+def of_any(
+    method: Any,
+    options: Mapping[str, Any],
+    data: Dataset,
+    encoder: Encoder,
+    name: str = "",
+    llm: Any = None,
+) -> Chunked:
+    """Chunks of one of pychunk's methods, or of one of the caller's own.
+
+    Args:
+        method: a name, None for the default; or as of :func:`~.own.method_of`, or its ``module:name``. options, llm: as
+            of :func:`by_method`.
+    """
+    if method is None or (isinstance(method, str) and not callers.is_place(method)):
+        return by_method(method, options, data, encoder, name, llm)
+    given = callers.load(method) if isinstance(method, str) else method
+    shown = name or (method if isinstance(method, str) else getattr(given, "__name__", type(given).__name__))
+    made, left = callers.method_of(given, options, shown)
+    if isinstance(made, Method):
+        return by_method(made, left, data, encoder, shown, llm)
+    begun = time.perf_counter()
+    cut = [callers.pieces(made(text), text, shown) for text in data.documents]
+    seconds = time.perf_counter() - begun
+    table = span_table(data, [_spans(text, each, shown) for text, each in zip(data.documents, cut, strict=True)])
+    return Chunked(shown, _encoded(table, data, encoder), seconds)
+
+
+def _spans(text: str, cut: Sequence[Any], name: str) -> list[tuple[int, int]]:
+    if cut and isinstance(cut[0], str):
+        return locate(text, [(each, None) for each in cut], name)
+    return list(cut)
+
+
+def _encoded(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
+    """Chunks from elsewhere with vectors of their sentences."""
+    if encoder.index["encoder"] is not None:
+        return encode_chunks(table, encoder.name)
+    return _with_vectors(encode_chunks(table, "static"), data, encoder)
+
+
 def by_method(
-    method: str | None,
+    method: str | Method | None,
     options: Mapping[str, Any],
     data: Dataset,
     encoder: Encoder,
@@ -151,15 +216,16 @@ def by_method(
     begun = time.perf_counter()
     Segmenter(method, **options, **asked)(data.documents, **arguments)
     seconds = time.perf_counter() - begun
-    own = cutter == encoder.name  # the vectors that it cuts by are those of the index
-    made = Segmenter(method, **options, **asked, vector_encoder=None if own else "static", vectors="sentence")
+    shared = cutter == encoder.name  # the vectors that it cuts by are those of the index
+    made = Segmenter(method, **options, **asked, vector_encoder=None if shared else "static", vectors="sentence")
     table = made(data.documents, **arguments).table
-    if not own and encoder.name != "static":
+    if not shared and encoder.name != "static":
         table = _with_vectors(table, data, encoder)
     by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
     cutting = count_tokens(data.documents) * (1 + (method == "nsp")) if by_model else 0
-    shown = " ".join([method or "default", *(f"{key}={value}" for key, value in options.items() if key != "unit")])
-    return Chunked(name or shown, table, seconds, cutting, own, dict(options))
+    said = method.name if isinstance(method, Method) else method or "default"
+    shown = " ".join([said, *(f"{key}={value}" for key, value in options.items() if key != "unit")])
+    return Chunked(name or shown, table, seconds, cutting, shared, dict(options))
 
 
 def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
@@ -182,7 +248,8 @@ def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
     structs = pa.StructArray.from_arrays([start, end, items], ["start", "end", "vector"])
     offsets = pa.array(np.asarray(lists.offsets, np.int64) - lists.offsets[0].as_py())
     at = table.column_names.index("sentences")
-    facts = {b"pychunk": json.dumps({"vector_encoder": encoder.model.fingerprint}).encode()}
+    known = encoder.model.fingerprint if encoder.index["encoder"] is not None else "given"
+    facts = {b"pychunk": json.dumps({"vector_encoder": known}).encode()}
     swapped = table.set_column(at, "sentences", pa.LargeListArray.from_arrays(offsets, structs))
     return swapped.replace_schema_metadata(facts)
 
@@ -210,7 +277,7 @@ def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> Chunke
     seconds = time.perf_counter() - begun
     table = span_table(data, [locate(text, own, peer.name) for text, own in zip(data.documents, pieces, strict=True)])
     cutting = encoder.tokens - before
-    table = encode_chunks(table, encoder.name)
+    table = _encoded(table, data, encoder)
     return Chunked(peer.name, table, seconds, cutting, False, {"words": round(ask)}, peer.version)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +12,12 @@ from .blocks import find_blocks
 from .contenders import Chunked, Encoder
 from .datasets import Dataset
 from .edges import holders
-from .metrics import normalize_answer
 
 Bools = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
 
 #: Words of the longest unit that a chunk should not cut: some 200 tokens.
 UNIT_WORDS = 150
-
-
-class _Asked(NamedTuple):
-    """What answers a question: a part of one of the spans, where there are any, with one of the words; None: any."""
-
-    spans: tuple[tuple[int, int], ...]
-    wanted: list[str] | None
 
 
 def counted(name: str, chunked: Chunked, rows: npt.ArrayLike, data: Dataset, encoder: Encoder) -> Bools | None:
@@ -36,8 +27,8 @@ def counted(name: str, chunked: Chunked, rows: npt.ArrayLike, data: Dataset, enc
       (:func:`~.tenets.incomplete`, :func:`~.blocks.find_blocks`).
     - ``"context_switch"``: one of its document's sharpest turns is inside (:func:`~.tenets.breaks_inside`), by the
       vectors of the evaluation's encoder.
-    - ``"task"``: it holds what answers one of the questions: a part of a reference span, an answer's words in the
-      paragraph that was asked about, a part of the page.
+    - ``"task"``: it holds what answers one of the questions: a part of a reference span, an answer in the paragraph
+      that was asked about (:mod:`~.holding`), a part of the page.
     - ``"noise"``: None; no data set here has marked text.
     """
     chosen = np.asarray(rows, np.int64)
@@ -77,23 +68,26 @@ def _units(text: str, data: Dataset, number: int) -> I64:
 
 
 def _answering(chunked: Chunked, chosen: I64, data: Dataset) -> Bools:
+    """Which chunks hold what answers a question of their document, or one of no document that is known."""
     table = chunked.table.take(chosen)
-    texts, documents = table["text"].to_pylist(), table["document"].to_pylist()
-    asked: dict[int, list[_Asked]] = {}
-    for each in data.questions:
-        words = {normalize_answer(answer) for answer in each.answers} - {""}
-        wanted = None if each.page is not None else [f" {answer} " for answer in words]
-        spans = each.spans or (() if each.paragraph is None else (each.paragraph,))
-        asked.setdefault(each.document, []).append(_Asked(spans, None if each.spans else wanted))
-    found = np.zeros(len(chosen), np.bool_)
-    for row, (text, start, end) in enumerate(
-        zip(texts, table["start"].to_pylist(), table["end"].to_pylist(), strict=True)
-    ):
-        plain = f" {normalize_answer(text)} "
-        found[row] = any(
-            (not each.spans or any(start < last and first < end for first, last in each.spans))
-            and (each.wanted is None or any(answer in plain for answer in each.wanted))
-            for number in (documents[row], -1)
-            for each in asked.get(number, ())
-        )
-    return found
+    asked: dict[int, list[int]] = {}
+    for number, each in enumerate(data.questions):
+        asked.setdefault(each.document, []).append(number)
+    places = zip(*(table[name].to_pylist() for name in ("document", "start", "end")), strict=True)
+    return np.array(
+        [
+            any(_answers(data, number, *place) for known in (place[0], -1) for number in asked.get(known, ()))
+            for place in places
+        ],
+        np.bool_,
+    )
+
+
+def _answers(data: Dataset, number: int, document: int, start: int, end: int) -> bool:
+    each = data.questions[number]
+    if data.kind == "answers" and each.spans:
+        return any(start <= first and last <= end for first, last in each.spans)
+    spans = each.spans or (() if each.paragraph is None else (each.paragraph,))
+    if spans and not any(start < last and first < end for first, last in spans):
+        return False
+    return data.kind != "answers" or bool(data.gold.held(number, document, start, end))

@@ -52,6 +52,8 @@ def by_levels(options: Mapping[str, Any], data: Dataset, encoder: Encoder, name:
     """
     if data.kind == "boundaries":
         raise ValueError(f"{NAME} has the borders of all its levels at once: name a method that cuts at some of them")
+    if encoder.index["encoder"] is None:
+        raise ValueError(f"{NAME} takes an encoder by its name or folder; got {encoder.name}")
     own = dict(options)
     names = tuple(str(own.pop("levels", LEVELS)).split("+"))
     plan, pooling = own.pop("plan", None), str(own.pop("pooling", "tokens"))

@@ -3,7 +3,8 @@
 All three are made from one dictionary of plain JSON types (the `results` of the functions here); a field that is
 missing, null or not a number is shown as an en dash::
 
-    dataset      {name, kind: "answers" | "references", documents, questions, words}
+    dataset      {name, kind: "answers" | "references", documents, questions, words, "without an answer": questions
+                  none of whose answers stands in their document}
     encoder (whose vectors chunks are found by), command, machine, versions {name: version}
     rows         [{name, options, peer: null | "chonkie 1.7.0", mode, encoder,
                    measures {name: {mean, low, high}},          low and high: 95 % interval
@@ -19,7 +20,7 @@ missing, null or not a number is shown as an en dash::
     judged       [{name, judge, better: "more" | "less", share {mean, low, high}, asked, abstained, faults {why: n},
                    reasons [why calls had no answer ..],
                    counted: null | share without a model, kappa: null | {mean, low, high}}]      where a model judged
-    notes        [text ..]                                      what a model left without an answer of use
+    notes        [text ..]                                      questions that nothing can answer, or a model did not
     absent       [{name, reason}]                               peers that did not run
 """
 
@@ -181,10 +182,11 @@ def html(results: Results) -> str:
     sizes = [f"{number(dataset.get(key), ',')} {key}" for key in ("documents", "questions", "words")]
     kind = {"answers": "questions with answers", "references": "questions with reference spans"}
     about = escape(" · ".join([*sizes, kind.get(str(dataset.get("kind")), _text(dataset.get("kind")))]))
+    notes = "".join(f"<p>{escape(_text(note))}</p>" for note in results.get("notes") or [])
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1><p>{about}</p></header>\n"
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1><p>{about}</p>{notes}</header>\n"
         + "\n".join(filter(None, sections))
         + "\n</main>\n</body>\n</html>\n"
     )

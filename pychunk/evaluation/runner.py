@@ -114,7 +114,7 @@ def retrieve(
     tokens = max(tokens, chunked.cutting) if chunked.reused and not recipe else tokens + chunked.cutting
     with tempfile.TemporaryDirectory() as folder:
         layout = "chunk" if recipe or levelled else "sentence"
-        with Index.create(Path(folder) / "index", encoder=encoder.name, vectors=layout, **create) as index:
+        with Index.create(Path(folder) / "index", **encoder.index, vectors=layout, **create) as index:
             index.add(table)
             index.save()
             made = time.perf_counter() - begun
@@ -188,22 +188,35 @@ def first_answers(data: Dataset) -> list[str]:
 
 
 def _answers(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
-    table = found.chunked.table
-    plain = [f" {metrics.normalize_answer(text)} " for text in table["text"].to_pylist()]
-    lengths = np.array([max(1, len(text.split())) for text in plain])
+    document, start, end = (_column(found, name) for name in ("document", "start", "end"))
+    lengths = [max(1, len(metrics.normalize_answer(text).split())) for text in found.chunked.table["text"].to_pylist()]
     shares = np.zeros(found.rows.shape)
-    for i, question in enumerate(data.questions):
-        wanted = [f" {answer} " for answer in map(metrics.normalize_answer, question.answers) if answer]
-        for j, row in enumerate(found.rows[i]):
-            held = [len(answer.split()) for answer in wanted if row >= 0 and answer in plain[row]]
-            shares[i, j] = max(held) / lengths[row] if held else 0.0
     strict = _in_paragraph(found, data)
+    for i, question in enumerate(data.questions):
+        placed = _holds_place(question, document[i], start[i], end[i])
+        if question.spans:
+            strict[i] = placed
+        for j, row in enumerate(found.rows[i]):
+            if row < 0:
+                break
+            held = question.answers if placed[j] else data.gold.held(i, document[i, j], start[i, j], end[i, j])
+            if held:
+                words = max(len(metrics.normalize_answer(answer).split()) for answer in held)
+                shares[i, j] = min(1.0, max(1, words) / lengths[row])
     values = {f"strict hits@{k}": metrics.hits(shares[:, :k], strict[:, :k]) for k in CUTOFFS}
     values |= {f"hits@{k}": metrics.hits(shares[:, :k]) for k in CUTOFFS}
     values |= {f"answer precision@{k}": metrics.precision_at_k(shares[:, :k]) for k in AVERAGED}
     within = metrics.hits_within_words((shares > 0) & strict, found.words, BUDGETS)
     values["strict hits in 500 words"] = within[:, BUDGETS.index(500)]
     return values, within
+
+
+def _holds_place(question: Question, document: I64, start: I64, end: I64) -> npt.NDArray[np.bool_]:
+    """Which chunks hold the whole of a place of the answer, where the dataset says where it stands; bool[chunks]."""
+    held = np.zeros(len(document), np.bool_)
+    for first, last in question.spans:
+        held |= (document == question.document) & (start <= first) & (last <= end)
+    return held
 
 
 def _in_paragraph(found: Found, data: Dataset) -> npt.NDArray[np.bool_]:
@@ -299,7 +312,7 @@ def measure_boundaries(chunked: Chunked, data: Dataset) -> dict[str, F64]:
 def run(
     data: Dataset,
     makers: Sequence[Callable[[], Chunked]],
-    encoder: Encoder,
+    encoder: Encoder | Sequence[Encoder],
     modes: Sequence[str | Strategy],
     options: Mapping[str, Any],
     *,
@@ -313,6 +326,7 @@ def run(
 
     Args:
         makers: each makes one contender's chunks; the first one's first mode is what the others are compared with.
+        encoder: of all, or one for each maker.
         modes: strategies, or their names, of :data:`MODES`; a dataset of boundaries has none.
         options: of :meth:`Index.create` and :meth:`Index.search`.
         step: told what is being done.
@@ -323,20 +337,21 @@ def run(
     if answering is not None:
         answering.check(data)
     judged: list[Any] = []
-    notes: list[str] = []
+    notes = [*data.notes, *_nowhere(data)]
     rows: list[dict[str, Any]] = []
     values: list[dict[str, F64]] = []
-    vectors = None
-    if data.questions and any(named(mode).mode != "sparse" for mode in modes):
-        vectors = encoder.asked([question.text for question in data.questions])
+    encoders = [encoder] * len(makers) if isinstance(encoder, Encoder) else list(encoder)
+    asking = data.questions and any(named(mode).mode != "sparse" for mode in modes)
+    texts = [question.text for question in data.questions]
+    by_encoder = {id(each): each.asked(texts) if asking else None for each in encoders}
     spent = Spent(account)
-    for make in makers:
+    for make, encoder in zip(makers, encoders, strict=True):
         step("cutting")
         spent.take()
         chunked = make()
         asked = spent, spent.take()
         for row, own in _rows(
-            chunked, data, encoder, modes, options, vectors, seed, step, answering, notes, judged, asked
+            chunked, data, encoder, modes, options, by_encoder[id(encoder)], seed, step, answering, notes, judged, asked
         ):
             rows.append(row)
             values.append(own)
@@ -348,9 +363,10 @@ def run(
             "kind": data.kind,
             "documents": len(data.documents),
             "questions": len(data.questions),
+            "without an answer": len(data.gold.nowhere) if data.kind == "answers" else 0,
             "words": sum(len(text.split()) for text in data.documents),
         },
-        "encoder": encoder.model.fingerprint,
+        "encoder": ", ".join(dict.fromkeys(str(each.model.fingerprint) for each in encoders)),
         "command": " ".join(["pychunk", *sys.argv[1:]]),
         "machine": f"{platform.processor() or platform.machine()}, {_native.default_threads()} threads",
         "versions": _versions(),
@@ -361,6 +377,25 @@ def run(
         "notes": notes,
         "absent": [],
     }
+
+
+def _nowhere(data: Dataset) -> list[str]:
+    """What is to be said of questions that no chunk can answer; ValueError where that is all of them."""
+    lost = data.gold.nowhere if data.kind == "answers" else []
+    if not lost:
+        return []
+    first, count = data.questions[lost[0]], len(data.questions)
+    where = "any document" if first.document < 0 else f"document {data.ids[first.document]!r:.60}"
+    said = f"question {lost[0] + 1}, {first.text!r:.60}: {first.answers[0]!r:.60} is not in {where}"
+    if len(lost) == count:
+        raise ValueError(
+            f"none of {count} questions has an answer in its document, so no chunk can hold one; {said}. If 'document' "
+            "holds ids, name the file of their texts with --documents"
+        )
+    have = "1 question has" if len(lost) == 1 else f"{len(lost)} questions have"
+    return [
+        f"{have} no answer in the document, of {count}, and {'counts' if len(lost) == 1 else 'count'} as missed: {said}"
+    ]
 
 
 def _rows(

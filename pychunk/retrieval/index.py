@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -520,6 +520,90 @@ class Index:
             self._close()
 
     # Searching
+
+    @overload
+    def search(
+        self,
+        queries: str | Sequence[str] | None = None,
+        k: int = 5,
+        mode: str = "hybrid",
+        *,
+        fusion: str = "score",
+        weight: float = 1.5,
+        blend: float = 0.5,
+        document_weight: float = 0.0,
+        where: Any = None,
+        ids: Sequence[Any] | None = None,
+        levels: Any = None,
+        plan: Any = None,
+        rerank: str | Path | reranking.Function | None = None,
+        depth: int = 50,
+        expand: int | str = 0,
+        words: int | None = None,
+        parents: bool = False,
+        by_document: Literal[False] = False,
+        min_score: float | None = None,
+        query_vectors: Any = None,
+        threads: int | None = None,
+        rewrite: Any = None,
+        on_error: str = "raise",
+    ) -> Hits[Hits[Hit]]: ...
+
+    @overload
+    def search(
+        self,
+        queries: str | Sequence[str] | None = None,
+        k: int = 5,
+        mode: str = "hybrid",
+        *,
+        fusion: str = "score",
+        weight: float = 1.5,
+        blend: float = 0.5,
+        document_weight: float = 0.0,
+        where: Any = None,
+        ids: Sequence[Any] | None = None,
+        levels: Any = None,
+        plan: Any = None,
+        rerank: str | Path | reranking.Function | None = None,
+        depth: int = 50,
+        expand: int | str = 0,
+        words: int | None = None,
+        parents: bool = False,
+        by_document: Literal[True],
+        min_score: float | None = None,
+        query_vectors: Any = None,
+        threads: int | None = None,
+        rewrite: Any = None,
+        on_error: str = "raise",
+    ) -> Hits[Hits[DocumentHits]]: ...
+
+    @overload
+    def search(
+        self,
+        queries: str | Sequence[str] | None = None,
+        k: int = 5,
+        mode: str = "hybrid",
+        *,
+        fusion: str = "score",
+        weight: float = 1.5,
+        blend: float = 0.5,
+        document_weight: float = 0.0,
+        where: Any = None,
+        ids: Sequence[Any] | None = None,
+        levels: Any = None,
+        plan: Any = None,
+        rerank: str | Path | reranking.Function | None = None,
+        depth: int = 50,
+        expand: int | str = 0,
+        words: int | None = None,
+        parents: bool = False,
+        by_document: bool,
+        min_score: float | None = None,
+        query_vectors: Any = None,
+        threads: int | None = None,
+        rewrite: Any = None,
+        on_error: str = "raise",
+    ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]: ...
 
     def search(
         self,

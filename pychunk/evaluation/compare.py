@@ -1,0 +1,90 @@
+"""The evaluation in one call: documents, questions and methods in, rows of measures out."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from . import contenders, datasets, runner
+from .strategies import Strategy
+
+
+def evaluate(
+    documents: Mapping[str, str] | Sequence[str] | str | os.PathLike[str],
+    questions: Iterable[Mapping[str, Any]] | str | os.PathLike[str],
+    methods: Mapping[str, Any] | Iterable[Any] = (None,),
+    *,
+    modes: Sequence[str | Strategy] = ("hybrid",),
+    encoders: Sequence[Any] = ("static",),
+    seed: int = 0,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """Compare methods on the same questions; a row for each method, encoder and mode.
+
+    Args:
+        documents: texts by their ids; texts, whose ids are their numbers from 0; or a file or folder of them.
+        questions: of each ``question``, ``answers`` and ``document``, the id, as
+            :func:`~.datasets.questions_of` has them; or a file of such.
+        methods: names, None for the default, methods or classes of one's own, functions that give the chunks of a text,
+            or pairs of one of these and options; a dictionary names the rows.
+        modes: how chunks are found, of :data:`~.runner.MODES`, or strategies.
+        encoders: names, folders, or models of one's own: objects with ``encode`` of a list of texts.
+        seed: of the intervals. **options: of :meth:`pychunk.Index.create` and :meth:`pychunk.Index.search`.
+
+    Returns:
+        As ``rows`` of ``pychunk eval --json``: ``name``, ``mode``, ``encoder``, ``measures`` (of each ``mean``, ``low``
+        and ``high``), ``within``, ``lengths``, ``cost``. A question whose answers stand nowhere in its document counts
+        as missed, and a warning says how many there are.
+
+    Raises:
+        ValueError: a document that is not there; questions none of which has an answer in its document.
+
+    Example:
+        >>> documents = {"cats": "Cats purr at night. They sleep by day.", "sun": "The sun is a star."}
+        >>> asked = [{"question": "When do cats purr?", "answers": ["at night"], "document": "cats"}]
+        >>> rows = evaluate(documents, asked, ["sentence"], modes=["sparse"])
+        >>> rows[0]["name"], rows[0]["measures"]["strict hits@1"]["mean"]
+        ('sentence, sparse', 1.0)
+    """
+    data = _dataset(documents, questions)
+    made = [contenders.Encoder(each) for each in encoders]
+    makers: list[Callable[[], contenders.Chunked]] = []
+    of_each: list[contenders.Encoder] = []
+    for encoder in made:
+        for name, given in _named(methods):
+            method, own = given if isinstance(given, tuple) else (given, {})
+            shown = name and (f"{name}, {encoder.name}" if len(made) > 1 else name)
+            makers.append(partial(contenders.of_any, method, own, data, encoder, shown))
+            of_each.append(encoder)
+    results = runner.run(data, makers, of_each, list(modes), options, seed=seed)
+    for note in results["notes"]:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return list(results["rows"])
+
+
+def _named(methods: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(methods, Mapping):
+        return methods.items()
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        return [("", methods)]
+    return [("", each) for each in methods]
+
+
+def _dataset(documents: Any, questions: Any) -> datasets.Dataset:
+    if isinstance(documents, (str, os.PathLike)):
+        given = datasets.read_documents(documents)
+    elif isinstance(documents, Mapping):
+        given = [str(key) for key in documents], list(documents.values())
+    else:
+        given = [str(number) for number in range(len(documents))], list(documents)
+    wrong = next((number for number, text in enumerate(given[1]) if not isinstance(text, str)), None)
+    if wrong is not None:
+        raise TypeError(f"documents must be texts; got {given[1][wrong]!r:.80} for {given[0][wrong]!r:.80}")
+    if isinstance(questions, (str, os.PathLike)):
+        return datasets.questions_of(questions, given)
+    return datasets.questions_from(
+        ((f"question {number}", each) for number, each in enumerate(questions)), "questions", given
+    )

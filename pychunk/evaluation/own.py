@@ -1,0 +1,145 @@
+"""Methods and encoders of the caller's own: by ``module:name``, as classes, objects or functions."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..methods import Method
+
+F32 = npt.NDArray[np.float32]
+
+_PLACE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+def is_place(text: str) -> bool:
+    """Whether it is ``module:name``.
+
+    Example:
+        >>> is_place("my.methods:Shift"), is_place("recursive:size=80"), is_place("models/mine")
+        (True, False, False)
+    """
+    return _PLACE.fullmatch(text) is not None
+
+
+def load(place: str) -> Any:
+    """What ``module:name`` is; modules are also looked for in the working folder.
+
+    Raises:
+        ValueError: there is no such module, or nothing of that name in it.
+
+    Example:
+        >>> load("math:sqrt")(4.0)
+        2.0
+    """
+    module, _, name = place.partition(":")
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not module.startswith(str(error.name)):
+            raise ValueError(f"{place}: {module} asks for {error.name}, which is not installed") from None
+        raise ValueError(f"{place}: no module {error.name!r} is installed, nor in {here}") from None
+    finally:
+        sys.path.remove(here)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            names = ", ".join(each for each in vars(found) if not each.startswith("_"))
+            raise ValueError(f"{place}: {module} has no {part!r}; it has {names:.200}")
+        found = getattr(found, part)
+    return found
+
+
+def method_of(given: Any, options: Mapping[str, Any], name: str) -> tuple[Any, dict[str, Any]]:
+    """(a method or a function of a text, options that are left for :class:`pychunk.Segmenter`).
+
+    Args:
+        given: a class of methods, which is made with those of the options that it takes; a method; or a function.
+
+    Raises:
+        ValueError: none of these; a function with options.
+    """
+    left = dict(options)
+    if inspect.isclass(given):
+        takes = set(inspect.signature(given).parameters)
+        given = given(**{key: left.pop(key) for key in list(left) if key in takes})
+    if isinstance(given, Method):
+        return given, left
+    if not callable(given):
+        raise ValueError(
+            f"{name} must be a pychunk.Method, a class of them, or a function of a text that gives its chunks; "
+            f"got {type(given).__name__}"
+        )
+    if left:
+        raise ValueError(f"{name} is a function, which takes no options; got {', '.join(left)}")
+    return given, left
+
+
+def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]:
+    """The chunks that a function gave of a text: their texts, or (start, end) in characters.
+
+    Raises:
+        ValueError: neither.
+    """
+    found = list(made)
+    if all(isinstance(each, str) for each in found):
+        return found
+    if all(isinstance(each, (tuple, list)) and len(each) == 2 for each in found):
+        spans = [(int(start), int(end)) for start, end in found]
+        wrong = next((each for each in spans if not 0 <= each[0] <= each[1] <= len(text)), None)
+        if wrong is None:
+            return [each for each in spans if text[slice(*each)].strip()]
+        raise ValueError(f"{name}: chunk {wrong} is not in a text of {len(text)} characters")
+    raise ValueError(f"{name} must give texts of chunks, or (start, end) of each in characters; got {found[0]!r:.80}")
+
+
+class Model:
+    """A model of the caller's own as the evaluation takes one.
+
+    Args:
+        given: an object with ``encode`` of a list of texts, and ``encode_queries`` if questions are encoded otherwise;
+            a class of such; or a function of a list of texts. name: for rows and errors.
+
+    Example:
+        >>> Model(lambda texts: [[3.0, 4.0]] * len(texts), "two").encode(["a"]).tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+    """
+
+    def __init__(self, given: Any, name: str) -> None:
+        given = given() if inspect.isclass(given) else given
+        encode = getattr(given, "encode", given)
+        if not callable(encode):
+            raise ValueError(
+                f"{name} must have encode(texts), or be a function of texts, that gives a vector each; "
+                f"got {type(given).__name__}"
+            )
+        self._encode, self._queries, self._name = encode, getattr(given, "encode_queries", encode), name
+        self.fingerprint = name
+        self.dim = self.encode(["A text."]).shape[1]
+
+    def encode(self, texts: Sequence[str]) -> F32:
+        """Unit vectors float32[n, dim]."""
+        return self._checked(self._encode, texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> F32:
+        """The same of questions."""
+        return self._checked(self._queries, texts)
+
+    def _checked(self, encode: Any, texts: Sequence[str]) -> F32:
+        vectors = np.asarray(encode(list(texts)), np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise ValueError(
+                f"{self._name} must give finite numbers [{len(texts)}, d] of {len(texts)} texts; got shape "
+                f"{vectors.shape}"
+            )
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.maximum(norms, np.float32(1e-12)), np.float32)
