@@ -103,6 +103,7 @@ def command(
                     ids=reading.ids,
                     keep=reading.keep or (),
                     encoding=reading.encoding,
+                    quotes=reading.quotes,
                     redirects=reading.redirects,
                     namespaces=reading.namespaces,
                     noise=cast("How", reading.noise),

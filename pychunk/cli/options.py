@@ -180,6 +180,10 @@ class Reading:
     encoding: Annotated[
         str | None, typer.Option(help="Of text, CSV and JSON Lines, such as cp1252; default: UTF-8.")
     ] = None
+    quotes: Annotated[
+        bool,
+        typer.Option(help="csv, tsv: quotes stand around fields, which may hold line breaks; else a line is a row."),
+    ] = True
     redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False
     namespace: Annotated[
         list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
@@ -237,9 +241,11 @@ class Reading:
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
         said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
+        said |= {"--no-quotes": None if self.quotes else True}
         said |= {"--redirects": self.redirects or None, "--namespace": self.namespace}
+        of_tables, of_csv = ("--column", "--ids"), ("--no-quotes",)
         for option, value in said.items():
-            of = tables if option in ("--column", "--ids") else ["mediawiki"]
+            of = tables if option in of_tables else ["csv", "tsv"] if option in of_csv else ["mediawiki"]
             if value is not None and kinds.keys().isdisjoint(of):
                 raise ValueError(
                     f"{option} changes nothing for {', '.join(kinds)}: leave it out, or pass kind= {', '.join(of)} if "
@@ -288,6 +294,7 @@ class Reading:
             keep=keep,
             needed=list(said.values()),
             encoding=self.encoding,
+            quotes=self.quotes,
             redirects=self.redirects,
             namespaces=self.namespaces,
             workers=self.workers,

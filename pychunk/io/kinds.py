@@ -38,6 +38,7 @@ class Asked(NamedTuple):
 
     ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found. ``links``: what of their links is text.
     ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
+    ``quotes``: whether those of CSV stand around fields.
     """
 
     column: str | None = None
@@ -49,6 +50,7 @@ class Asked(NamedTuple):
     noise: How = "model"
     noise_threshold: float | None = None
     links: Links = "text"
+    quotes: bool = True
 
     @property
     def named(self) -> dict[str, Any]:
@@ -179,7 +181,14 @@ def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
 def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
     def read(file: Opened, asked: Asked) -> Iterator[Any]:
         return csv_files.parts(
-            file.lines(), file.name, file.tell, asked.columns, asked.optional, separator=separator, typed=asked.every
+            file.lines(),
+            file.name,
+            file.tell,
+            asked.columns,
+            asked.optional,
+            separator=separator,
+            quotes=asked.quotes,
+            typed=asked.every,
         )
 
     return read

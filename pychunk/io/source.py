@@ -68,6 +68,7 @@ class Source:
     noise_threshold: float | None = None
     links: Links = "text"
     inputs: tuple[str, ...] = ()
+    quotes: bool = True
 
     @property
     def kind(self) -> str:
@@ -118,7 +119,7 @@ class Source:
 
     def _parts(self, tell: DeadLetters) -> Iterator[Any]:
         for file, kind in zip(self.files, self.kinds, strict=True):
-            yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True))
+            yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True, quotes=self.quotes))
 
     def batches(self, skip: int = 0, *, in_pieces: bool = False) -> Iterator[Batch]:
         """The documents in order; the same batches each time, however many threads and workers there are.
@@ -282,6 +283,7 @@ class Source:
             noise=self.noise,
             noise_threshold=self.noise_threshold,
             links=self.links,
+            quotes=self.quotes,
         )
         items = KINDS[kind].read(opened, asked)
         if not KINDS[kind].is_table:
@@ -336,6 +338,7 @@ def open_source(
     noise: How = "model",
     noise_threshold: float | None = None,
     links: Links = "text",
+    quotes: bool = True,
 ) -> Source:
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
 
@@ -369,6 +372,8 @@ def open_source(
         links: html: what of links is text: their words ("text"), or with their targets, as Markdown writes them, and
             the alternative texts of images that stand alone ("inline"). Links of headings, and to the page itself, have
             no target.
+        quotes: csv, tsv: False reads quotation marks as characters like others: a line is a row. Default: a field that
+            begins with one ends with one, and holds separators and line breaks.
 
     Raises:
         ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; no path, one
@@ -420,6 +425,7 @@ def open_source(
         noise_threshold,
         links,
         tuple(paths) if len(paths) > 1 else (),
+        quotes,
     )
 
 
