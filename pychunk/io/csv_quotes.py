@@ -175,8 +175,8 @@ def _walked(
 def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers, fields: int) -> npt.NDArray[np.bool_]:
     """Which lines hold as many separators as a row of so many fields without quotes."""
     separators = np.flatnonzero(values == separator[0])
-    count: Integers = np.diff(np.searchsorted(separators, at), prepend=0)
-    return count == fields - 1
+    alike: npt.NDArray[np.bool_] = np.diff(np.searchsorted(separators, at), prepend=0) == fields - 1
+    return alike
 
 
 def _look_like_rows(
