@@ -371,3 +371,4 @@ def _total(report: Report, manifest: Manifest) -> None:
         report.text_bytes += shard.text_bytes
         report.letters += shard.letters
         report.blank += shard.blank
+        report.dropped += shard.dropped
