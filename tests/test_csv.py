@@ -66,6 +66,17 @@ def test_a_broken_row_is_a_letter_with_its_line(tmp_path: Path) -> None:
     ]
 
 
+def test_a_row_that_is_broken_twice_takes_no_other_along(tmp_path: Path) -> None:
+    data = 'id,text\n1,a\n2,caf\xe9, \xe9t\xe9\n3,"b, c"\n4\n5,d\xe9\n'.encode("latin-1")
+    found, letters = read(write(tmp_path / "in.csv", data))
+    assert [(row["id"], row["text"]) for row in found] == [("1", "a"), ("3", "b, c")]
+    assert [(letter.position, letter.reason) for letter in letters] == [
+        ("line 3", "the row has 3 fields, the first row 2"),
+        ("line 5", "the row has 1 fields, the first row 2"),
+        ("line 6", "invalid UTF-8 at byte 1"),
+    ]
+
+
 def test_columns_that_are_not_there_or_twice(tmp_path: Path) -> None:
     path = write(tmp_path / "in.csv", "id,text,text,n,n\n1,a,b,2,3\n")
     with pytest.raises(ValueError, match="column 'body' is not there; the columns are id, text, n"):

@@ -21,7 +21,6 @@ from ..io import KINDS, DeadLetter, Source
 from ..io.documents import Batch, DeadLetters, documents_of
 from ..io.files import scheme_of
 from ..io.source import check_once
-from ..io.text_files import advice
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
 from .consoles import errors, has_terminal, say
@@ -74,9 +73,7 @@ def refuse(letter: DeadLetter) -> None:
     if letter.partial:
         LeftOut()(letter)
         return
-    place = f"{letter.source}, {letter.position}: {letter.reason}"
-    of_rows = letter.reason.startswith("invalid UTF-8") and letter.position.startswith("line")  # text files say it
-    raise ValueError(f"{place}{advice(letter.excerpt) if of_rows else ''}; mend it, or pass --on-error skip")
+    raise ValueError(f"{letter.told}; mend it, or pass --on-error skip")
 
 
 def segmented(

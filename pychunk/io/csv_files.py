@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .. import _native
 from . import csv_quotes
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
@@ -102,6 +103,12 @@ class _Records(NamedTuple):
         ends = np.append(self.begins[1:], len(self.data))
         data = b"".join(self.data[int(self.begins[run[0]]) : int(ends[run[-1]])] for run in runs)
         return self._replace(data=data, begins=np.cumsum(sizes) - sizes, lines=self.lines[chosen])
+
+    def excerpt(self, row: int) -> bytes:
+        """The first bytes of a row."""
+        begin = int(self.begins[row])
+        end = int(self.begins[row + 1]) if row + 1 < len(self.begins) else len(self.data)
+        return self.data[begin:end].rstrip(b"\r\n")[:EXCERPT_BYTES]
 
     def filled(self) -> _Records:
         """Without empty lines, which Arrow passes over."""
@@ -254,13 +261,15 @@ class _Wanted:
     def part(self, records: _Records, bytes_read: int) -> Part | None:
         """The rows as a table; those with too few or too many fields are told."""
         arrow, rows = self.arrow, self.rows
+        if _native.find_invalid_utf8(np.frombuffer(records.data, np.uint8)) >= 0:
+            records = self._counted(records)
         bad: list[int] = []
         told = list(records.told)
 
         def skip(row: Any) -> str:
             at = row.number - 1
             reason = f"the row has {row.actual_columns} fields, the first row {row.expected_columns}"
-            excerpt = row.text.encode(errors="replace")[:EXCERPT_BYTES]
+            excerpt = records.excerpt(at)
             told.append((int(records.lines[at]), DeadLetter(rows.name, f"line {records.lines[at]}", reason, excerpt)))
             bad.append(at)
             return "skip"
@@ -293,6 +302,17 @@ class _Wanted:
             at = table.column_names.index(self.text)
             table = table.set_column(at, self.text, table.column(at).fill_null(""))
         return Part(table, "line", numbers.tolist(), bytes_read, self.text) if len(table) else None
+
+    def _counted(self, records: _Records) -> _Records:
+        """Without rows of too few or too many fields, which are told: Arrow gives up on all where one is no UTF-8."""
+        rows = self.rows
+        counts = csv_quotes.fields_of(records.data, records.begins, rows.separator, quotes=rows.quotes)
+        told = list(records.told)
+        for row in np.flatnonzero(counts != len(rows.names)).tolist():
+            reason = f"the row has {counts[row]} fields, the first row {len(rows.names)}"
+            letter = DeadLetter(rows.name, f"line {records.lines[row]}", reason, records.excerpt(row))
+            told.append((int(records.lines[row]), letter))
+        return records.only(counts == len(rows.names))._replace(told=told)
 
 
 def _separator_of(data: bytes) -> bytes:

@@ -73,6 +73,16 @@ def cut(
     return _without_pairs(data, values, separator, line, fields, at, outside, toggles, found)
 
 
+def fields_of(data: bytes, begins: Integers, separator: bytes, *, quotes: bool) -> Integers:
+    """Return how many fields rows have that begin at these bytes, none of which is at fault."""
+    values = np.frombuffer(data, np.uint8)
+    separators = np.flatnonzero(values == separator[0])
+    if quotes and b'"' in data:
+        toggles = _toggles(values, separator, _breaks(data, values), lambda *_: False, within=False)
+        separators = separators[np.searchsorted(toggles.at, separators) % 2 == 0]
+    return np.diff(np.searchsorted(separators, np.append(begins, len(data)))) + 1
+
+
 def _rows(at: Integers, outside: npt.NDArray[np.bool_], toggles: _Toggles, line: int) -> Cut:
     ends, lines = at[outside] + 1, np.flatnonzero(outside) + 1
     bad: dict[int, str] = {}

@@ -19,11 +19,10 @@ from ..documents.columns import NoTextColumnError
 from ..plumbing.isolated import Processes
 from . import columns, files, pdf_files, streams
 from .bzip2 import Block
-from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
+from .documents import BATCH_BYTES, MAY_BE, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
 from .html_files import How, Links, check_links, check_noise
 from .kinds import KINDS, Asked, Opened, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
-from .text_files import MAY_BE
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 
