@@ -121,7 +121,8 @@ def segmented(
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
         return found
-    columns = empty_tables(nothing(made, said, kind) for kind, said in kinds.items())[""]
+    types = dict(sources[0][0].kept)
+    columns = empty_tables(nothing(made, said, kind, types) for kind, said in kinds.items())[""]
     return ((out.with_table(fitted(out.table, columns)), size) for out, size in found)
 
 

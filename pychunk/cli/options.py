@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, cast
 
 import typer
@@ -235,9 +236,8 @@ class Reading:
         found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
         if ids and self.ids is None:
             found = [(_with_ids(source, ids), said) for source, said in found]
-        for name in self.keep or []:
-            if not any(name in said["keep"] for _, said in found):
-                raise ValueError(f"--keep: none of the inputs has a column {name!r}")
+        if self.keep and (len(paths) > 1 or len(found[0][0].files) > 1):
+            found = self._typed(found)
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
         said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
@@ -252,6 +252,32 @@ class Reading:
                     "the input is such"
                 )
         return found
+
+    def _typed(self, found: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
+        """Several inputs, of which those that lack a column to keep have nulls of the type that it has in another.
+
+        Raises:
+            ValueError: none has it.
+        """
+        types: dict[str, Any] = {}
+        there: set[str] = set()
+        for source, said in found:
+            lacking = source.lacking(said["keep"])
+            own = replace(source, keep=tuple(name for name in said["keep"] if name not in lacking))
+            there.update(own.keep)
+            types = own.kept_types() | types
+        for name in self.keep or []:
+            if name not in there:
+                known = dict.fromkeys(
+                    each for source, _ in found for own in source.columns_by_kind().values() for each in own
+                )
+                close = get_close_matches(name, known, 1)
+                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                listing = ", ".join(known) or "nothing"
+                raise ValueError(
+                    f"--keep: none of the inputs has a column {name!r}{meant}; what can be kept: {listing}"
+                )
+        return [(replace(source, kept=tuple(types.items())), said) for source, said in found]
 
     def _source(
         self,

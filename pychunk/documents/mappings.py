@@ -66,7 +66,7 @@ def of_datasets(documents: Any) -> pa.Table:
         listing = ", ".join(map(str, splits)) or "none"
         example = f", such as documents[{splits[0]!r}]" if splits else ""
         raise TypeError(f"documents are a {name} of several data sets ({listing}): pass one{example}")
-    if not isinstance(documents, Sized):
+    if not hasattr(documents, "__len__"):
         raise TypeError(
             f"documents are of type {name}, which holds no rows yet: pass its batches to Segmenter.stream, as in "
             'stream(documents.iter(1000), column="text")'

@@ -142,7 +142,9 @@ def ingest(
         return _dry(opened, made, said, limit, None if sample is None else sample_of(opened, sample, seed), folder)
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
-    nothing = [empty.nothing(made, said, kind) for kind in dict.fromkeys(opened.kinds or ["text"])]
+    types = opened.kept_types() if opened.keep else {}
+    opened = replace(opened, kept=tuple(types.items()))
+    nothing = [empty.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
         manifest = _manifest(folder, facts.of(opened, options, chosen, nothing[0]), resume)

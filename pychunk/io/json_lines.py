@@ -49,6 +49,7 @@ def parts(
     ids: str | None = None,
     keep: Sequence[str] = (),
     written: Sequence[str] = (),
+    elsewhere: Sequence[str] = (),
 ) -> Iterator[Part]:
     """Parts with the columns that are asked for: text and ids as strings, others in the type that all values have.
 
@@ -58,13 +59,14 @@ def parts(
     ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them; those
     of ``written`` are strings, whatever their values are. Rows without text are dead letters.
 
-    A column that was named and that no row of a part has is warned of, once: nobody can say before the end of the file
-    that there is none, and where an error came would depend on where parts end.
+    A column that was named and that no row of a part has is warned of, once, but those of ``elsewhere``, which other
+    files have: nobody can say before the end of the file that there is none, and where an error came would depend on
+    where parts end.
 
     Raises:
         ValueError: several columns hold strings, and ``column`` names none.
     """
-    named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None]
+    named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None and each not in elsewhere]
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         if column is None and (keys := _keys(lines)):
             column = only_text([key for key, kinds in keys if kinds & _STRINGS], [key for key, _ in keys], name)
