@@ -20,6 +20,7 @@ from ..ingest.empty import empty_tables, fitted, nothing
 from ..io import KINDS, DeadLetter, Source
 from ..io.documents import Batch, DeadLetters, documents_of
 from ..io.files import scheme_of
+from ..io.repeats import Repeats
 from ..io.source import check_once
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
@@ -91,6 +92,7 @@ def segmented(
     ids: str | None = None,
     merge: bool = False,
     few: bool = False,
+    repeats: Repeats | None = None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
@@ -99,7 +101,7 @@ def segmented(
     passed over, and counted all the same; no file may be there twice then. ``skip``: which files are not even read; all
     are where documents are limited in number, or are of several rows. ``kept``, ``ids``: columns that are kept, and
     taken for ids, where nothing else is said, of inputs that have them. ``merge``: rows of one id that follow each
-    other are one document. ``few``: most documents are likely to be passed over.
+    other are one document. ``few``: most documents are likely to be passed over. ``repeats``: looks at the ids.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept, ids)
     if any(source.ids != reading.ids for source, _ in sources):
@@ -116,7 +118,7 @@ def segmented(
     sources = _together(sources)
     whole = reading.limit is None and not merge
     found = _segmented(
-        made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge, few
+        made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge, few, repeats
     )
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
@@ -152,6 +154,7 @@ def _segmented(
     skip: Skip | None,
     merge: bool,
     few: bool,
+    repeats: Repeats | None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     known = all(source.path != "-" for source, _ in sources)
     total = sum(source.total_bytes for source, _ in sources) if known else 0
@@ -163,6 +166,8 @@ def _segmented(
         batches = _read(_without(source, unread), ahead=limit is None and made.threads != 1, few=few and not merge)
         for batch in joined(batches, _counting(said)) if merge else batches:
             table = batch.table if limit is None else batch.table.slice(0, limit - first)
+            if repeats is not None:
+                repeats.see(table["id"], first)
             share = (before + batch.bytes_read) / total if total else 0.0
             if held.numbers and held.tables[0].schema != table.schema:
                 yield held.cut(lambda done, of: None)

@@ -22,6 +22,7 @@ from .columns import (
     plain,
     speaks_arrow,
     the_text,
+    warn_of_repeats,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class TextBatch:
         a pandas or Polars series or data frame; a dict of lists, one for each column; a ``datasets.Dataset``; anything
         with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
         ``column``: which column of a table holds the text (default: the only string column, else ``text``).
-        ``ids``: one a document, or the name of a column.
+        ``ids``: one a document, or the name of a column; it warns of one that several have.
         """
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
@@ -124,7 +125,10 @@ class TextBatch:
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
         ids = list(ids) if isinstance(ids, Iterator) else ids
-        return TextBatch(texts, ids_of(ids, row, table), errors, table, are_uuids(ids, table))
+        names = ids_of(ids, row, table)
+        if names is not None and len(names) > 1:
+            warn_of_repeats(names)
+        return TextBatch(texts, names, errors, table, are_uuids(ids, table))
 
 
 class PandasColumns:

@@ -202,6 +202,11 @@ class Source:
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
+        # Of one table reading it says as much.
+        several = len(self.files) > 1 or any(not KINDS[name].is_table for name in self.kinds)
+        if self.keep and not self.kept and several and (types := self.kept_types()):
+            yield from replace(self, kept=tuple(types.items())).batches(skip, in_pieces=in_pieces)
+            return
         groups = self._groups(skip)
         parsers = pdf_files.processes(self.workers) if "pdf" in self.kinds else None
         try:
@@ -221,9 +226,6 @@ class Source:
         told: list[DeadLetter] = []
         number = before = 0
         kind = ""
-        several = len(self.files) > 1 or any(not KINDS[name].is_table for name in self.kinds)
-        if self.keep and not self.kept and several:
-            self = replace(self, kept=tuple(self.kept_types().items()))
         try:
             for kind, own in groupby(zip(self.kinds, self.files, strict=True), itemgetter(0)):
                 files = [file for _, file in own]
