@@ -147,6 +147,14 @@ def test_literal_cases(source: str, text: str) -> None:
         ("{{val|20|u=%}}, {{val|5|e=-3|ul=kg}}, {{val|1.0|0.2}}", "20%, 5×10^-3 kg, 1.0±0.2"),
         ("{{height|ft=5|in=11}}, {{sqrt|2}}, {{bce|44}}, {{±|3}}", "5 ft 11 in, √2, 44 BCE, ±3"),
         ("the {{railgauge|1435mm}} gauge, Rule {{PCT rule|8}}, 3{{mystery|5}}", "the 1435mm gauge, Rule 8, 3 5"),
+        (
+            "{{duration|h=1|m=30}}, {{duration|m=3|s=5}}, {{circa}} 1500, {{circa|1500|1510}}",
+            "1:30:00, 3:05, c. 1500, c. 1500 – c. 1510",
+        ),
+        (
+            "{{convert|-40|C|F}}, {{convert|5|km2|sqmi}}, {{death year and age|1955|1879}}",
+            "-40 °C, 5 km², 1955 (aged 75–76)",
+        ),
         ("{{IPA|fr|pʁi}} and {{OldStyleDate|February 2|1905|January 20}}", "pʁi and February 2 [O.S. January 20] 1905"),
         ("Rate {{decrease}} 3%, {{audio|x.ogg}} {{mystery|x.png}} {{mystery|https://a.b}}", "Rate ▼ 3%,"),
     ],

@@ -190,7 +190,15 @@ def _convert(given: Arguments) -> str:
         before_number = i > 0 and _NUMBER.fullmatch(values[i - 1]) is not None
         if not number and before_number and value not in _RANGES and not _NUMBER.fullmatch(following):
             break  # a unit that no number follows: what comes after it is a unit to convert to
-    return " ".join(_RANGES.get(word, word) for word in out)
+    return " ".join(_RANGES.get(word) or _UNITS.get(word, word) for word in out)
+
+
+#: Units by the codes that readers do not see.
+_UNITS = {
+    "C": "°C", "F": "°F", "C-change": "°C", "F-change": "°F", "sqmi": "sq mi", "sqft": "sq ft", "cuft": "cu ft",
+    "cumi": "cu mi", "km2": "km²", "m2": "m²", "cm2": "cm²", "mm2": "mm²", "km3": "km³", "m3": "m³", "cm3": "cm³",
+    "USgal": "US gal", "impgal": "imp gal", "nmi": "nautical miles",
+}  # fmt: skip
 
 
 _RANGES = {
@@ -286,6 +294,19 @@ def _size(given: Arguments) -> str:
     return " ".join(found) or given[1]
 
 
+def _duration(given: Arguments) -> str:
+    """``1:30:00``."""
+    parts = [given["h"] or given["hours"], given["m"] or given["min"], given["s"] or given["sec"]]
+    if not any(parts):
+        return ":".join(given.values)
+    hours, minutes, seconds = (each or "0" for each in parts)
+    return f"{hours}:{minutes:0>2}:{seconds:0>2}" if parts[0] else f"{minutes}:{seconds:0>2}"
+
+
+def _circa(given: Arguments) -> str:
+    return " – ".join(f"c. {each}" for each in given.values) or "c."
+
+
 def _number(text: str) -> float | None:
     """A number as it is written; None for what is none."""
     try:
@@ -363,6 +384,20 @@ def _died(given: Arguments) -> str:
     """``1 January 1990 (aged 39)``."""
     end, begin = _day(given.positional[:3]), _day(given.positional[3:6])
     return _date(given) if end is None or begin is None else f"{_date(given)} (aged {_years(begin, end)})"
+
+
+def _died_in(given: Arguments) -> str:
+    """``1955 (aged 75–76)``, of two years."""
+    death, birth = (int(each) if each.isdecimal() else 0 for each in (given[1], given[2]))
+    return f"{death} (aged {death - birth - 1}–{death - birth})" if birth else given[1]
+
+
+def _born_in(given: Arguments) -> str:
+    """``1990 (age 29–30)``, where the page's day is known."""
+    if given.when is None or not given[1].isdecimal():
+        return given[1]
+    years = given.when.year - int(given[1])
+    return f"{given[1]} (age {years - 1}–{years})"
 
 
 def _coordinates(given: Arguments) -> str:
@@ -533,13 +568,16 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     add(_chinese, "zh; lang-zh; zh-full; chinese text; linktext zh")
     add(_date, "date text; dts; birth date; death date; start date; end date; start date and age; dob; film-date; "
         "film date; launch date; birth-date; death-date; birth year; death year; start-date; end-date")  # fmt: skip
-    add(_born, "birth date and age; birth-date and age; bda; birth year and age")
-    add(_died, "death date and age; death-date and age; dda; death year and age")
+    add(_born, "birth date and age; birth-date and age; bda")
+    add(_died, "death date and age; death-date and age; dda")
+    add(_born_in, "birth year and age")
+    add(_died_in, "death year and age")
+    add(_duration, "duration")
     add(lambda given: given[1], "date")
     add(_note("Main article"), "main; main article; main articles; mainarticle")
     add(_note("See also"), "see also; seealso; also")
     add(_note("Further information"), "further; further information; further2; details; more")
-    add(_before("c. "), "circa; c.; ca.")
+    add(_circa, "circa; c.; ca.")
     add(_before("fl. "), "floruit; fl.")
     add(_before("ISBN "), "isbn; isbnt; isbn link")
     add(_before("lit. "), "lit; literal translation; literally; lit.")
