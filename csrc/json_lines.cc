@@ -253,7 +253,10 @@ class Line {
   bool scalar(JsonKind& kind) {
     for (const auto& [word, meaning] : {std::pair<std::string_view, JsonKind>{"null", JsonKind::kNull},
                                         {"true", JsonKind::kBoolean},
-                                        {"false", JsonKind::kBoolean}})
+                                        {"false", JsonKind::kBoolean},
+                                        {"NaN", JsonKind::kFloat},
+                                        {"Infinity", JsonKind::kFloat},
+                                        {"-Infinity", JsonKind::kFloat}})
       if (*at_ == word[0] && std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(word)) {
         at_ += word.size();
         kind = meaning;

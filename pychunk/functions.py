@@ -103,10 +103,12 @@ def segment(
     """Segments documents into exact chunks: ``document[start:end] == chunk.text``, no text lost or repeated.
 
     Args:
-        batch: a str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
+        batch: a str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame, a
+            dict of lists, one for each column, a ``datasets.Dataset``.
         method: how to cut; default: where a new topic begins, in chunks of 64 to 200 tokens (:class:`Segmenter`).
         column: the column that holds the text; default: the only string column, else ``text``.
-        ids: one a document, or the name of a column; they make ``chunk_id`` independent of the text.
+        ids: one a document, or the name of a column; they make ``chunk_id`` independent of the text. One that several
+            rows have is warned of.
         keep: columns of the batch to repeat on every chunk, after the chunks' own.
         summaries: with ``summary="given"``: one a document (list, array, or float[k, d] vectors). This and what
             follows may be the name of a column instead, where the batch has columns.

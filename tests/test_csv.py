@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
+from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, csv_files, open_source
 from pychunk.io.bzip2 import Block
 
@@ -56,12 +57,23 @@ def test_what_stands_between_fields(tmp_path: Path, name: str, separator: str) -
 def test_a_broken_row_is_a_letter_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "in.csv", b'id,text\n1,"a\n\na"\nalone\n2,b\n3,c,d\n\n4,\xff\n5,e\n6,"open\n7,f\n')
     found, letters = read(path)
-    assert [(row["id"], row["text"]) for row in found] == [("1", "a\n\na"), ("2", "b"), ("5", "e")]
+    assert [(row["id"], row["text"]) for row in found] == [("1", "a\n\na"), ("2", "b"), ("5", "e"), ("7", "f")]
     assert [(letter.position, letter.reason) for letter in letters] == [
         ("line 5", "the row has 1 fields, the first row 2"),
         ("line 7", "the row has 3 fields, the first row 2"),
+        ("line 11", "a field begins with a quote that is not closed; where quotes mean nothing, pass quotes=False"),
         ("line 9", "invalid UTF-8 at byte 0"),
-        ("line 11", "a quote is not closed: the row and what follows it, 2 lines, are not read"),
+    ]
+
+
+def test_a_row_that_is_broken_twice_takes_no_other_along(tmp_path: Path) -> None:
+    data = 'id,text\n1,a\n2,caf\xe9, \xe9t\xe9\n3,"b, c"\n4\n5,d\xe9\n'.encode("latin-1")
+    found, letters = read(write(tmp_path / "in.csv", data))
+    assert [(row["id"], row["text"]) for row in found] == [("1", "a"), ("3", "b, c")]
+    assert [(letter.position, letter.reason) for letter in letters] == [
+        ("line 3", "the row has 3 fields, the first row 2"),
+        ("line 5", "the row has 1 fields, the first row 2"),
+        ("line 6", "invalid UTF-8 at byte 1"),
     ]
 
 
@@ -76,6 +88,122 @@ def test_columns_that_are_not_there_or_twice(tmp_path: Path) -> None:
     assert [row["text"] for row in read(path)[0]] == ["", "b"]
     for empty in ("", "\n", "id,text", "id,text\n\n"):
         assert read(write(tmp_path / "in.csv", empty), column="text") == ([], [])
+
+
+#: Rows of an id and a text, 4,000 of them.
+MANY = [f"{i}\tSentence number {i} is here." for i in range(4000)]
+
+
+def broken(name: str, **lines: str) -> bytes:
+    """Rows whose lines ``row<number>`` are others."""
+    rows = [lines.get(f"row{i}", row) for i, row in enumerate(MANY)]
+    joined = "\n".join(["id\ttext", *rows, ""])
+    return (joined if name.endswith("tsv") else joined.replace("\t", ",")).encode()
+
+
+@pytest.mark.parametrize("name", ["in.tsv", "in.csv"])
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ({"row5": "5\t\"Never again"}, {7: "is not closed"}),
+        ({"row5": "5\t\"Never again", "row36": '36\tThe last word was "never"'}, {7: "in line 38 is followed by"}),
+        ({"row5": "5\t\"Never again", "row36": '36\t"Never" is'}, {7: "in line 38 is", 38: "close it is followed"}),
+        ({"row5": "5\t\"Never again", "row3000": '3000\t"Never"'}, {7: "in line 3,002 is followed by"}),
+        ({"row5": '5\t"a" b', "row7": '7\t"c"d', "row9": '9\t3.5" disks', "r": ""}, {7: "it is", 9: "it is"}),
+        ({"row2000": '2000\t"Open'}, {2002: "is not closed"}),
+        ({"row3999": '3999\t"Open'}, {4001: "a quote is not closed: the row and what follows it, 1 lines"}),
+    ],
+)  # fmt: skip
+def test_a_stray_quote_costs_its_row_alone(
+    tmp_path: Path, name: str, lines: dict[str, str], told: dict[int, str]
+) -> None:
+    path = write(tmp_path / name, broken(name, **lines))
+    found, letters = read(path)
+    lost = {str(line - 2) for line in told}
+    assert [row["id"] for row in found] == [str(i) for i in range(4000) if str(i) not in lost]
+    assert [letter.position for letter in letters] == [f"line {line}" for line in told]
+    for letter, part in zip(letters, told.values(), strict=True):
+        assert part in letter.reason
+        assert letter.reason.endswith("where quotes mean nothing, pass quotes=False")
+    with pytest.raises(ValueError, match=f"{name}, line {next(iter(told))}: a .* quote"):
+        list(open_source(path))
+
+
+def test_two_quotes_that_pair_up_are_told(tmp_path: Path) -> None:
+    lines = {"row5": '5\t"Never again', "row36": '36\tThe disk has 3.5"'}
+    for name in ("in.tsv", "in.csv"):
+        found, (letter,) = read(write(tmp_path / name, broken(name, **lines)))
+        assert (len(found), letter.position, letter.partial) == (3969, "line 7", True)
+        assert "goes on for 32 lines, each of which has the 2 fields of a row" in letter.reason
+    # Together they have more fields than a row: each line is one.
+    data = "id,size,text\n" + "".join(f"{i},3,Disk {i}.\n" for i in range(40))
+    data = data.replace("\n5,3,Disk", '\n5,3,"Disk').replace("\n36,3,", '\n36,3.5",')
+    found, (letter,) = read(write(tmp_path / "in.csv", data), column="text", keep=("size",))
+    assert [row["id"] for row in found] == [str(i) for i in range(40) if i != 5]
+    assert (letter.position, found[35]["size"]) == ("line 7", '3.5"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '1,"A list\nof two, lines"\n2,b\n',
+        '1,"A\nB\nC"\n2,"x, y\nz"\n',
+        '1,"a table:\n""a"",1\n""b"",2\n""c"",3\n"\n2,b\n',
+        '1,"one, two\nthree, four\nfive six, seven, eight\nnine, ten"\n',
+    ],
+)
+def test_fields_of_several_lines_are_not_told(tmp_path: Path, text: str) -> None:
+    found, letters = read(write(tmp_path / "in.csv", "id,text\n" + text))
+    assert letters == []
+    assert [[row["id"], row["text"]] for row in found] == list(csv.reader(io.StringIO(text)))
+
+
+def test_a_field_that_is_cut_off_is_no_row_for_each_line(tmp_path: Path) -> None:
+    found, letters = read(write(tmp_path / "in.csv", 'id,text\n1,a\n2,"A long text,\nwhich goes on\n\nand on, and on'))
+    assert [row["id"] for row in found] == ["1"]
+    assert [(letter.position, letter.reason[:66]) for letter in letters] == [
+        ("line 3", "a quote is not closed: the row and what follows it, 3 lines, are n")
+    ]
+
+
+def test_quotes_may_mean_nothing(tmp_path: Path) -> None:
+    lines = {"row5": '5\t"Never again', "row36": '36\tThe last word was "never"', "row40": '40\t"a" and ""b""'}
+    for name in ("in.tsv", "in.csv"):
+        path = write(tmp_path / name, broken(name, **lines))
+        found, letters = read(path, quotes=False)
+        assert (len(found), letters) == (4000, [])
+        assert [found[i]["text"] for i in (5, 36, 40)] == ['"Never again', 'The last word was "never"', '"a" and ""b""']
+        result = invoke(["segment", str(path), "--no-quotes", "-m", "fixed:size=100", "-o", "-"])
+        assert result.exit_code == 0
+        assert result.stdout.count("\n") == 4000
+    result = invoke(["segment", str(path), "-o", "-"])
+    assert result.exit_code == 2
+    assert "pass --no-quotes; mend it" in " ".join(result.stderr.split())
+    plain = write(tmp_path / "in.txt", "A text.")
+    found = " ".join(invoke(["segment", str(plain), "--no-quotes"]).stderr.split())
+    assert "--no-quotes changes nothing for text" in found
+    with pytest.raises(ValueError, match="do not pass quotes=, which changes nothing for text"):
+        ingest(plain, tmp_path / "out", quotes=False)
+
+
+def test_a_quote_at_fault_in_the_first_row_is_told(tmp_path: Path) -> None:
+    found, (letter,) = read(write(tmp_path / "in.csv", '\nid,"te"xt\n1,a\n'))
+    assert (found, letter.position) == ([], "line 2")
+    assert letter.reason.startswith("the first row, which names the columns, cannot be read: a field begins with a")
+
+
+def test_a_quote_that_is_never_closed_costs_its_row_in_files_larger_than_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(csv_files, "MAX_ROW_BYTES", 3000)
+    monkeypatch.setattr(csv_files, "TABLE_BYTES", 1000)
+    data = broken("in.csv", row2000='2000\t"Open')
+    for size in (100, 999, 5000):
+        letters: list[DeadLetter] = []
+        parts = csv_files.parts(blocks_of(data, size), "f", letters.append)
+        found = [each for part in parts for each in zip(part.table["id"].to_pylist(), part.numbers)]
+        assert found == [(str(i), i + 2) for i in range(4000) if i != 2000]
+        assert [letter.position for letter in letters] == ["line 2002"]
 
 
 def blocks_of(data: bytes, size: int) -> list[Block]:

@@ -303,3 +303,22 @@ def test_wikipedia_data(data: Path) -> None:
     ]
     assert len(headings) > 200
     assert {"History.", "References."} <= set(headings)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            '"Never again,a\nWhat?,"b"\nWhy?,c\n',
+            r"questions.csv, line 2: ',' expected after '\"': write quotes inside of",
+        ),
+        ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: write quotes"),
+        ("What?,a,b\n", "row 1, which ends in line 2, has more or fewer fields than the first row"),
+        ("What?\n", "row 1, which ends in line 2, has more or fewer fields than the first row"),
+    ],
+)
+def test_a_stray_quote_swallows_no_question(tmp_path: Path, rows: str, said: str) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_text("question,answer\n" + rows)
+    with pytest.raises(ValueError, match=said):
+        list(datasets._csv_rows(path, {"question"}))

@@ -2,10 +2,13 @@
 
 import datetime
 import uuid
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from command_line import invoke
 
 import pychunk
 
@@ -246,3 +249,35 @@ def test_options_that_are_equal_are_not_the_same() -> None:
         pychunk.segment("One.", "semantic", threshold=("percentile", True))
     with pytest.raises(ValueError, match="wrap must be 'auto' or False; got 0"):
         pychunk.segment("One.", "fixed", wrap=0)
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["a", "b", "a"], r"the id 'a' is that of rows 0 and 2: give each document one of its own, or, where rows are"),
+        ([7, 7, 7], "the id 7 is that of rows 0, 1 and 2: "),
+        (["b", "b", "a", "a", "b"], r"'b' is that of rows 0, 1 and 4 \(1 more ids come more than once\): "),
+        (["a"] * 60_000, "'a' is that of rows 0, 1, 2, 3 and 59,996 more: "),
+    ],
+)
+def test_an_id_of_several_rows_is_warned_of(ids: list[Any], said: str) -> None:
+    texts = ["One."] * len(ids)
+    for call in (lambda: pychunk.segment(texts, ids=ids), lambda: pychunk.Segmenter()(texts, ids=ids)):
+        with pytest.warns(UserWarning, match=said) as told:
+            call()
+        assert [Path(each.filename).name for each in told] == ["test_inputs.py"]
+    with pytest.warns(UserWarning, match=said):
+        pychunk.segment(pa.table({"text": texts, "id": ids}), column="text", ids="id")
+
+
+@pytest.mark.filterwarnings("error")
+def test_ids_that_differ_are_not_warned_of() -> None:
+    for ids in (["a", "b"], [1, 2], list(range(60_000))):
+        pychunk.segment(["One."] * len(ids), ids=ids)
+
+
+def test_the_command_names_an_id_that_comes_twice(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,text\n1,One.\n2,Two.\n1,Three.\n")
+    done = invoke(["segment", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.jsonl")])
+    assert done.exit_code == 0
+    assert "'1' is that of document 2 and of document 0 (counted from 0)" in " ".join(done.stderr.split())

@@ -61,16 +61,13 @@ def reference(data: bytes, wanted: list[str] = KEYS) -> tuple[dict[int, list[tup
 
 
 def reference_row(line: str, wanted: list[str]) -> list[tuple[str, str] | None]:
-    def refuse(value: str) -> None:
-        raise ValueError(value)
-
     levels = deepest = 0
     for mark in re.findall(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', line):
         levels += (mark in "[{") - (mark in "]}")
         deepest = max(deepest, levels)
     if deepest > 512 or line.strip(" \t")[:1] != "{":
         raise ValueError
-    options = {"parse_constant": refuse, "parse_float": Number, "parse_int": Number, "object_pairs_hook": list}
+    options = {"parse_constant": Number, "parse_float": Number, "parse_int": Number, "object_pairs_hook": list}
     pairs = json.loads(line, **options)
     kept: list[tuple[str, str] | None] = []
     for key in wanted:
@@ -85,7 +82,7 @@ def said(value: object) -> tuple[str, str]:
     if value is None:
         return "null", ""
     if isinstance(value, Number):
-        return ("float" if set(value) & set(".eE") else "integer"), value
+        return ("float" if set(value) & set(".eENI") else "integer"), value
     if isinstance(value, bool):
         return "boolean", str(value).lower()
     if isinstance(value, str):
@@ -111,7 +108,9 @@ LINES = [
     b'{"text": "\\ud800\\ud83c\\udf89"}', b'{"t\\u0065xt": "escaped key"}', b'{"\\ud800": 1, "id": "\\u0000"}',
     b'{"\xc3\xbc\\u0000": true, "id": false}', b'{"id": 1, "id": 2}', b'{"x": 1, "x": 2, "id": -0}', b'{"id": 1e400}',
     b'{"id": 18446744073709551616}', b'{"id": 01}', b'{"id": -}', b'{"id": 1.}', b'{"id": .5}', b'{"id": 1e}',
-    b'{"id": NaN}', b'{"id": -Infinity}', b'{"id": tru}', b'{"id": nullx}', b'{"id": "\x01"}', b'{"id": "\\x"}',
+    b'{"id": NaN}', b'{"id": -Infinity}', b'{"id": tru}',
+    b'{"id": nan}', b'{"id": -Infinit}', b'{"id": NaNs}', b'{"x": [NaN, -Infinity, Infinity], "id": Infinity}',
+    b'{"id": nullx}', b'{"id": "\x01"}', b'{"id": "\\x"}',
     b'{"id": "\\u12g4"}', b'{"id": [1, 2}', b'{"id": {"a": 1]}', b'{"id": [,]}', b'{"id": {,}}', b'{"id": {"a" 1}}',
     b'{"id": "2020-01-01", "text": "x"', b'\xef\xbb\xbf{"id": 1}', b'{"id": "\xed\xa0\x80"}', b'{"id":1}\x00',
     b'{"x":' + b"[" * 511 + b"]" * 511 + b"}", b'{"x":' + b"[" * 512 + b"]" * 512 + b"}", b'{"x":' + b"[" * 10_000,
@@ -388,3 +387,66 @@ def test_chunks_of_chunk_files_keep_their_ids_and_types(tmp_path: Path) -> None:
     (part,) = json_lines.typed(blocks_of(b"null\n" + data + b"\n{", 1000), "f", letters.append)
     assert [letter.position for letter in letters] == ["line 1", "line 5"]
     assert part.numbers == [2, 3, 4]
+
+
+def test_numbers_that_are_none_in_json_are_read(tmp_path: Path) -> None:
+    """Python writes them, pandas and Python read them."""
+    path = tmp_path / "in.jsonl"
+    values = [float("nan"), 1.5, float("inf"), float("-inf"), None, 3]
+    lines = [json.dumps({"id": str(i), "text": "A text.", "n": value}) for i, value in enumerate(values)]
+    path.write_text("\n".join(lines))
+    for keep in ((), ("n",)):
+        (batch,) = open_source(path, column="text", keep=keep)
+        assert batch.table["id"].to_pylist() == [str(i) for i in range(6)]
+    found = batch.table["n"]
+    assert found.type == pa.float64()
+    assert repr(found.to_pylist()) == repr(values).replace(" 3]", " 3.0]")
+    path.write_text('{"id": "a", "text": "b", "n": 1e400}\n{"id": "c", "text": "d", "n": NaN}')
+    (batch,) = open_source(path, column="text", keep=["n"])
+    assert batch.table["n"].to_pylist() == ["1e400", "NaN"]  # what is written where a number holds it not
+    path.write_text('{"id": "a", "text": NaN}')
+    with pytest.raises(ValueError, match="line 1: column 'text' must be text, got float"):
+        list(open_source(path, column="text"))
+
+
+NESTED = [
+    '{"doc": {"text": "One."}, "meta": {"author": "Ann", "n": 7, "at": {"day": "Monday"}, "tags": ["x", "y"]}}',
+    '{"doc": {"text": "Two."}, "meta": {"author": "Ben", "n": 1.50}, "doc.id": "b"}',
+    '{"doc": {"text": "Three."}, "meta.author": "Cleo", "meta": {"author": "not her", "n": null}}',
+]
+
+
+def test_paths_lead_into_objects(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(NESTED))
+    keep = ["meta.author", "meta.n", "meta.at.day", "meta.tags.1"]
+    (batch,) = open_source(path, column="doc.text", keep=keep)
+    assert batch.table["text"].to_pylist() == ["One.", "Two.", "Three."]
+    assert {name: batch.table[name].to_pylist() for name in keep} == {
+        "meta.author": ["Ann", "Ben", "Cleo"],  # a key of that name wins
+        "meta.n": [7.0, 1.5, None],
+        "meta.at.day": ["Monday", None, None],
+        "meta.tags.1": ["y", None, None],
+    }
+    (batch,) = open_source(path, column="doc.text", ids="doc.id", keep=["meta.tags"])
+    assert batch.table["id"].to_pylist() == [f"{path}#1", "b", f"{path}#3"]
+    path.write_text(f"[{','.join(NESTED)}]")
+    (batch,) = open_source(path, kind="jsonl", column="doc.text")
+    assert batch.table["text"].to_pylist() == ["One.", "Two.", "Three."]
+
+
+def test_paths_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"doc": {"text": "One."}}\n{"doc": "Two."}\n{"doc": {"text": 3}}\n{"doc": {"text": "\\ud800"}}\n')
+    letters: list[DeadLetter] = []
+    (batch,) = open_source(path, column="doc.text", dead_letters=letters.append)
+    assert batch.table["text"].to_pylist() == ["One."]
+    assert [(letter.position, letter.reason) for letter in letters] == [
+        ("line 2", "column 'doc.text' is null"),
+        ("line 3", "column 'doc.text' must be text, got int"),
+        ("line 4", "lone surrogate in column 'doc.text'"),
+    ]
+    with pytest.warns(
+        UserWarning, match=r"none of 4 rows has the key 'doc.txt' \(did you mean 'doc.text'\?\); the keys are doc"
+    ):
+        list(open_source(path, column="doc.txt", dead_letters=letters.append))

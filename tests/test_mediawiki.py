@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_line import invoke
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,12 +110,42 @@ def test_kept_pages_columns_and_namespaces_of_the_dump(tmp_path: Path) -> None:
     assert letters == []
     assert found == [
         {"id": "1", "text": "A b c <d>", "file": path, "title": "T & 1", "ns": 0, "redirect": None,
-         "timestamp": "2020-01-01T00:00:00Z", "blocks": [block("paragraph", 0, 0, 9)]}
+         "timestamp": "2020-01-01T00:00:00Z", "blocks": [block("paragraph", 0, 0, 9)], "dropped_templates": 0}
     ]  # fmt: skip
     with_redirects, _ = read(path, redirects=True)
     assert [(row["id"], row["text"]) for row in with_redirects] == [("1", "A b c <d>"), ("2", "WEITERLEITUNG A")]
     assert ids(read(path, namespaces=(0, 1))[0]) == ["1", "3"]
     assert ids(read(path, namespaces=None, redirects=True)[0]) == ["1", "2", "3"]
+
+
+def test_templates_that_are_left_out_inside_sentences_are_counted(tmp_path: Path) -> None:
+    body = [
+        page(
+            1,
+            "{{Infobox x|a=1}}\nIt has {{mystery|1|2}} of {{riddle|a|b|c}}.{{cn}}<ref>{{cite|a|b}}</ref>\n\n"
+            "{{Box|a|b}}",
+        ),
+        page(2, "None.\n* {{Other|a|b}}"),
+        page(3, "One {{mystery|1|2}}."),
+    ]
+    path = write(tmp_path, HEAD + b"".join(body) + FOOT, "dump.xml")
+    for workers in (1, 2):
+        found, _ = read(path, workers=workers)
+        assert [(row["text"], row["dropped_templates"]) for row in found] == [
+            ("It has of.", 2), ("None.", 0), ("One.", 1),
+        ]  # fmt: skip
+    report = ingest(path, tmp_path / "out")
+    assert report.dropped == 3
+    assert '"dropped": 3' in (tmp_path / "out" / "_manifest.json").read_text()
+    assert ingest(path, tmp_path / "out").dropped == 3
+    result = invoke(["ingest", path, "-o", str(tmp_path / "again")])
+    assert "3 templates left out inside sentences" in " ".join(result.stderr.split())
+
+
+def test_ages_are_those_of_the_pages_day(tmp_path: Path) -> None:
+    text = "He is {{age|1990|3|4}}, born {{birth date and age|1990|3|4}}, in {{CURRENTYEAR}}."
+    found, _ = read(write(tmp_path, HEAD + page(1, text) + FOOT, "dump.xml"))
+    assert found[0]["text"] == "He is 29, born 4 March 1990 (age 29), in 2020."
 
 
 def block(kind: str, level: int, start: int, end: int) -> dict:

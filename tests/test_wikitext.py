@@ -72,6 +72,115 @@ def test_literal_cases(source: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("H{{sub|2}}O", "H2O"),
+        ("E=mc{{sup|2}}", "E=mc^2"),
+        ("{{chem|H|2|O}}", "H2O"),
+        ("{{chem2|CO2}}", "CO2"),
+        ("3{{e|8}} m", "3×10^8 m"),
+        ("{{height|m=1.80}}", "1.80 m"),
+        ("{{convert|5|km|mi}}", "5 km"),
+        ("{{cvt|5|km|mi}}", "5 km"),
+        ("{{formatnum:1350}}", "1350"),
+        ("{{val|3.2|u=m}}", "3.2 m"),
+        ("{{frac|1|2}}", "1/2"),
+        ("{{age|1990|1|1}}", "1 January 1990"),
+        ("{{birth date|1990|1|1}}", "1 January 1990"),
+        ("{{start date|1990|1|1}}", "1 January 1990"),
+        ("{{circa|1230}}", "c. 1230"),
+        ("{{lang|de|Graf}}", "Graf"),
+        ("{{lang-de|Graf}}", "Graf"),
+        ("{{IPA|lɪnd}}", "lɪnd"),
+        ("{{abbr|km|kilometre}}", "km"),
+        ("{{small|tiny}}", "tiny"),
+        ("{{nowrap|a b}}", "a b"),
+        ("{{quote|To be or not.}}", "\n\nTo be or not.\n\n"),
+        ("{{blockquote|To be or not.}}", "\n\nTo be or not.\n\n"),
+        ("{{as of|2020}}", "As of 2020"),
+        ("{{ill|Bo|sv}}", "Bo"),
+        ("{{transl|ru|Moskva}}", "Moskva"),
+        ("{{zh|s=北京|p=Beijing}}", "北京, Beijing"),
+        ("{{nihongo|Tokyo|東京|Tōkyō}}", "Tokyo (東京, Tōkyō)"),
+        ("{{coord|55|N|12|E}}", "55°N 12°E"),
+        ("{{INR|500}}", "₹500"),
+        ("{{US$|5 million}}", "US$5 million"),
+        ("{{GBP|5}}", "£5"),
+        ("{{math|''x'' + 1}}", "x + 1"),
+        ("{{mvar|x}}", "x"),
+        ("{{mono|code}}", "code"),
+        ("{{code|x=1}}", "x=1"),
+        ("{{tag|ref}}", "<ref>"),
+        ("{{color|red|Red text}}", "Red text"),
+        ("{{em|word}}", "word"),
+        ("{{strong|word}}", "word"),
+        ("{{sic|recieve}}", "recieve [sic]"),
+        ("{{not a typo|recieve}}", "recieve"),
+        ("{{ordinal|3}}", "3rd"),
+        ("{{percentage|1|4}}", "25%"),
+        ("{{USS|Enterprise|CVN-65|6}}", "USS Enterprise (CVN-65)"),
+        ("{{HMS|Victory}}", "HMS Victory"),
+        ("{{c.|1400}}", "c. 1400"),
+        ("{{flag|France}}", "France"),
+        ("{{flagicon|France}}", ""),
+        ("a{{snd}}b", "a – b"),
+        ("1{{endash}}2", "1–2"),
+        ("{{pi}}", "π"),
+        ("{{num|1000}}", "1000"),
+        ("{{gaps|1|000|000}}", "1 000 000"),
+        ("{{10^|6}}", "10^6"),
+        ("{{smallcaps|Abc}}", "Abc"),
+        ("{{poemquote|Line one\nLine two}}", "\n\nLine one\nLine two\n\n"),
+        ("{{langx|de|Graf}}", "Graf"),
+        # Others of their kinds.
+        ("about 5.98{{e|24}} kg, ~300{{e|9}}, 1.6{{e|−19}}", "about 5.98×10^24 kg, ~300×10^9, 1.6×10^−19"),
+        ("''x''{{sup|n+1}}, ''x''{{sub|i}}, 4{{sup|th}}", "x^{n+1}, x_i, 4th"),
+        ("10<sup>−5.2</sup>, ''e''<sup>&minus;x</sup>, m<sup>2</sup>", "10^−5.2, e^{−x}, m²"),
+        ("{{chem|SO|4|2-}}, {{chem2|NH4(+)}}", "SO4^{2-}, NH4^+"),
+        ("3{{frac|1|2}} miles, {{frac|5|1|2}}", "3 1/2 miles, 5 1/2"),
+        ("at 20:18 ({{age|1969|7|20|2015|7|21}} years ago)", "at 20:18 (46 years ago)"),
+        ("{{age|1990-05-02|2000-01-01}}, {{age in days|2000|1|1|2000|3|1}}", "9, 60"),
+        ("{{death date and age|1955|4|18|1879|3|14}}", "18 April 1955 (aged 76)"),
+        ("{{ordinal|11}}, {{ordinal|22}}, {{percentage|1|3|1}}, {{rnd|3.14159|2}}", "11th, 22nd, 33.3%, 3.14"),
+        ("{{coord|51|30|26|N|0|7|39|W|display=inline}}", "51°30′26″N 0°7′39″W"),
+        ("{{coord|51|N|0|W|display=title}}", ""),
+        ("{{val|20|u=%}}, {{val|5|e=-3|ul=kg}}, {{val|1.0|0.2}}", "20%, 5×10^-3 kg, 1.0±0.2"),
+        ("{{height|ft=5|in=11}}, {{sqrt|2}}, {{bce|44}}, {{±|3}}", "5 ft 11 in, √2, 44 BCE, ±3"),
+        ("the {{railgauge|1435mm}} gauge, Rule {{PCT rule|8}}, 3{{mystery|5}}", "the 1435mm gauge, Rule 8, 3 5"),
+        (
+            "{{duration|h=1|m=30}}, {{duration|m=3|s=5}}, {{circa}} 1500, {{circa|1500|1510}}",
+            "1:30:00, 3:05, c. 1500, c. 1500 – c. 1510",
+        ),
+        (
+            "{{convert|-40|C|F}}, {{convert|5|km2|sqmi}}, {{death year and age|1955|1879}}",
+            "-40 °C, 5 km², 1955 (aged 75–76)",
+        ),
+        ("{{IPA|fr|pʁi}} and {{OldStyleDate|February 2|1905|January 20}}", "pʁi and February 2 [O.S. January 20] 1905"),
+        ("Rate {{decrease}} 3%, {{audio|x.ogg}} {{mystery|x.png}} {{mystery|https://a.b}}", "Rate ▼ 3%,"),
+    ],
+)
+def test_values_in_templates_are_shown(source: str, text: str) -> None:
+    said = re.sub(" ?(\n\n) ?", r"\1", f"Start here {text} end here.".replace("  ", " "))
+    assert clean(f"Start here {source} end here.") == said
+
+
+@pytest.mark.parametrize(
+    "alone",
+    [
+        "{{Mystery|12}}",
+        "* {{Mystery|12}}",
+        "{{Infobox|weight=3|12}}",
+        "{{mystery|\n12\n}}",
+        "{{coord|55|N|12|E|display=inline,title}}",
+        "== {{Mystery|12}} ==",
+    ],
+)
+def test_unknown_templates_that_stand_alone_are_left_out(alone: str) -> None:
+    assert "12" not in clean(f"A text.\n\n{alone}\n\nMore.")
+    assert Cleaner().page(f"A text.\n\n{alone}\n\nMore.")[2] == 0
+
+
+@pytest.mark.parametrize(
     "broken",
     ["{{", "}}", "[[", "]]", "{|", "\n|}", "<ref>", "<ref name=x>", "</ref>", "<!--", "<math>", "<nowiki>", "<poem>",
      "{{Infobox\n| a = b", "[[File:x.png|thumb", "\n{|\n| x", "<table>", "</table>", "'''",

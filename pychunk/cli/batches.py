@@ -20,8 +20,8 @@ from ..ingest.empty import empty_tables, fitted, nothing
 from ..io import KINDS, DeadLetter, Source
 from ..io.documents import Batch, DeadLetters, documents_of
 from ..io.files import scheme_of
+from ..io.repeats import Repeats
 from ..io.source import check_once
-from ..io.text_files import advice
 from ..plumbing.staged import Staged
 from ..segmenter import Segmenter
 from .consoles import errors, has_terminal, say
@@ -74,9 +74,7 @@ def refuse(letter: DeadLetter) -> None:
     if letter.partial:
         LeftOut()(letter)
         return
-    place = f"{letter.source}, {letter.position}: {letter.reason}"
-    of_rows = letter.reason.startswith("invalid UTF-8") and letter.position.startswith("line")  # text files say it
-    raise ValueError(f"{place}{advice(letter.excerpt) if of_rows else ''}; mend it, or pass --on-error skip")
+    raise ValueError(f"{letter.told}; mend it, or pass --on-error skip")
 
 
 def segmented(
@@ -94,6 +92,7 @@ def segmented(
     ids: str | None = None,
     merge: bool = False,
     few: bool = False,
+    repeats: Repeats | None = None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
@@ -102,7 +101,7 @@ def segmented(
     passed over, and counted all the same; no file may be there twice then. ``skip``: which files are not even read; all
     are where documents are limited in number, or are of several rows. ``kept``, ``ids``: columns that are kept, and
     taken for ids, where nothing else is said, of inputs that have them. ``merge``: rows of one id that follow each
-    other are one document. ``few``: most documents are likely to be passed over.
+    other are one document. ``few``: most documents are likely to be passed over. ``repeats``: looks at the ids.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept, ids)
     if any(source.ids != reading.ids for source, _ in sources):
@@ -119,12 +118,13 @@ def segmented(
     sources = _together(sources)
     whole = reading.limit is None and not merge
     found = _segmented(
-        made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge, few
+        made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge, few, repeats
     )
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
         return found
-    columns = empty_tables(nothing(made, said, kind) for kind, said in kinds.items())[""]
+    types = dict(sources[0][0].kept)
+    columns = empty_tables(nothing(made, said, kind, types) for kind, said in kinds.items())[""]
     return ((out.with_table(fitted(out.table, columns)), size) for out, size in found)
 
 
@@ -154,6 +154,7 @@ def _segmented(
     skip: Skip | None,
     merge: bool,
     few: bool,
+    repeats: Repeats | None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     known = all(source.path != "-" for source, _ in sources)
     total = sum(source.total_bytes for source, _ in sources) if known else 0
@@ -165,6 +166,8 @@ def _segmented(
         batches = _read(_without(source, unread), ahead=limit is None and made.threads != 1, few=few and not merge)
         for batch in joined(batches, _counting(said)) if merge else batches:
             table = batch.table if limit is None else batch.table.slice(0, limit - first)
+            if repeats is not None:
+                repeats.see(table["id"], first)
             share = (before + batch.bytes_read) / total if total else 0.0
             if held.numbers and held.tables[0].schema != table.schema:
                 yield held.cut(lambda done, of: None)

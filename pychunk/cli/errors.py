@@ -16,7 +16,7 @@ import typer
 from .consoles import say
 
 #: What a message advises to pass to a function.
-_KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)')?")
+_KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)'|(?:True|False)\b)?")
 #: What it names besides, where the command line has an option of that name: with a value, or with nothing behind it.
 _OPTION = re.compile(
     r"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"
@@ -34,6 +34,8 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     'unknown kind; pass --kind, one of text, jsonl'
     >>> in_flags("mend it or pass on_error='skip'", {})
     'mend it or pass --on-error skip'
+    >>> in_flags("where quotes mean nothing, pass quotes=False", {})
+    'where quotes mean nothing, pass --no-quotes'
     >>> in_flags("an LLM needs url=, or PYCHUNK_LLM_URL in the environment", {})
     'an LLM needs --llm-url, or PYCHUNK_LLM_URL in the environment'
     >>> in_flags("rerank='features' needs terms: search with mode='hybrid'", {})
@@ -45,7 +47,9 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 
     def flag(found: re.Match[str]) -> str:
         name = flags.get(found[1], f"--{found[1].replace('_', '-')}")
-        return f"pass {name} {found[3]}" if found[2] else f"pass {name}"
+        if found[2] == "False":
+            name = f"--no-{name.removeprefix('--')}"
+        return f"pass {name} {found[3]}" if found[3] else f"pass {name}"
 
     def option(found: re.Match[str]) -> str:
         value = found[2] or found[3]

@@ -103,6 +103,7 @@ def command(
                     ids=reading.ids,
                     keep=reading.keep or (),
                     encoding=reading.encoding,
+                    quotes=reading.quotes,
                     redirects=reading.redirects,
                     namespaces=reading.namespaces,
                     noise=cast("How", reading.noise),
@@ -162,6 +163,11 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
         tell_ignored(report.ignored, kind)
     if report.repeated:
         tell(f"{report.repeated} (counted from 0)", "yellow")
+    if report.dropped:
+        templates = counted(report.dropped, "template")
+        tell(
+            f"{templates} left out inside sentences, as their text is not known (--keep dropped_templates tells where)"
+        )
     if report.letters:
         tell(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, cast
 
 import typer
@@ -180,6 +181,10 @@ class Reading:
     encoding: Annotated[
         str | None, typer.Option(help="Of text, CSV and JSON Lines, such as cp1252; default: UTF-8.")
     ] = None
+    quotes: Annotated[
+        bool,
+        typer.Option(help="csv, tsv: quotes stand around fields, which may hold line breaks; else a line is a row."),
+    ] = True
     redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False
     namespace: Annotated[
         list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
@@ -231,21 +236,48 @@ class Reading:
         found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
         if ids and self.ids is None:
             found = [(_with_ids(source, ids), said) for source, said in found]
-        for name in self.keep or []:
-            if not any(name in said["keep"] for _, said in found):
-                raise ValueError(f"--keep: none of the inputs has a column {name!r}")
+        if self.keep and (len(paths) > 1 or len(found[0][0].files) > 1):
+            found = self._typed(found)
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
         said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
+        said |= {"--no-quotes": None if self.quotes else True}
         said |= {"--redirects": self.redirects or None, "--namespace": self.namespace}
+        of_tables, of_csv = ("--column", "--ids"), ("--no-quotes",)
         for option, value in said.items():
-            of = tables if option in ("--column", "--ids") else ["mediawiki"]
+            of = tables if option in of_tables else ["csv", "tsv"] if option in of_csv else ["mediawiki"]
             if value is not None and kinds.keys().isdisjoint(of):
                 raise ValueError(
                     f"{option} changes nothing for {', '.join(kinds)}: leave it out, or pass kind= {', '.join(of)} if "
                     "the input is such"
                 )
         return found
+
+    def _typed(self, found: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
+        """Several inputs, of which those that lack a column to keep have nulls of the type that it has in another.
+
+        Raises:
+            ValueError: none has it.
+        """
+        types: dict[str, Any] = {}
+        there: set[str] = set()
+        for source, said in found:
+            lacking = source.lacking(said["keep"])
+            own = replace(source, keep=tuple(name for name in said["keep"] if name not in lacking))
+            there.update(own.keep)
+            types = own.kept_types() | types
+        for name in self.keep or []:
+            if name not in there:
+                known = dict.fromkeys(
+                    each for source, _ in found for own in source.columns_by_kind().values() for each in own
+                )
+                close = get_close_matches(name, known, 1)
+                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                listing = ", ".join(known) or "nothing"
+                raise ValueError(
+                    f"--keep: none of the inputs has a column {name!r}{meant}; what can be kept: {listing}"
+                )
+        return [(replace(source, kept=tuple(types.items())), said) for source, said in found]
 
     def _source(
         self,
@@ -288,6 +320,7 @@ class Reading:
             keep=keep,
             needed=list(said.values()),
             encoding=self.encoding,
+            quotes=self.quotes,
             redirects=self.redirects,
             namespaces=self.namespaces,
             workers=self.workers,

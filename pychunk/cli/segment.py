@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ..chunks import ChunkBatch
 from ..io import KINDS, writers
+from ..io.repeats import Repeats
 from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
 from .consoles import counted, say
@@ -83,7 +84,8 @@ def segment(
         if scores:
             with_curves(made, documents([made], inputs, kind, reading, tell))
             return
-        batches = segmented(made, inputs, kind, reading, shares, tell, alike=output is not None)
+        repeats = Repeats()
+        batches = segmented(made, inputs, kind, reading, shares, tell, alike=output is not None, repeats=repeats)
         batches = _seen(batches, told)
         with told:
             if asking.dry_run:
@@ -93,6 +95,8 @@ def segment(
                 _show(batches)
             else:
                 _write(batches, output, shares, left_out)
+        if repeats.found:
+            say(f"{repeats.found} (counted from 0)", "yellow")
 
 
 def _seen(batches: Iterator[tuple[ChunkBatch, int]], told: Told) -> Iterator[tuple[ChunkBatch, int]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import uuid
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -91,6 +93,44 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
         except pa.ArrowException:
             raise TypeError(f"ids must be {_NAMES}, got {kind}; make a string of each") from None
     return array
+
+
+def warn_of_repeats(ids: pa.Array) -> None:
+    """Warn of an id that several rows have, which name one document where chunks are told apart by it."""
+    count = len(ids)
+    if len(ids.unique() if count > _FEW else set(ids.to_pylist())) == count:
+        return
+    rows: dict[Any, list[int]] = {}
+    for row, name in enumerate(ids.to_pylist()):
+        rows.setdefault(name, []).append(row)
+    repeated = [(name, own) for name, own in rows.items() if len(own) > 1]
+    name, own = repeated[0]
+    listed = f"{', '.join(map(str, own[:4]))} and {len(own) - 4:,} more" if len(own) > 5 else _listing(own)
+    more = f" ({len(repeated) - 1:,} more ids come more than once)" if len(repeated) > 1 else ""
+    warnings.warn(
+        f"the id {name!r} is that of rows {listed}{more}: give each document one of its own, or, where rows are parts "
+        "of a document, pass on_duplicate='merge' to Index.add",
+        stacklevel=_of_caller(),
+    )
+
+
+def _of_caller() -> int:
+    """How many frames above the one that asks the first is that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{_PACKAGE}."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _listing(rows: Sequence[int]) -> str:
+    return f"{', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+
+
+#: Ids that are told apart without pyarrow.compute, whose import takes longer.
+_FEW = 50_000
 
 
 def are_uuids(values: Any, table: Columns | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +22,13 @@ from .columns import (
     plain,
     speaks_arrow,
     the_text,
+    warn_of_repeats,
 )
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from .mappings import MappedColumns
 
 
 class RowError(NamedTuple):
@@ -95,9 +98,10 @@ class TextBatch:
         """Anything that holds text, as a TextBatch.
 
         ``documents``: a str; a list or other iterable of str; an Arrow array, chunked array, record batch or table;
-        a pandas or Polars series or data frame; anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+        a pandas or Polars series or data frame; a dict of lists, one for each column; a ``datasets.Dataset``; anything
+        with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
         ``column``: which column of a table holds the text (default: the only string column, else ``text``).
-        ``ids``: one a document, or the name of a column.
+        ``ids``: one a document, or the name of a column; it warns of one that several have.
         """
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
@@ -107,6 +111,8 @@ class TextBatch:
         values = _as_chunked(documents, column) if table is None else _column(table, column)
         if isinstance(table, PandasColumns):
             values = _of_series(values)
+        elif not (table is None or isinstance(table, pa.Table) or isinstance(values, list)):
+            values = _as_chunked(values, None)
         errors: list[RowError] = []
         texts: list[pa.LargeStringArray] = []
         row = 0
@@ -119,7 +125,10 @@ class TextBatch:
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
         ids = list(ids) if isinstance(ids, Iterator) else ids
-        return TextBatch(texts, ids_of(ids, row, table), errors, table, are_uuids(ids, table))
+        names = ids_of(ids, row, table)
+        if names is not None and len(names) > 1:
+            warn_of_repeats(names)
+        return TextBatch(texts, names, errors, table, are_uuids(ids, table))
 
 
 class PandasColumns:
@@ -150,7 +159,7 @@ class PandasColumns:
             return False
 
 
-def _as_table(documents: Any) -> pa.Table | PandasColumns | None:
+def _as_table(documents: Any) -> pa.Table | PandasColumns | MappedColumns | None:
     """The documents as a table, or None where they have no columns."""
     if isinstance(documents, pa.Table):
         return documents
@@ -165,6 +174,10 @@ def _as_table(documents: Any) -> pa.Table | PandasColumns | None:
         if hasattr(documents, "collect"):
             raise TypeError("documents are a Polars LazyFrame, which holds no rows yet; pass frame.collect()")
         return documents.to_arrow() if hasattr(documents, "columns") else None
+    if isinstance(documents, Mapping) or (package == "datasets" and hasattr(documents, "column_names")):
+        from .mappings import MappedColumns, of_datasets  # here, as few calls have such
+
+        return of_datasets(documents) if package == "datasets" else MappedColumns(documents)
     if hasattr(documents, "__arrow_c_stream__"):
         try:
             return pa.table(documents)
@@ -185,9 +198,9 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _column(table: pa.Table | PandasColumns, column: str | None) -> Any:
+def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None) -> Any:
     """The column that holds the text."""
-    if isinstance(table, PandasColumns):
+    if not isinstance(table, pa.Table):
         names = strings = table.text_columns()
         bare = [name for name in table.column_names if len(table.column(name)) == 0]
     else:
@@ -232,8 +245,8 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
         return list(documents)
     else:
         raise TypeError(
-            "documents must be a str, a list of str, an Arrow array or table, or a pandas or Polars series or data "
-            f"frame; got {type(documents).__name__}"
+            "documents must be a str, a list of str, an Arrow array or table, a dict of lists, or a pandas or Polars "
+            f"series or data frame; got {type(documents).__name__}"
         )
     if not _is_text(values.type) and not pa.types.is_null(values.type):
         raise TypeError(f"documents must be strings, got an Arrow array of {values.type}")

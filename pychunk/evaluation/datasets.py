@@ -609,14 +609,30 @@ def _json_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, An
 
 
 def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """(row number from 1, without the header; columns)."""
+    """Yield (row number from 1, without the header; columns).
+
+    Raises:
+        ValueError: columns are missing, a row has more or fewer fields than the first, or a quote that means nothing,
+            which would take along the rows up to the next one.
+    """
     longest = csv.field_size_limit(2**31 - 1)  # a cell may hold a document
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines)
+            reader = csv.DictReader(lines, strict=True)
             missing = needed - set(reader.fieldnames or [])
             if missing:
                 raise ValueError(f"{file} lacks the columns {sorted(missing)}; got {reader.fieldnames}")
-            yield from enumerate(reader, 1)
+            try:
+                for number, row in enumerate(reader, 1):
+                    if None in row or None in row.values():
+                        raise ValueError(
+                            f"{file}: row {number}, which ends in line {reader.line_num}, has more or fewer fields "
+                            "than the first row"
+                        )
+                    yield number, row
+            except csv.Error as error:
+                raise ValueError(
+                    f'{file}, line {reader.line_num + 1}: {error}: write quotes inside of a quoted field twice ("")'
+                ) from None
     finally:
         csv.field_size_limit(longest)

@@ -188,6 +188,6 @@ def values_of(column: DocumentColumn, value: Any, texts: TextBatch) -> Any:
     found = only_column(texts.source, value, column.name)
     if column.of_column is None:
         return found
-    if package_of(found) == "pandas":
+    if package_of(found) == "pandas" or isinstance(found, list):
         return list(found)
     return column.of_column(column_of(found, len(texts), None, column.name))

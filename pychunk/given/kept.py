@@ -36,7 +36,8 @@ def kept_columns(keep: Sequence[str], texts: TextBatch) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in keep:
         values = only_column(texts.source, name, "keep")
-        found[name] = pa.array(values, from_pandas=True) if package_of(values) == "pandas" else values
+        is_list = package_of(values) == "pandas" or isinstance(values, list)
+        found[name] = pa.array(values, from_pandas=True) if is_list else values
     return found
 
 

@@ -15,9 +15,10 @@ from ..segmenter import Segmenter
 from .folder import REMOVED, SUMMARIES
 
 
-def nothing(made: Segmenter, said: Mapping[str, Any], kind: str) -> ChunkBatch:
-    """The chunks of no documents of a kind; ``said``: the keywords of a call, which name columns."""
-    columns = {name: pa.nulls(0) for name in columns_of(said)}
+def nothing(made: Segmenter, said: Mapping[str, Any], kind: str, types: Mapping[str, pa.DataType] = {}) -> ChunkBatch:
+    """The chunks of no documents of a kind; ``said``: the keywords of a call, which name columns, of these types."""
+    of = {name: types.get(name, pa.null()) if name in said["keep"] else pa.null() for name in columns_of(said)}
+    columns = {name: pa.nulls(0, kind_) for name, kind_ in of.items()}
     read = KINDS[kind].schema
     columns |= {field.name: pa.array([], field.type) for field in read if field.name != "file"}
     table = pa.table(columns, metadata=read.metadata)
@@ -49,11 +50,19 @@ def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
 
 
 def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
-    """A table with the columns that its documents do not have, but others of the source do, as nulls."""
-    if table.column_names == empty.column_names:
+    """A table with the columns that its documents do not have, but others of the source do, as nulls of their types."""
+    types = {each.name: each.type for each in empty.schema}
+    lacking = [
+        each.name
+        for each, values in zip(table.schema, table.columns, strict=True)
+        if each.type != types.get(each.name, each.type) and values.null_count == len(values)
+    ]
+    if table.column_names == empty.column_names and not lacking:
         return table
     columns = {
-        each.name: table.column(each.name) if each.name in table.column_names else pa.nulls(len(table), each.type)
+        each.name: table.column(each.name)
+        if each.name in table.column_names and each.name not in lacking
+        else pa.nulls(len(table), each.type)
         for each in empty.schema
     }
     return pa.table(columns).replace_schema_metadata(table.schema.metadata)

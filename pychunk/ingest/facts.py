@@ -12,7 +12,7 @@ from ..chunks import ChunkBatch
 from ..io import Source
 
 #: Fields of a source that change nothing in what it yields, or are told elsewhere.
-_OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters")
+_OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters", "kept")
 
 
 def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing: ChunkBatch) -> dict[str, Any]:

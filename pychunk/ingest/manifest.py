@@ -20,9 +20,10 @@ class Shard:
     """A whole shard.
 
     It covers ``batches`` of the source from ``first_batch`` on, which hold ``read`` documents from ``first_read`` on;
-    ``documents`` of them, numbered from ``first_document``, were kept, and ``blank`` of these have no chunks. Its
-    letters are ``letter_bytes`` of the file of dead letters from ``letters_at`` on. Its summaries and what was left
-    out, if the run writes any, are files of their own.
+    ``documents`` of them, numbered from ``first_document``, were kept, and ``blank`` of these have no chunks;
+    ``dropped`` templates of a wiki were left out inside their sentences. Its letters are ``letter_bytes`` of the file
+    of dead letters from ``letters_at`` on. Its summaries and what was left out, if the run writes any, are files of
+    their own.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Shard:
     removed_bytes: int = 0
     removed_sha256: str = ""
     blank: int = field(default=0, compare=False)  # earlier manifests lack it
+    dropped: int = field(default=0, compare=False)
 
     def files(self, folder: Path) -> list[tuple[Path, int, str]]:
         """(path, bytes, SHA-256) of what it consists of."""

@@ -64,7 +64,7 @@ class Output:
         done = self.manifest.shards[: self._number]
         self._letters_at = sum(shard.letter_bytes for shard in done)
         self._letters: list[DeadLetter] = []
-        self._text_bytes = self._blank = 0
+        self._text_bytes = self._blank = self._dropped = 0
 
     def write(self, found: tuple[Part | None, ChunkBatch | None]) -> tuple[Part | None, Closed | None]:
         """Adds a part's chunks; with the shard that ended before it, if one did. None for a part ends the last one.
@@ -145,6 +145,7 @@ class Output:
         self._text_bytes += part.text_bytes
         self._letters += part.letters
         self._blank += part.blank
+        self._dropped += part.dropped
         self.report.new_text_bytes += part.text_bytes
 
     def _close(self) -> Closed:
@@ -180,12 +181,13 @@ class Output:
             removed_bytes=removed[0],
             removed_sha256=removed[1],
             blank=self._blank,
+            dropped=self._dropped,
         )
         if self._wanted is not None and shard != self._wanted:
             raise IngestError(_unlike(self._wanted, shard))
         self._number += 1
         self._letters_at += len(lines)
-        self._at, self._letters, self._text_bytes, self._blank = ended, [], 0, 0
+        self._at, self._letters, self._text_bytes, self._blank, self._dropped = ended, [], 0, 0, 0
         return Closed(shard, files, lines)
 
     def unfinished(self, error: OSError, remedy: str = "Mend that (make room), then go on") -> IngestError:

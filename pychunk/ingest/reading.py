@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .._arrow import flat_text
 from ..documents import TextBatch
 from ..io import DeadLetter, Source
 from ..io.documents import documents_of
+from ..io.wiki.mediawiki import DROPPED
 from .sample import Sample
 
 #: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.
@@ -23,8 +25,8 @@ class Part:
     """The wanted documents of batch ``number``: ``table`` of ``id``, ``text`` and others, from ``first`` on.
 
     ``read``: documents of the batch before any were left out; ``table_rows``: those kept; ``blank``: those of them that
-    have no chunks, once they are cut. A part with neither, whose
-    ``table_rows`` is None, brings the letters that were told after the last batch.
+    have no chunks, once they are cut; ``dropped``: templates of a wiki that were left out inside their sentences. A
+    part with neither, whose ``table_rows`` is None, brings the letters that were told after the last batch.
     """
 
     number: int
@@ -36,6 +38,7 @@ class Part:
     bytes_read: int
     table_rows: int | None
     blank: int = 0
+    dropped: int = 0
 
     def documents(self) -> TextBatch:
         """The texts with their ids, and the other columns that were asked for."""
@@ -80,12 +83,28 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
         if batch.table.nbytes > LARGE_BYTES:
             pa.default_memory_pool().release_unused()
         rows = table.num_rows
-        yield Part(batch.number, table, document, len(batch), _text_bytes(table), letters, batch.bytes_read, rows)
+        yield Part(
+            batch.number,
+            table,
+            document,
+            len(batch),
+            _text_bytes(table),
+            letters,
+            batch.bytes_read,
+            rows,
+            dropped=_dropped(table),
+        )
         read, document = read + len(batch), document + rows
         if limit is not None and document >= limit:
             return
     if told:
         yield Part(-1, None, document, 0, 0, told, source.total_bytes, None)
+
+
+def _dropped(table: pa.Table) -> int:
+    if DROPPED not in table.column_names or not pa.types.is_int32(table.schema.field(DROPPED).type):
+        return 0
+    return int(pc.sum(table.column(DROPPED)).as_py() or 0)
 
 
 def _text_bytes(table: pa.Table) -> int:

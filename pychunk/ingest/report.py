@@ -10,7 +10,8 @@ from pathlib import Path
 class Report:
     """Totals of the data set, and what this call added to them.
 
-    ``blank``: documents without text, which have no chunks and are no failures.
+    ``blank``: documents without text, which have no chunks and are no failures. ``dropped``: templates of a wiki that
+    were left out inside sentences, as nobody knows what they show.
     ``removed``: half-written files of an earlier run that were cleared away; ``damaged``: shards of an earlier run that
     were missing or damaged, and why, and were made again; ``ignored``: files of the source that are of no known kind;
     ``repeated``: the first id that came a second time, "" where none was seen; ``did_nothing``: the data set was
@@ -24,6 +25,7 @@ class Report:
     text_bytes: int = 0
     letters: int = 0
     blank: int = 0
+    dropped: int = 0
     shards: int = 0
     new_text_bytes: int = 0
     new_shards: int = 0

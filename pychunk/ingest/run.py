@@ -48,6 +48,7 @@ def ingest(
     ids: str | None = None,
     keep: Sequence[str] = (),
     encoding: str | None = None,
+    quotes: bool = True,
     redirects: bool = False,
     namespaces: tuple[int, ...] | None = (0,),
     noise: How = "model",
@@ -73,8 +74,8 @@ def ingest(
 
     Args:
         source: a file, a folder or a URL, or several, which are read in this order; with ``kind``, ``column``, ``ids``,
-            ``keep``, ``encoding``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold``, ``links`` and
-            ``workers`` as ``pychunk.io.open_source`` takes them.
+            ``keep``, ``encoding``, ``quotes``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold``, ``links``
+            and ``workers`` as ``pychunk.io.open_source`` takes them.
         out: the folder; made if it is not there.
         limit: only the first so many documents.
         sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
@@ -115,6 +116,7 @@ def ingest(
         keep=keep,
         needed=columns_of(said | {"keep": []}),
         encoding=encoding,
+        quotes=quotes,
         redirects=redirects,
         namespaces=namespaces,
         noise=noise,
@@ -124,7 +126,12 @@ def ingest(
         threads=threads,
         dead_letters=lambda _: None,
     )
-    _check_used(opened, {"column": column, "ids": ids}, {"redirects": redirects, "namespaces": namespaces != (0,)})
+    _check_used(
+        opened,
+        {"column": column, "ids": ids},
+        {"quotes": not quotes},
+        {"redirects": redirects, "namespaces": namespaces != (0,)},
+    )
     made = Segmenter(threads=threads, **options)
     # What is stored has one type from the first shard to the last, whatever a file of no declared types holds where.
     opened = replace(opened, written=tuple(name for name in keep if name not in opened.needed))
@@ -135,7 +142,9 @@ def ingest(
         return _dry(opened, made, said, limit, None if sample is None else sample_of(opened, sample, seed), folder)
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
-    nothing = [empty.nothing(made, said, kind) for kind in dict.fromkeys(opened.kinds or ["text"])]
+    types = opened.kept_types() if opened.keep else {}
+    opened = replace(opened, kept=tuple(types.items()))
+    nothing = [empty.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
         manifest = _manifest(folder, facts.of(opened, options, chosen, nothing[0]), resume)
@@ -165,10 +174,10 @@ def ingest(
     return report
 
 
-def _check_used(source: Source, of_tables: dict[str, Any], of_dumps: dict[str, Any]) -> None:
+def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any], of_dumps: dict[str, Any]) -> None:
     """That what says how some kinds of files are read is said where there are such files."""
     tables = [name for name, kind in KINDS.items() if kind.is_table]
-    for said, kinds in ((of_tables, tables), (of_dumps, ["mediawiki"])):
+    for said, kinds in ((of_tables, tables), (of_csv, ["csv", "tsv"]), (of_dumps, ["mediawiki"])):
         given = [name for name, value in said.items() if value]
         if given and set(source.kinds).isdisjoint(kinds):
             raise ValueError(
@@ -364,3 +373,4 @@ def _total(report: Report, manifest: Manifest) -> None:
         report.text_bytes += shard.text_bytes
         report.letters += shard.letters
         report.blank += shard.blank
+        report.dropped += shard.dropped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,11 +40,13 @@ def runs(
     ids: str | None = None,
     keep: Sequence[str] = (),
     needed: Sequence[str] = (),
+    elsewhere: Mapping[str, pa.DataType] = {},
 ) -> Iterator[Run]:
     """The documents of a file, part by part: id, text, file and the columns to keep, in types of their own.
 
     ``column``: default, the only string column, else ``text``. ``ids``: default ``id`` where there is one, else the
-    file's name and the row's number. A row that is null in a column of ``needed`` is no document.
+    file's name and the row's number. A row that is null in a column of ``needed`` is no document. ``elsewhere``: the
+    types of those of ``keep`` that other files have; they are null where this one has none.
 
     Raises:
         ValueError: a column that is not there; it would be missing in every row.
@@ -52,6 +54,8 @@ def runs(
     for part in parts:
         if column is None:
             column = rows.text_of(part, file)
+        for name, kind in elsewhere.items():
+            part = part._replace(table=_with_nulls(part.table, name, kind))
         rows.check_there(part.table, (column, ids, *keep), file)
         texts, names = _valid(part.table.column(column)), _ids(part, file, ids)
         table = part.table.select(keep)
@@ -64,6 +68,16 @@ def runs(
         sizes = np.asarray(pc.binary_length(texts), dtype=np.int64)
         more = {name: _plain(table.column(name)) for name in keep}
         yield Run(pa.table({**more, **own}).select([*own, *more]), sizes, file, part.bytes_read)
+
+
+def _with_nulls(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
+    """With nulls of a type in a column that is not there, or has none but nulls of no type."""
+    at = table.schema.get_field_index(name)
+    if name not in table.column_names:
+        return table.append_column(name, pa.nulls(len(table), kind))
+    if at >= 0 and pa.types.is_null(table.schema.field(at).type):
+        return table.set_column(at, name, pa.nulls(len(table), kind))
+    return table
 
 
 def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:

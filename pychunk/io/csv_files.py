@@ -1,8 +1,9 @@
 """CSV and TSV files to Arrow tables of bounded size, without guessing types: every field is what the file says.
 
 The first row names the columns. Quoted fields may hold line breaks; an empty field without quotes is null, but an empty
-text where it is the document's. A row is a dead letter where it has more or fewer fields than the first, or more than
-``MAX_ROW_BYTES``, as where a quote is never closed. Rows are named by the line that they begin in.
+text where it is the document's. A row is a dead letter where it has more or fewer fields than the first, more than
+``MAX_ROW_BYTES``, or a quote that means nothing, as ``csv_quotes`` tells them; rows go on behind its first line. Rows
+are named by the line that they begin in.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .. import _native
+from . import csv_quotes
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .rows import only_text
@@ -27,8 +31,8 @@ MAX_ROW_BYTES = 64 << 20
 _ROWS = 1 << 16
 #: What may stand between fields where the name does not say it: a comma, or what spreadsheets of some countries write.
 _SEPARATORS = b",;\t"
-_ENDS = b"\r\n"
-_CR, _LF, _QUOTE = 0x0D, 0x0A, 0x22
+_ENDS = (b"\r", b"\n")
+_CR, _LF = 0x0D, 0x0A
 #: Bytes that are looked at for the first line.
 _HEAD_BYTES = 1 << 20
 
@@ -41,14 +45,16 @@ def parts(
     optional: Sequence[str] = (),
     *,
     separator: bytes = b"",
+    quotes: bool = True,
     typed: bool = False,
 ) -> Iterator[Part]:
     """Parts with the columns that are asked for, as ``wanted_of`` chooses them, all of them strings.
 
-    ``separator``: default, the one of comma, semicolon and tab that the first row holds most of. ``typed``: other
-    columns than ids and texts get the types that Arrow finds for them, as in files that a program made.
+    ``separator``: default, the one of comma, semicolon and tab that the first row holds most of. ``quotes``: whether
+    they stand around fields; else they are characters like others. ``typed``: other columns than ids and texts get the
+    types that Arrow finds for them, as in files that a program made.
     """
-    rows = _Rows(name, dead_letters)
+    rows = _Rows(name, dead_letters, quotes=quotes)
     wanted: _Wanted | None = None
     for records, bytes_read in rows.read(blocks, separator):
         if wanted is None:
@@ -64,36 +70,65 @@ def parts(
 
 
 class _Records(NamedTuple):
-    """Whole rows, and of each the byte at which it begins and the line from 1 in which that is."""
+    """Whole rows, and of each the byte at which it begins and the line from 1 in which that is.
+
+    ``told``: letters about rows between them, each with its line, in their order.
+    """
 
     data: bytes
     begins: npt.NDArray[np.int64]
     lines: npt.NDArray[np.int64]
+    told: list[tuple[int, DeadLetter]]
 
     def some(self) -> Iterator[_Records]:
         """``_ROWS`` of them at a time."""
-        for at in range(0, len(self.begins), _ROWS):
-            end = int(self.begins[at + _ROWS]) if at + _ROWS < len(self.begins) else len(self.data)
-            begin = int(self.begins[at])
-            yield _Records(self.data[begin:end], self.begins[at : at + _ROWS] - begin, self.lines[at : at + _ROWS])
+        left = self.told
+        for at in range(0, max(1, len(self.begins)), _ROWS):
+            begins, lines = self.begins[at : at + _ROWS], self.lines[at : at + _ROWS]
+            if at + _ROWS < len(self.begins):
+                end, line = int(self.begins[at + _ROWS]), int(self.lines[at + _ROWS])
+                own, left = [each for each in left if each[0] < line], [each for each in left if each[0] >= line]
+            else:
+                end, own = len(self.data), left
+            begin = int(begins[0]) if len(begins) else end
+            yield _Records(self.data[begin:end], begins - begin, lines, own)
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> _Records:
+        """Some of the rows; the bytes of others go, too."""
+        if chosen.all():
+            return self
+        sizes = np.diff(self.begins, append=len(self.data))[chosen]
+        rows = np.flatnonzero(chosen)
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else []
+        ends = np.append(self.begins[1:], len(self.data))
+        data = b"".join(self.data[int(self.begins[run[0]]) : int(ends[run[-1]])] for run in runs)
+        return self._replace(data=data, begins=np.cumsum(sizes) - sizes, lines=self.lines[chosen])
+
+    def excerpt(self, row: int) -> bytes:
+        """The first bytes of a row."""
+        begin = int(self.begins[row])
+        end = int(self.begins[row + 1]) if row + 1 < len(self.begins) else len(self.data)
+        return self.data[begin:end].rstrip(b"\r\n")[:EXCERPT_BYTES]
 
     def filled(self) -> _Records:
-        """Without empty lines."""
+        """Without empty lines, which Arrow passes over."""
         at = np.frombuffer(self.data, np.uint8)[self.begins]
         filled = (at != _LF) & (at != _CR)
         return self._replace(begins=self.begins[filled], lines=self.lines[filled])
 
 
 class _Rows:
-    """Cuts a file where rows end, by the rules of Arrow's parser: a quote counts where it begins a field."""
+    """Cuts a file where rows end."""
 
-    def __init__(self, name: str, dead_letters: DeadLetters) -> None:
-        self.name, self.dead_letters = name, dead_letters
+    def __init__(self, name: str, dead_letters: DeadLetters, *, quotes: bool) -> None:
+        self.name, self.dead_letters, self.quotes = name, dead_letters, quotes
         self.names: list[str] = []
         self.separator = b""
         self._line = 1  # in which what is held begins
         self._held = bytearray()
         self._skipping = False  # what is held begins inside a row that was told
+        self._begun = False  # the first row was taken
+        self._nameless = False  # the first row, which names the columns, cannot be read
 
     def read(self, blocks: Iterable[Block], separator: bytes) -> Iterator[tuple[_Records, int]]:
         """Rows of some 16 MB at a time, without the first."""
@@ -104,7 +139,11 @@ class _Rows:
             self._held += block.data
             if len(self._held) < due and not block.gap:
                 continue
-            yield from self._taken(bytes_read, last=False)
+            yield from self._taken(bytes_read)
+            if len(self._held) > MAX_ROW_BYTES and not block.gap:
+                yield from self._taken(bytes_read, give_up=True)
+            if self._nameless:
+                return
             due = max(
                 TABLE_BYTES, min(2 * len(self._held), MAX_ROW_BYTES + 1)
             )  # a long row is not looked at again for each block
@@ -112,41 +151,71 @@ class _Rows:
                 self._lose("the row is cut off, and so may be the next: what lies between could not be read")
             elif len(self._held) > MAX_ROW_BYTES:
                 self._lose(f"the row is longer than {MAX_ROW_BYTES:,} bytes, or a quote is not closed")
-        yield from self._taken(bytes_read, last=True)
-        if self._held and not self._skipping:
+        yield from self._taken(bytes_read, last=True, give_up=True)
+        if self._held and not self._skipping and not self._nameless:
             rest = _line_count(self._held)
-            self._lose(f"a quote is not closed: the row and what follows it, {rest:,} lines, are not read")
+            reason = f"a quote is not closed: the row and what follows it, {rest:,} lines, are not read"
+            self._lose(f"{reason}; {csv_quotes.ADVICE}")
 
-    def _taken(self, bytes_read: int, *, last: bool) -> Iterator[tuple[_Records, int]]:
+    def _taken(self, bytes_read: int, *, last: bool = False, give_up: bool = False) -> Iterator[tuple[_Records, int]]:
         """Takes whole rows from what is held; with ``last`` one that no line break ends, too."""
         data = bytes(self._held)
+        if last and data and not data.endswith(_ENDS):
+            data += b"\n"
         self.separator = self.separator or _separator_of(data)
-        ends, lines, is_open = _row_ends(data, self.separator)
+        found = self._cut(data, give_up=give_up)
+        if not self.names and self._named(data, found):
+            found = self._cut(data, give_up=give_up)  # now that it is known how many fields a row has
+        ends, lines = found.ends, found.lines
         if not last and len(ends) and ends[-1] == len(data) and data.endswith(b"\r"):
             ends, lines = ends[:-1], lines[:-1]  # an LF may follow
-        if last and data and not is_open and (not len(ends) or ends[-1] < len(data)):
-            ends, lines = np.append(ends, len(data)), np.append(lines, _line_count(data))
-        if not len(ends):
+        if not len(ends) or self._nameless:
             return
         del self._held[: int(ends[-1])]
-        data = data[: int(ends[-1])]
-        begins, lines = np.append(0, ends[:-1]), np.append(0, lines)
-        if self._skipping:
-            begins, lines = begins[1:], lines[1:]
-            self._skipping = False
-        records = _Records(data, begins, lines[:-1] + self._line).filled()
+        begins, before = np.append(0, ends[:-1]), np.append(0, lines[:-1])
+        records = _Records(data[: int(ends[-1])], begins, before + self._line, [])
+        chosen = np.ones(len(ends), bool)
+        chosen[0] = not self._skipping
+        for row, (reason, partial) in sorted(_letters(found).items()):
+            if row < len(ends):
+                line, excerpt = int(records.lines[row]), data[int(begins[row]) : int(ends[row])][:EXCERPT_BYTES]
+                if chosen[row]:
+                    letter = DeadLetter(self.name, f"line {line}", reason, excerpt, partial)
+                    records.told.append((line, letter))
+                chosen[row] &= partial
+        self._skipping = False
         self._line += int(lines[-1])
-        if not self.names and len(records.begins):
-            records = self._named(records)
-        if len(records.begins):
+        records = records.only(chosen).filled()
+        if not self._begun and len(records.begins):
+            self._begun = True
+            records = records._replace(begins=records.begins[1:], lines=records.lines[1:])
+        if len(records.begins) or records.told:
             yield records, bytes_read
 
-    def _named(self, records: _Records) -> _Records:
-        """The rows behind the first, which names the columns."""
-        end = int(records.begins[1]) if len(records.begins) > 1 else len(records.data)
-        head = records.data[int(records.begins[0]) : end].decode(errors="replace")
-        self.names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self.separator.decode()))
-        return records._replace(begins=records.begins[1:], lines=records.lines[1:])
+    def _cut(self, data: bytes, *, give_up: bool) -> csv_quotes.Cut:
+        fields = len(self.names)
+        return csv_quotes.cut(
+            data, self.separator, self._line, fields, quotes=self.quotes, give_up=give_up, within=self._skipping
+        )
+
+    def _named(self, data: bytes, found: csv_quotes.Cut) -> bool:
+        """Has the first row that is not empty name the columns; whether there is one."""
+        begin = 0
+        for row, end in enumerate(found.ends.tolist()):
+            if data[begin] not in (_CR, _LF):
+                head = data[begin:end].decode(errors="replace")
+                if row in found.bad:
+                    line = self._line + (int(found.lines[row - 1]) if row else 0)
+                    reason = f"the first row, which names the columns, cannot be read: {found.bad[row]}"
+                    self.dead_letters(DeadLetter(self.name, f"line {line}", reason, data[begin:end][:EXCERPT_BYTES]))
+                    self._nameless = True
+                    return False
+                form: dict[str, Any] = {} if self.quotes else {"quoting": csv.QUOTE_NONE}
+                lines = io.StringIO(head, newline="")
+                self.names = next(csv.reader(lines, delimiter=self.separator.decode(), **form))
+                return True
+            begin = end
+        return False
 
     def _lose(self, reason: str) -> None:
         """Tells of the row that is held in part, and leaves it out, as far as it goes."""
@@ -155,11 +224,17 @@ class _Rows:
             self.dead_letters(DeadLetter(self.name, f"line {self._line}", reason, held[:EXCERPT_BYTES]))
         self._line += _line_count(held)
         self._held.clear()
-        if held and _row_ends(held, self.separator)[2]:
+        if held and self._cut(held, give_up=False).is_open:
             self._held += b'"'  # the field goes on
-        elif held.endswith(b'"'):
+        elif held.endswith(b'"') and self.quotes:
             self._held += b'""'  # it does if another quote follows
         self._skipping = True
+
+
+def _letters(found: csv_quotes.Cut) -> dict[int, tuple[str, bool]]:
+    """What is told of rows, by their numbers, and whether they are read all the same."""
+    told = {row: (reason, True) for row, reason in found.told.items()}
+    return told | {row: (reason, False) for row, reason in found.bad.items()}
 
 
 class _Wanted:
@@ -186,19 +261,30 @@ class _Wanted:
     def part(self, records: _Records, bytes_read: int) -> Part | None:
         """The rows as a table; those with too few or too many fields are told."""
         arrow, rows = self.arrow, self.rows
+        if _native.find_invalid_utf8(np.frombuffer(records.data, np.uint8)) >= 0:
+            records = self._counted(records)
         bad: list[int] = []
+        told = list(records.told)
 
         def skip(row: Any) -> str:
             at = row.number - 1
             reason = f"the row has {row.actual_columns} fields, the first row {row.expected_columns}"
-            excerpt = row.text.encode(errors="replace")[:EXCERPT_BYTES]
-            rows.dead_letters(DeadLetter(rows.name, f"line {records.lines[at]}", reason, excerpt))
+            excerpt = records.excerpt(at)
+            told.append((int(records.lines[at]), DeadLetter(rows.name, f"line {records.lines[at]}", reason, excerpt)))
             bad.append(at)
             return "skip"
 
+        if not len(records.begins):
+            _tell(told, rows.dead_letters)
+            return None
         data = pa.py_buffer(records.data)
         read = arrow.ReadOptions(column_names=rows.names, use_threads=False, block_size=len(data) + 1)
-        parse = arrow.ParseOptions(delimiter=rows.separator.decode(), newlines_in_values=True, invalid_row_handler=skip)
+        parse = arrow.ParseOptions(
+            delimiter=rows.separator.decode(),
+            quote_char='"' if rows.quotes else False,
+            newlines_in_values=True,
+            invalid_row_handler=skip,
+        )
         numbers = records.lines
         try:
             table = arrow.read_csv(pa.BufferReader(data), read, parse, self.convert)
@@ -206,6 +292,7 @@ class _Wanted:
             problem = "" if len(table) == len(numbers) else f"{len(numbers)} rows became {len(table)}"
         except (pa.ArrowException, OSError, ValueError) as error:
             problem = said(error)
+        _tell(told, rows.dead_letters)
         if problem:
             place = f"lines {records.lines[0]} to {records.lines[-1]}"
             reason = f"cannot be read as .csv: {problem}"
@@ -216,6 +303,17 @@ class _Wanted:
             table = table.set_column(at, self.text, table.column(at).fill_null(""))
         return Part(table, "line", numbers.tolist(), bytes_read, self.text) if len(table) else None
 
+    def _counted(self, records: _Records) -> _Records:
+        """Without rows of too few or too many fields, which are told: Arrow gives up on all where one is no UTF-8."""
+        rows = self.rows
+        counts = csv_quotes.fields_of(records.data, records.begins, rows.separator, quotes=rows.quotes)
+        told = list(records.told)
+        for row in np.flatnonzero(counts != len(rows.names)).tolist():
+            reason = f"the row has {counts[row]} fields, the first row {len(rows.names)}"
+            letter = DeadLetter(rows.name, f"line {records.lines[row]}", reason, records.excerpt(row))
+            told.append((int(records.lines[row]), letter))
+        return records.only(counts == len(rows.names))._replace(told=told)
+
 
 def _separator_of(data: bytes) -> bytes:
     """What the first line has most of; a comma where it has none."""
@@ -223,43 +321,10 @@ def _separator_of(data: bytes) -> bytes:
     return max((bytes([each]) for each in _SEPARATORS), key=first.count)
 
 
-def _row_ends(data: bytes, separator: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], bool]:
-    """(where each row ends behind its line break, how many lines end up to there, whether a quote is left open)."""
-    values = np.frombuffer(data, np.uint8)
-    breaks = values == _LF
-    if b"\r" in data:
-        returns = values == _CR
-        returns[:-1] &= ~breaks[1:]  # CR LF is one line break
-        breaks |= returns
-    if b'"' not in data:
-        ends = np.flatnonzero(breaks) + 1
-        return ends, np.arange(1, len(ends) + 1), False
-    inside = _inside(data, values, separator)
-    ends = np.flatnonzero(breaks & ~inside) + 1
-    return ends, np.searchsorted(np.flatnonzero(breaks), ends), bool(inside[-1])
-
-
-def _inside(data: bytes, values: npt.NDArray[np.uint8], separator: bytes) -> npt.NDArray[np.bool_]:
-    """Which bytes are those of quoted fields, without the quote that ends one."""
-    quotes = values == _QUOTE
-    inside = np.logical_xor.accumulate(quotes)
-    # Each quote opens or closes, if what opens begins a field; of two inside a field, the first closes and the second
-    # opens.
-    begins = quotes | (values == separator[0]) | (values == _LF) | (values == _CR)
-    if not (quotes[1:] & inside[1:] & ~begins[:-1]).any():
-        return inside
-    quotes[:] = False  # a quote inside a field that has none around it means nothing
-    starts, is_open = separator + _ENDS, False
-    at = data.find(b'"')
-    while at >= 0:
-        if not is_open:
-            quotes[at] = is_open = at == 0 or data[at - 1] in starts
-        elif data[at + 1 : at + 2] == b'"':
-            at += 1
-        else:
-            quotes[at], is_open = True, False
-        at = data.find(b'"', at + 1)
-    return np.logical_xor.accumulate(quotes)
+def _tell(told: list[tuple[int, DeadLetter]], dead_letters: DeadLetters) -> None:
+    """Letters by their lines."""
+    for _, letter in sorted(told, key=itemgetter(0)):
+        dead_letters(letter)
 
 
 def _line_count(data: bytes | bytearray) -> int:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ..documents import TextBatch
 from ..documents.columns import column_of
 from ..parsing.columns import packed_to_arrow
+from ..parsing.encodings import likely
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 BATCH_BYTES = 8 << 20
 #: Documents of one batch at most, so that empty ones cannot fill memory.
 BATCH_ROWS = 50_000
+#: How a guess begins in a letter's reason.
+MAY_BE = "; it may be "
 #: Raw bytes that a dead letter quotes at most.
 EXCERPT_BYTES = 200
 
@@ -38,6 +41,14 @@ class DeadLetter(NamedTuple):
     excerpt: bytes = b""
     partial: bool = False
 
+    @property
+    def told(self) -> str:
+        """The place and the reason; of a row that is no UTF-8, as letters about files do, a guess what it is."""
+        of_rows = self.reason.startswith("invalid UTF-8") and self.position.startswith(("line", "row", "element"))
+        found = likely(self.excerpt) if of_rows else ""
+        guess = f"{MAY_BE}{found}, which is a guess: pass encoding='{found}'" if found else ""
+        return f"{self.source}, {self.position}: {self.reason}{guess}"
+
 
 #: Is told of each dead letter; reading goes on when it returns, and ends if it raises.
 DeadLetters = Callable[[DeadLetter], None]
@@ -54,9 +65,7 @@ def refuse(letter: DeadLetter) -> None:
     if letter.partial:
         warnings.warn(f"{letter.source}, {letter.position}: {letter.reason}", stacklevel=2)
         return
-    raise ValueError(
-        f"{letter.source}, {letter.position}: {letter.reason}; pass dead_letters= to go on without what is broken"
-    )
+    raise ValueError(f"{letter.told}; pass dead_letters= to go on without what is broken")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 A line is one object of strict JSON (RFC 8259) in strict UTF-8 of at most ``MAX_LINE_BYTES`` and 512 levels; it ends
 with LF, CR LF or CR. Whatever else a line is, it is a dead letter and ends nothing but itself:
 
-- ``NaN`` and ``Infinity`` are no JSON; ``-0``, ``1e400`` and integers of any size are, and stay as they are written.
+- ``-0``, ``1e400`` and integers of any size stay as they are written. ``NaN``, ``Infinity`` and ``-Infinity`` are no
+  JSON, but Python writes them, and they are numbers here.
 - A string is kept as it is: ``\\u0000`` is a character, "2020-01-01" is no date. Half a surrogate pair (``\\ud800``) is
   no text: a dead letter where it is in the text or the id, U+FFFD in other columns, of no account elsewhere.
 - A key that is read must not be there twice; of other keys nothing is asked.
@@ -21,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .. import _native
+from . import json_paths
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .rows import only_text
@@ -32,6 +34,8 @@ _KIND = {name: number for number, name in enumerate(_native.JSON_KINDS)}
 _STRINGS = 1 << _KIND["string"] | 1 << _KIND["surrogate"]
 #: Keys that a warning lists.
 _LISTED = 10
+#: Numbers that are none in JSON, as Python writes them.
+_NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 #: What Python calls a value that is no text.
 _PYTHON = {"integer": "int", "float": "float", "boolean": "bool", "array": "list", "object": "dict"}
 
@@ -45,20 +49,24 @@ def parts(
     ids: str | None = None,
     keep: Sequence[str] = (),
     written: Sequence[str] = (),
+    elsewhere: Sequence[str] = (),
 ) -> Iterator[Part]:
     """Parts with the columns that are asked for: text and ids as strings, others in the type that all values have.
+
+    Of all of them, a name with dots that is no key is a path into objects: ``meta.author``.
 
     ``column``: that of the text; None: the only one that holds strings in the first lines, else ``text``.
     ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them; those
     of ``written`` are strings, whatever their values are. Rows without text are dead letters.
 
-    A column that was named and that no row of a part has is warned of, once: nobody can say before the end of the file
-    that there is none, and where an error came would depend on where parts end.
+    A column that was named and that no row of a part has is warned of, once, but those of ``elsewhere``, which other
+    files have: nobody can say before the end of the file that there is none, and where an error came would depend on
+    where parts end.
 
     Raises:
         ValueError: several columns hold strings, and ``column`` names none.
     """
-    named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None]
+    named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None and each not in elsewhere]
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         if column is None and (keys := _keys(lines)):
             column = only_text([key for key, kinds in keys if kinds & _STRINGS], [key for key, _ in keys], name)
@@ -132,9 +140,12 @@ class _Columns:
 
     def __init__(self, lines: bytes, wanted: Sequence[str]) -> None:
         names = list(dict.fromkeys(wanted))
+        heads = [head for name in names for head in json_paths.heads(name) if head not in names]
+        read = [*names, *dict.fromkeys(heads)]
         self.lines = lines
-        self.spans, found, self.faults = _native.read_json_lines(np.frombuffer(lines, np.uint8), names)
-        self.columns = {name: (_strings(*each), each[2]) for name, each in zip(names, found, strict=True)}
+        self.spans, found, self.faults = _native.read_json_lines(np.frombuffer(lines, np.uint8), read)
+        columns = {name: (_strings(*each), each[2]) for name, each in zip(read, found, strict=True)}
+        self.columns = {name: json_paths.followed(name, columns) if "." in name else columns[name] for name in names}
 
     def refuse(self, column: str, id_column: str) -> None:
         """Rows whose text or id cannot be used become faults."""
@@ -158,7 +169,8 @@ class _Columns:
         if not len(kinds) or (kinds != _KIND["missing"]).any():
             return False
         keys = [key for key, _ in _keys(self.lines)]
-        close = get_close_matches(column, keys, 1)
+        own = keys if "." not in column else [*keys, *json_paths.paths(self.lines[: 1 << 16])]
+        close = get_close_matches(column, own, 1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
         more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
         warnings.warn(
@@ -199,7 +211,9 @@ def _typed(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.Arra
             return values.cast(pa.int64())
         if held <= {"integer", "float"}:
             numbers = values.cast(pa.float64())
-            return numbers if np.isfinite(numbers.drop_null()).all() else values  # 1e400 is what is written
+            beyond = np.flatnonzero(~np.isfinite(numbers.fill_null(0)))
+            written = set(values.take(pa.array(beyond)).to_pylist())
+            return numbers if written <= _NOT_FINITE else values  # 1e400 is what is written
         if held == {"boolean"}:
             return values.cast(pa.bool_())
         if held == {"array"}:

@@ -38,6 +38,7 @@ class Asked(NamedTuple):
 
     ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found. ``links``: what of their links is text.
     ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
+    ``quotes``: whether those of CSV stand around fields. ``elsewhere``: those of ``keep`` that other files have.
     """
 
     column: str | None = None
@@ -49,11 +50,14 @@ class Asked(NamedTuple):
     noise: How = "model"
     noise_threshold: float | None = None
     links: Links = "text"
+    quotes: bool = True
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def named(self) -> dict[str, Any]:
         """The columns by their roles."""
-        return {"column": self.column, "ids": self.ids, "keep": self.keep, "written": self.written}
+        found = {"column": self.column, "ids": self.ids, "keep": self.keep, "written": self.written}
+        return found | {"elsewhere": self.elsewhere}
 
     @property
     def columns(self) -> list[str] | None:
@@ -142,7 +146,7 @@ class Kind:
     read: Callable[[Opened, Asked], Iterator[Any]]
     begins: Callable[[bytes], bool] = field(default=lambda head: False)
     is_table: bool = False
-    listed: Callable[[Opened], list[str]] | None = None
+    listed: Callable[[Opened], dict[str, pa.DataType]] | None = None
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     prose: bool = False
 
@@ -179,7 +183,14 @@ def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
 def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
     def read(file: Opened, asked: Asked) -> Iterator[Any]:
         return csv_files.parts(
-            file.lines(), file.name, file.tell, asked.columns, asked.optional, separator=separator, typed=asked.every
+            file.lines(),
+            file.name,
+            file.tell,
+            asked.columns,
+            asked.optional,
+            separator=separator,
+            quotes=asked.quotes,
+            typed=asked.every,
         )
 
     return read
@@ -193,7 +204,7 @@ def _parquet(file: Opened, asked: Asked) -> Iterator[Any]:
         )
 
 
-def _parquet_columns(file: Opened) -> list[str]:
+def _parquet_columns(file: Opened) -> dict[str, pa.DataType]:
     with file.at() as found:
         return parquet_files.columns(found)
 

@@ -95,8 +95,8 @@ def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
         yield held
 
 
-def columns(file: pa.NativeFile | BinaryIO) -> list[str]:
-    """The columns of a Parquet file that has rows, by its footer; none where it cannot be read.
+def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
+    """The columns of a Parquet file that has rows with their types, by its footer; none where it cannot be read.
 
     Reading its first rows reads the bytes of its first row group: .05 s where that is the file, of 35 MB.
     """
@@ -104,11 +104,11 @@ def columns(file: pa.NativeFile | BinaryIO) -> list[str]:
 
     try:
         opened = pq.ParquetFile(file)
-        names: list[str] = opened.schema_arrow.names
-        wanted_of(names, None, ())
-        return names if opened.metadata.num_rows else []
+        schema = opened.schema_arrow
+        wanted_of(schema.names, None, ())
+        return dict(zip(schema.names, schema.types, strict=True)) if opened.metadata.num_rows else {}
     except Exception:
-        return []
+        return {}
 
 
 def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column], most: int) -> int:

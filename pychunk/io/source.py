@@ -8,6 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,15 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
-from ..documents.columns import NoTextColumnError
+from ..documents.columns import NoTextColumnError, plain
 from ..plumbing.isolated import Processes
-from . import columns, files, pdf_files, streams
+from . import columns, files, json_paths, pdf_files, streams
 from .bzip2 import Block
-from .documents import BATCH_BYTES, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
+from .documents import BATCH_BYTES, MAY_BE, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
 from .html_files import How, Links, check_links, check_noise
 from .kinds import KINDS, Asked, Opened, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
-from .text_files import MAY_BE
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _TASK_BYTES = 1 << 20
 #: Bytes by which a file is known whose name says nothing.
 _HEAD = 4096
+#: Columns that an error lists.
+_LISTED = 20
 #: The columns of every batch, which a column that is kept beside them must not be called.
 _OWN = ("id", "text", "file")
 
@@ -46,7 +48,8 @@ class Source:
     of a folder that are of no known kind. ``inputs`` are several paths that are read one after the other, and empty for
     one. ``needed`` are those columns to keep that no document may lack. ``written``
     are those columns to keep that JSON Lines yield as strings, as they stand there, and not in the type that the values
-    of a part share. Files of several kinds are read kind by kind, each kind's by path.
+    of a part share. ``kept`` are the types of those that files may lack, which are null there; default: what
+    ``kept_types`` finds. Files of several kinds are read kind by kind, each kind's by path.
     """
 
     path: str
@@ -68,6 +71,8 @@ class Source:
     noise_threshold: float | None = None
     links: Links = "text"
     inputs: tuple[str, ...] = ()
+    quotes: bool = True
+    kept: tuple[tuple[str, pa.DataType], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -91,13 +96,80 @@ class Source:
             listed = KINDS[kind].listed
             first = self.kinds.index(kind)
             if listed is not None:
-                found[kind] = listed(self._opened(self.files[first], lambda _: None))
+                found[kind] = list(listed(self._opened(self.files[first], lambda _: None)))
             elif KINDS[kind].is_table:
                 parts = replace(self, files=[self.files[first]], kinds=[kind])._parts(lambda _: None)
                 found[kind] = next((part.table.column_names for part in parts), [])
             else:
                 found[kind] = [name for name, _ in KINDS[kind].columns]
         return found
+
+    def kept_types(self) -> dict[str, pa.DataType]:
+        """Of each column to keep its type in the first file that has it, where it is not null; of CSV strings.
+
+        Those of which only JSON Lines could say that they have none, and do not in their first rows, are left out.
+
+        Raises:
+            ValueError: no file has such a column; it says what there is.
+        """
+        types, seen, is_sure = self._found_types([name for name in self.keep if name not in _OWN])
+        absent = [name for name in self.keep if name not in _OWN and name not in seen]
+        if absent and is_sure:
+            names = [name for name in seen if name not in _OWN]
+            close = get_close_matches(absent[0], names, 1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            of_files = f"the file {self.path}" if len(self.files) == 1 else f"any file of {self.path}"
+            raise ValueError(
+                f"keep: {absent[0]!r} is no column of {of_files}{meant}; what can be kept: "
+                f"{', '.join(names[:_LISTED]) or 'nothing'}{more}"
+            )
+        return types
+
+    def lacking(self, names: Sequence[str]) -> list[str]:
+        """Those columns that no file has, as far as that can be said before all is read."""
+        _, seen, is_sure = self._found_types([name for name in names if name not in _OWN])
+        return [name for name in names if name not in _OWN and name not in seen] if is_sure else []
+
+    def _found_types(self, wanted: Sequence[str]) -> tuple[dict[str, pa.DataType], dict[str, None], bool]:
+        """(types of columns, columns that were seen, whether no file may have others), of files up to the last needed.
+
+        A path into objects is seen where its first key is.
+        """
+        types: dict[str, pa.DataType] = {}
+        seen: dict[str, None] = {}
+        is_sure = True
+        for file, kind in zip(self.files, self.kinds, strict=True):
+            if all(name in types for name in wanted):
+                break
+            own = {} if file.path == "-" else self._types(file, kind)
+            is_sure &= kind != "jsonl" and file.path != "-" and not (KINDS[kind].is_table and not own)
+            seen |= dict.fromkeys(own)
+            for name in wanted:
+                inside = kind == "jsonl" and any(head in own for head in json_paths.heads(name))
+                found = pa.large_string() if inside else own.get(name)
+                if found is not None:
+                    seen[name] = None
+                    if not pa.types.is_null(found):
+                        types.setdefault(name, found)
+        return types, seen, is_sure
+
+    def _types(self, file: SourceFile, kind: str) -> dict[str, pa.DataType]:
+        """The columns of a file with their types, of tables those of its first rows; none where they cannot be read."""
+        spec = KINDS[kind]
+        if not spec.is_table:
+            return dict(spec.columns)
+        try:
+            if spec.listed is not None:
+                found = spec.listed(self._opened(file, lambda _: None))
+            else:
+                parts = replace(self, files=[file], kinds=[kind])._parts(lambda _: None)
+                schema = next((part.table.schema for part in parts), pa.schema([]))
+                is_text = kind in ("csv", "tsv", "jsonl")
+                found = {each.name: pa.large_string() if is_text else each.type for each in schema}
+        except (OSError, ValueError, ImportError):  # told when it is read
+            return {}
+        return {name: _plain_type(type_) for name, type_ in found.items()}
 
     def unread(self) -> Iterator[DeadLetter]:
         """Yield a letter for each file of a folder that is not read: what it is, and what to do to have it read.
@@ -118,7 +190,7 @@ class Source:
 
     def _parts(self, tell: DeadLetters) -> Iterator[Any]:
         for file, kind in zip(self.files, self.kinds, strict=True):
-            yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True))
+            yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True, quotes=self.quotes))
 
     def batches(self, skip: int = 0, *, in_pieces: bool = False) -> Iterator[Batch]:
         """The documents in order; the same batches each time, however many threads and workers there are.
@@ -130,6 +202,11 @@ class Source:
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
+        # Of one table reading it says as much.
+        several = len(self.files) > 1 or any(not KINDS[name].is_table for name in self.kinds)
+        if self.keep and not self.kept and several and (types := self.kept_types()):
+            yield from replace(self, kept=tuple(types.items())).batches(skip, in_pieces=in_pieces)
+            return
         groups = self._groups(skip)
         parsers = pdf_files.processes(self.workers) if "pdf" in self.kinds else None
         try:
@@ -199,7 +276,7 @@ class Source:
         table = table_of(documents, KINDS[kind].schema)
         for name in self.keep:
             if name not in table.column_names:  # a file without columns has none of this name
-                table = table.append_column(name, pa.nulls(len(table)))
+                table = table.append_column(name, pa.nulls(len(table), dict(self.kept).get(name, pa.null())))
         return Batch(table, number, last.file, last.bytes_read)
 
     def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
@@ -273,6 +350,7 @@ class Source:
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
         keep = tuple(name for name in self.keep if name not in _OWN)
         opened = self._opened(file, tell)
+        elsewhere = {name: type_ for name, type_ in self.kept if name in keep and name not in self.needed}
         asked = Asked(
             self.column,
             self.ids,
@@ -282,12 +360,23 @@ class Source:
             noise=self.noise,
             noise_threshold=self.noise_threshold,
             links=self.links,
+            quotes=self.quotes,
+            elsewhere=tuple(elsewhere),
         )
         items = KINDS[kind].read(opened, asked)
         if not KINDS[kind].is_table:
             return items
         needed = [name for name in self.needed if name in keep]
-        return columns.runs(items, file.path, opened.tell, column=self.column, ids=self.ids, keep=keep, needed=needed)
+        return columns.runs(
+            items,
+            file.path,
+            opened.tell,
+            column=self.column,
+            ids=self.ids,
+            keep=keep,
+            needed=needed,
+            elsewhere=elsewhere,
+        )
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> Opened:
         def tell_encoding(letter: DeadLetter) -> None:
@@ -299,6 +388,14 @@ class Source:
         return Opened(
             path, file.size, said, lambda: _opened(path), lambda: _opened_at(path), self.threads, self.encoding
         )
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type that a column to keep has in a batch: without dictionaries and views."""
+    try:
+        return plain(pa.array([], kind)).type
+    except (pa.ArrowException, NotImplementedError):
+        return kind
 
 
 def _softened(tell: DeadLetters) -> DeadLetters:
@@ -336,6 +433,7 @@ def open_source(
     noise: How = "model",
     noise_threshold: float | None = None,
     links: Links = "text",
+    quotes: bool = True,
 ) -> Source:
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
 
@@ -350,8 +448,8 @@ def open_source(
             ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
             are written. The id of a text, Markdown, HTML or PDF file is its path as given, without ``./``.
         keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
-            the one that all values have, of CSV strings. Text files have nulls there; those of wikis (title, url, ns,
-            ...) are there anyhow.
+            the one that all values have, of CSV strings. Files that lack one have nulls there, as text files do; that
+            none has it is an error. Those of wikis (title, url, ns, ...) are there anyhow.
         needed: columns kept besides, which no document may lack: one whose value is null is broken.
         encoding: of text, Markdown, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8. Of pages
             of HTML: default: the one that they are in, whatever they declare.
@@ -369,6 +467,8 @@ def open_source(
         links: html: what of links is text: their words ("text"), or with their targets, as Markdown writes them, and
             the alternative texts of images that stand alone ("inline"). Links of headings, and to the page itself, have
             no target.
+        quotes: csv, tsv: False reads quotation marks as characters like others: a line is a row. Default: a field that
+            begins with one ends with one, and holds separators and line breaks.
 
     Raises:
         ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; no path, one
@@ -420,6 +520,7 @@ def open_source(
         noise_threshold,
         links,
         tuple(paths) if len(paths) > 1 else (),
+        quotes,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..parsing.encodings import likely, without_mark
 from .bzip2 import Block
-from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from .documents import EXCERPT_BYTES, MAY_BE, DeadLetter, DeadLetters, Document
 
 #: Bytes that a file may have.
 MAX_BYTES = 512 << 20
@@ -71,10 +71,6 @@ def is_binary(data: bytes | bytearray) -> bool:
     """Return whether bytes that are no UTF-8 are no text in another encoding either, by their control characters."""
     head = bytes(data[:_HEAD])
     return len(head) - len(head.translate(None, _CONTROLS)) > _MOST_CONTROLS * len(head)
-
-
-#: How a guess begins in a letter's reason.
-MAY_BE = "; it may be "
 
 
 def advice(data: bytes | bytearray) -> str:

@@ -11,6 +11,7 @@ import codecs
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 
 #: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
 MAX_PAGE_BYTES = 64 << 20
+#: The column of how many templates were left out inside a page's sentences.
+DROPPED = "dropped_templates"
 COLUMNS = (
     ("title", pa.string()),
     ("ns", pa.int32()),
     ("redirect", pa.string()),
     ("timestamp", pa.string()),
     ("blocks", BLOCKS_TYPE),
+    (DROPPED, pa.int32()),
 )
 
 _BEGIN, _END = b"<page>", b"</page>"
@@ -374,14 +378,22 @@ def _document(page: RawPage, wanted: Wanted) -> Document | None:
         target = target or (match[1].strip() if match else None)
         if (wanted.namespaces and ns not in wanted.namespaces) or (target is not None and not wanted.redirects):
             return None
-    blocks = None
+    blocks, dropped = None, 0
+    timestamp = texts.get(("revision", "timestamp"))
     if texts.get(("revision", "model"), "wikitext") == "wikitext":
         if target is not None:
             text = text.lstrip().removeprefix("#")  # not a list
-        text, found = _cleaner(page.namespaces).with_blocks(text)
+        text, found, dropped = _cleaner(page.namespaces).page(text, _day(timestamp))
         blocks = None if found is None else packed(found)
-    more = (title, ns, target, texts.get(("revision", "timestamp")), blocks)
+    more = (title, ns, target, timestamp, blocks, dropped)
     return Document(texts.get(("id",), title), text, page.file, more, page.size, page.bytes_read)
+
+
+def _day(timestamp: str | None) -> date | None:
+    try:
+        return date.fromisoformat((timestamp or "")[:10])
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=16)

@@ -1,12 +1,21 @@
-"""Templates that carry prose or values, as text: a table by name; all others are left out.
+"""Templates that carry prose or values, as text: a table by name.
 
-The names are those of the English Wikipedia, which many others share. ``Cleaner(templates=...)`` takes more.
+Of others, one with a single plain argument shows it inside a sentence; the rest is left out, and counted where it stood
+inside a sentence, unless its name says that no reader sees text there (``unseen``). The names are those of the English
+Wikipedia, which many others share. ``Cleaner(templates=...)`` takes more.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
+
+from .unseen import is_unseen
+
+#: Marks of what only the line can tell: text that is shown inside a sentence alone, what is left out there and counted,
+#: a blank between two digits, and what is raised or lowered, with its end.
+UNSURE, COUNTED, APART, RAISED, LOWERED, END = "\x0e", "\x0f", "\x10", "\x11", "\x12", "\x13"
 
 _NAMED = re.compile(r"([A-Za-z0-9_\- ]{1,30}?)\s*=")
 _NUMBER = re.compile(r"[\d.,+\-−/⁄ ]*\d[.,/⁄]*")
@@ -36,11 +45,12 @@ class Arguments:
     ('quote', 'To be', 'Hamlet', '')
     """
 
-    __slots__ = ("_named", "name", "positional")
+    __slots__ = ("_named", "name", "positional", "when")
 
-    def __init__(self, content: str) -> None:
+    def __init__(self, content: str, when: date | None = None) -> None:
         first, *rest = content.split("|")
         self.name = name_of(first)
+        self.when = when  # the day that the page is of
         self.positional: list[str] = []
         self._named: dict[str, str] = {}
         for each in rest:
@@ -60,6 +70,11 @@ class Arguments:
         return self.positional[key - 1] if key <= len(self.positional) else ""
 
     @property
+    def names(self) -> list[str]:
+        """Those of the named arguments, as they are written."""
+        return list(self._named)
+
+    @property
     def values(self) -> list[str]:
         """Positional arguments that are not empty, also those given by number."""
         numbered = [value for name, value in self._named.items() if name.isdigit()]
@@ -71,26 +86,59 @@ def name_of(text: str) -> str:
     return text.strip().replace("_", " ").lower().removeprefix("template:").strip()
 
 
-def render(content: str, more: Mapping[str, Callable[[Arguments], str]]) -> str:
+def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: date | None = None) -> str:
     """The text of a template whose inside is ``content``; "" where it carries none that is known.
 
-    >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {})
-    ('5 km', '')
+    ``when``: the day that the page is of, for what counts from then.
+
+    >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {}), render("fact|a|b", {}) == COUNTED
+    ('5 km', '', True)
     """
     name = name_of(content.partition("|")[0])
     template = more.get(name) or TEMPLATES.get(name)
     if template is not None:
-        return template(Arguments(content))
+        return template(Arguments(content, when))
     if _LANGUAGE.fullmatch(name):
-        return Arguments(content)[1]
+        return _foreign(Arguments(content))
     function, colon, _ = name.partition(":")
     if colon and function in ("formatnum", "lc", "uc", "lcfirst", "ucfirst", "nowrap"):
         return content.partition(":")[2].partition("|")[0].strip()
-    return ""
+    if colon or is_unseen(name) or "\n" in content:
+        return ""
+    given = Arguments(content)
+    shown = given.positional if len(given.positional) == 1 else []
+    if shown and _PLAIN.fullmatch(shown[0]) and _OF_NOTES.isdisjoint(given.names):
+        return f"{UNSURE}{shown[0]}{UNSURE}"
+    return COUNTED
+
+
+#: What an argument is that is shown, whatever the template: some words or a number, no address, no name of a file.
+_PLAIN = re.compile(
+    r"(?![^ ]*(?:://|\.(?:png|jpe?g|svg|gif|og[gav]|wav|mp3|webm|pdf)$)).{0,200}\w.{0,200}", re.IGNORECASE
+)
+#: Named arguments of templates that stand for references, notices and links.
+_OF_NOTES = frozenset({"date", "reason", "url", "title", "author", "last", "first", "access-date", "group", "id"})
 
 
 def _argument(number: int) -> Callable[[Arguments], str]:
     return lambda given: given[number]
+
+
+#: Named arguments that say how something looks.
+_LOOKS = frozenset({"lang", "class", "style", "id", "inline", "size", "color", "link", "title", "big", "sep"})
+
+
+def _whole(given: Arguments) -> str:
+    """The first argument, also where an equals sign in it makes it a named one: ``x=1``."""
+    if given[1] or given.positional:
+        return given[1]
+    name = next((name for name in given.names if name not in _LOOKS), None)
+    return "" if name is None else f"{name}={given[name]}"
+
+
+def _foreign(given: Arguments) -> str:
+    """Words of another language, which a code may stand before: ``IPA|fr|pʁi``."""
+    return given[2] if given[2] and re.fullmatch(r"[a-z]{2,3}(?:-[A-Za-z]+)?", given[1]) else given[1]
 
 
 def _constant(text: str) -> Callable[[Arguments], str]:
@@ -123,6 +171,8 @@ def _note(label: str) -> Callable[[Arguments], str]:
 
 def _quote(given: Arguments) -> str:
     text = given["text"] or given["quote"] or given[1]
+    if "poem" in given.name or "verse" in given.name:
+        text = text.replace("\n", "<br>\n")
     by = given["author"] or given["sign"] or given["by"] or (given[2] if given["text"] == "" else given[1])
     source = given["source"] or given["title"]
     signed = ", ".join(part for part in (by, source) if part)
@@ -140,7 +190,15 @@ def _convert(given: Arguments) -> str:
         before_number = i > 0 and _NUMBER.fullmatch(values[i - 1]) is not None
         if not number and before_number and value not in _RANGES and not _NUMBER.fullmatch(following):
             break  # a unit that no number follows: what comes after it is a unit to convert to
-    return " ".join(_RANGES.get(word, word) for word in out)
+    return " ".join(_RANGES.get(word) or _UNITS.get(word, word) for word in out)
+
+
+#: Units by the codes that readers do not see.
+_UNITS = {
+    "C": "°C", "F": "°F", "C-change": "°C", "F-change": "°F", "sqmi": "sq mi", "sqft": "sq ft", "cuft": "cu ft",
+    "cumi": "cu mi", "km2": "km²", "m2": "m²", "cm2": "cm²", "mm2": "mm²", "km3": "km³", "m3": "m³", "cm3": "cm³",
+    "USgal": "US gal", "impgal": "imp gal", "nmi": "nautical miles",
+}  # fmt: skip
 
 
 _RANGES = {
@@ -175,21 +233,214 @@ def _ipa_english(given: Arguments) -> str:
 
 
 def _value(given: Arguments) -> str:
-    text = given[1] + (f"±{given[2]}" if given[2] else "") + (f"×10^{given['e']}" if given["e"] else "")
-    unit = given["u"] or given["ul"]
-    return f"{text} {unit}" if unit else text
+    text = given["p"] + given[1] + (f"±{given[2]}" if given[2] else "")
+    if given["e"]:
+        text += f"{'×' if text else ''}10{RAISED}{given['e']}{END}"
+    unit = given["u"] or given["ul"] or given["end"] or given["s"]
+    return f"{text}{'' if unit[:1] in ('%', '°') and unit[1:2] != 'C' else ' '}{unit}" if unit else text
 
 
 def _fraction(given: Arguments) -> str:
+    """``5 1/2``; a number before the template stays apart from it."""
     parts = given.values
     if len(parts) == 1:
-        return f"1/{parts[0]}"
-    return f"{' '.join(parts[:-2])} {parts[-2]}/{parts[-1]}".strip() if parts else ""
+        return f"{APART}1/{parts[0]}"
+    return APART + f"{' '.join(parts[:-2])} {parts[-2]}/{parts[-1]}".strip() if parts else ""
+
+
+def _raised(given: Arguments) -> str:
+    return f"{RAISED}{_whole(given)}{END}"
+
+
+def _lowered(given: Arguments) -> str:
+    return f"{LOWERED}{_whole(given)}{END}"
+
+
+def _over(given: Arguments) -> str:
+    """One over the other: ``su|p=+1|b=-2``."""
+    raised, lowered = given["p"] or given[1], given["b"] or given[2]
+    return (f"{LOWERED}{lowered}{END}" if lowered else "") + (f"{RAISED}{raised}{END}" if raised else "")
 
 
 def _power(given: Arguments) -> str:
     base, exponent = (given[1], given[2]) if given[2] else ("10", given[1])
-    return f"{base}^{exponent}"
+    return f"{base}{RAISED}{exponent}{END}" if exponent else base
+
+
+def _times_ten(given: Arguments) -> str:
+    return f"×10{RAISED}{given[1]}{END}" if given[1] else ""
+
+
+def _root(given: Arguments) -> str:
+    text = given[1] if re.fullmatch(r"\w*", given[1]) else f"({given[1]})"
+    return f"{given[2]}√{text}" if given[1] else ""
+
+
+#: The charge of an ion, at the end of an argument or in parentheses.
+_CHARGE = re.compile(r"[0-9]*[+\-−]")
+_CHARGE_INSIDE = re.compile(r"\(([0-9]*[+\-−])\)")
+
+
+def _chemical(given: Arguments) -> str:
+    """A formula, its charge as an exponent: ``SO4^{2-}``."""
+    parts = [f"{RAISED}{each}{END}" if _CHARGE.fullmatch(each) else each for each in given.values]
+    return _CHARGE_INSIDE.sub(rf"{RAISED}\1{END}", "".join(parts))
+
+
+def _size(given: Arguments) -> str:
+    """A value whose unit is the argument's name: ``height|m=1.80``."""
+    units = ("m", "cm", "km", "mi", "yd", "ft", "in", "kg", "g", "lb", "st", "h", "hours", "min", "s")
+    found = [f"{given[unit]} {unit}" for unit in units if given[unit]]
+    return " ".join(found) or given[1]
+
+
+def _duration(given: Arguments) -> str:
+    """``1:30:00``."""
+    parts = [given["h"] or given["hours"], given["m"] or given["min"], given["s"] or given["sec"]]
+    if not any(parts):
+        return ":".join(given.values)
+    hours, minutes, seconds = (each or "0" for each in parts)
+    return f"{hours}:{minutes:0>2}:{seconds:0>2}" if parts[0] else f"{minutes}:{seconds:0>2}"
+
+
+def _circa(given: Arguments) -> str:
+    return " – ".join(f"c. {each}" for each in given.values) or "c."
+
+
+def _number(text: str) -> float | None:
+    """A number as it is written; None for what is none."""
+    try:
+        return float(text.replace(",", "").replace("−", "-"))
+    except ValueError:
+        return None
+
+
+def _digits(value: float, places: str) -> str:
+    count = int(places) if re.fullmatch(r"[0-9]", places) else 0
+    return f"{value:.{count}f}"
+
+
+def _percentage(given: Arguments) -> str:
+    part, whole = _number(given[1]), _number(given[2])
+    if part is None or not whole:
+        return "/".join(given.values[:2])
+    return f"{_digits(100 * part / whole, given[3])}%"
+
+
+def _rounded(given: Arguments) -> str:
+    value = _number(given[1])
+    return given[1] if value is None else _digits(value, given[2])
+
+
+def _ordinal(given: Arguments) -> str:
+    text = given[1]
+    if not text[-1:].isdecimal():
+        return text
+    of_ten = {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th")
+    return text + ("th" if text[-2:-1] == "1" else of_ten)
+
+
+def _day(parts: list[str]) -> date | None:
+    """The day of year, month and day, as far as they are given; the month may be a word."""
+    words = [each.strip() for each in parts if each.strip()]
+    if len(words) == 1 and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", words[0]):
+        words = words[0].split("-")
+    if not words or not words[0].isdecimal():
+        return None
+    months = {name.lower(): number for number, name in enumerate(_MONTHS, 1)}
+    month = words[1].lower() if len(words) > 1 else "1"
+    number = months.get(month) or next((own for name, own in months.items() if len(month) > 2 and name[:3] == month), 0)
+    try:
+        return date(int(words[0]), number or int(month), int(words[2]) if len(words) > 2 else 1)
+    except ValueError:
+        return None
+
+
+def _years(begin: date, end: date) -> int:
+    return end.year - begin.year - ((end.month, end.day) < (begin.month, begin.day))
+
+
+def _age(given: Arguments) -> str:
+    """Years between two dates, or to the day that the page is of; the date itself where that is not known."""
+    parts = 1 if "-" in given[1] else 3
+    begin = _day(given.positional[:parts])
+    end = _day(given.positional[parts : 2 * parts]) or given.when
+    if begin is None or end is None:
+        return _date(given)
+    if "days" in given.name:
+        return f"{(end - begin).days:,}"
+    return str(_years(begin, end))
+
+
+def _born(given: Arguments) -> str:
+    """``1 January 1990 (age 30)``, where the page's day is known."""
+    begin = _day(given.positional[:3])
+    if begin is None or given.when is None:
+        return _date(given)
+    return f"{_date(given)} (age {_years(begin, given.when)})"
+
+
+def _died(given: Arguments) -> str:
+    """``1 January 1990 (aged 39)``."""
+    end, begin = _day(given.positional[:3]), _day(given.positional[3:6])
+    return _date(given) if end is None or begin is None else f"{_date(given)} (aged {_years(begin, end)})"
+
+
+def _died_in(given: Arguments) -> str:
+    """``1955 (aged 75–76)``, of two years."""
+    death, birth = (int(each) if each.isdecimal() else 0 for each in (given[1], given[2]))
+    return f"{death} (aged {death - birth - 1}–{death - birth})" if birth else given[1]
+
+
+def _born_in(given: Arguments) -> str:
+    """``1990 (age 29–30)``, where the page's day is known."""
+    if given.when is None or not given[1].isdecimal():
+        return given[1]
+    years = given.when.year - int(given[1])
+    return f"{given[1]} (age {years - 1}–{years})"
+
+
+def _coordinates(given: Arguments) -> str:
+    """``55°N 12°E`` inside a sentence; nothing where they stand in the page's corner alone."""
+    if "display" in given.names and "inline" not in given["display"] and given["display"] not in ("i", "it", "ti"):
+        return ""
+    parts: list[str] = []
+    signs = iter("°′″")
+    for value in given.positional:
+        if value.upper() in ("N", "S", "E", "W") and parts:
+            parts.append(value.upper() + " ")
+            signs = iter("°′″")
+            if value.upper() in ("E", "W"):
+                break
+        elif _number(value) is not None:
+            parts.append(value + next(signs, ""))
+        else:
+            break
+    text = "".join(parts).strip()
+    if text and text[-1] not in "EW":  # decimals alone
+        text = ", ".join(given.positional[:2])
+    return f"{UNSURE}{text}{UNSURE}" if text else ""
+
+
+def _old_style(given: Arguments) -> str:
+    """``February 2 [O.S. January 20] 1905``."""
+    return f"{given[1]} [O.S. {given[3]}] {given[2]}" if given[3] else " ".join(given.values)
+
+
+def _this(form: str) -> Callable[[Arguments], str]:
+    """A part of the day that the page is of; left out and counted where that is not known."""
+
+    def part(given: Arguments) -> str:
+        if given.when is None:
+            return COUNTED
+        return {"Y": str(given.when.year), "m": _MONTHS[given.when.month - 1], "d": str(given.when.day)}[form]
+
+    return part
+
+
+def _after(suffix: str) -> Callable[[Arguments], str]:
+    """Text behind the first argument, where there is one."""
+    return lambda given: given[1] + suffix if given[1] else ""
 
 
 def _ship(prefix: str) -> Callable[[Arguments], str]:
@@ -232,24 +483,71 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
 
     add(
         _argument(1),
-        "nowrap; nobr; nobreak; no wrap; small; smaller; smalldiv; big; larger; large; nobold; noitalic; em; "
-        "strong; abbr; abbrlink; tooltip; sc; sc2; smallcaps; smallcaps2; aut; vanchor; visible anchor; unicode; mono; "
-        "code; tt; kbd; samp; var; mvar; math; tmath; char; ipa; ipa link; ipalink; ipa-all; hebrew; overline; "
-        "underline; u; i; b; strikethrough; ce; citation needed span; clarify span; cns; interlanguage link; ill; "
-        "number table sorting; nts; ntsh; flag; flagu; flagcountry; plainlist; flatlist; crossref; cross reference; "
-        "crossreference; center; centre; noprint; highlight; nastaliq",
+        "small; smaller; smalldiv; big; larger; large; nobold; noitalic; "
+        "abbr; abbrlink; tooltip; sc; sc2; smallcaps; smallcaps2; aut; vanchor; visible anchor; unicode; "
+        "char; ipa link; ipalink; hebrew; overline; "
+        "underline; strikethrough; ce; citation needed span; clarify span; cns; interlanguage link; ill; "
+        "number table sorting; nts; flag; flagu; flagcountry; plainlist; flatlist; crossref; cross reference; "
+        "crossreference; center; centre; noprint; highlight; nastaliq; num; number; wikicode",
     )
+    add(
+        _whole,
+        "nowrap; nobr; nobreak; no wrap; mono; code; codes; tt; kbd; samp; var; mvar; math; tmath; em; strong; u; i; "
+        "b; bigmath; pre; inline code; not typo; midsize; longitem",
+    )
+    add(_foreign, "ipa; ipa-all")
+    add(lambda given: f"&lt;{given[1]}&gt;" if given[1] else "", "tag; xtag; htag")
+    add(_raised, "sup; superscript; smallsup")
+    add(_lowered, "sub; subscript")
+    add(_over, "su; subsup; sup sub; supsub")
+    add(_times_ten, "e; esp; x10^; scinote")
+    add(_root, "sqrt; radic; root")
+    add(_size, "height; weight; mass; length; hauteur")
+    add(_percentage, "percentage; percent; pct; %")
+    add(_rounded, "rnd; round")
+    add(_ordinal, "ordinal; ord; nth; ordinal to word")
+    add(_age, "age; age in years; age nts; age for infobox; age in days; years ago; time ago; for year month day")
+    add(_coordinates, "coord; coordinates")
+    add(_joined(" "), "currency; money; bibleref; bibleref2; bibleverse; bible")
+    add(_before("U.S. Patent "), "us patent; ustext patent")
+    add(_old_style, "oldstyledate; old style date; osdate")
+    add(_this("Y"), "currentyear; localyear")
+    add(_this("m"), "currentmonthname; localmonthname")
+    add(_this("d"), "currentday; localday")
+    add(_constant("⇌"), "eqm")
+    add(_constant("†"), "extinct; dagger")
+    add(_constant("'\""), "'\"; '-\"")
+    add(_constant("' \""), "' \"")
+    add(_constant('"'), '-"')
+    add(_before("vol. "), "vol.; vol")
+    add(_before("p. "), "p.; page")
+    add(_before("pp. "), "pp.")
+    add(_before("no. "), "no.")
+    add(_before("±"), "plusminus; plus-minus; +/-; ±")
+    add(_before("OCLC "), "oclc")
+    add(_before("ISSN "), "issn")
+    add(_before("doi:"), "doi")
+    add(_after("′"), "prime")
+    add(_after("″"), "pprime")
+    add(_after(" BC"), "bc")
+    add(_after(" BCE"), "bce")
+    add(_after(" AD"), "ad")
+    add(_after("°"), "deg; degree; degrees; °")
+    add(_after(" °C"), "°c; degc; celsius")
+    add(_after(" °F"), "°f; degf; fahrenheit")
     add(
         _argument(2),
-        "lang; langx; lang-x; rtl-lang; wikt-lang; wt; wikt; color; colour; font color; font colour; fontcolor",
+        "lang; langx; lang-x; native name; native phrase; rtl-lang; wikt-lang; wt; wikt; color; colour; font color; "
+        "font colour; fontcolor",
     )
-    add(_last, "transl; transliteration; translit; script; resize; font; sort; hs; iast; iso 15919; ltr; bdi; zh-tw")
+    add(_last, "transl; transliteration; translit; script; resize; font; sort; iast; iso 15919; ltr; bdi; zh-tw")
     add(
         _joined(""),
-        "not a typo; notatypo; typo; proper name; as written; chem; chem2; hsp; linktext-joined; nuclide text",
+        "not a typo; notatypo; typo; proper name; as written; hsp; linktext-joined; nuclide text",
     )
+    add(_chemical, "chem; chem2; chemical formula")
     add(_joined(" "), "linktext; gaps; sortname; first last; usd text; given name; surname")
-    add(_joined("-"), "respell; simplenuclide; simplenuclide2")
+    add(_joined("-"), "respell; simplenuclide; simplenuclide2; nuclide; nuclide2")
     add(_joined("+"), "key; keypress; key press")
     add(_joined(", "), "hlist; flat list; comma separated entries; csv; cslist; enum")
     add(
@@ -266,15 +564,20 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     )
     add(_value, "val; value")
     add(_fraction, "frac; fraction; sfrac; fract; vulgar fraction; mfrac")
-    add(_power, "pow; powb; 10^; e")
+    add(_power, "pow; powb; 10^; exp; exponent")
     add(_chinese, "zh; lang-zh; zh-full; chinese text; linktext zh")
-    add(_date, "date text; dts; birth date; death date; start date; end date; birth date and age; death date and age; "
-        "start date and age; dob; film-date; launch date")  # fmt: skip
-    add(lambda given: given[1], "date; dtsh")
+    add(_date, "date text; dts; birth date; death date; start date; end date; start date and age; dob; film-date; "
+        "film date; launch date; birth-date; death-date; birth year; death year; start-date; end-date")  # fmt: skip
+    add(_born, "birth date and age; birth-date and age; bda")
+    add(_died, "death date and age; death-date and age; dda")
+    add(_born_in, "birth year and age")
+    add(_died_in, "death year and age")
+    add(_duration, "duration")
+    add(lambda given: given[1], "date")
     add(_note("Main article"), "main; main article; main articles; mainarticle")
     add(_note("See also"), "see also; seealso; also")
     add(_note("Further information"), "further; further information; further2; details; more")
-    add(_before("c. "), "circa; c.; ca.")
+    add(_circa, "circa; c.; ca.")
     add(_before("fl. "), "floruit; fl.")
     add(_before("ISBN "), "isbn; isbnt; isbn link")
     add(_before("lit. "), "lit; literal translation; literally; lit.")
@@ -286,7 +589,7 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     add(_dash_range, "reign; year range; yr range; dash range; b-d; range")
     add(
         _constant(" – "),
-        "spaced ndash; snd; spnd; sndash; spndash; spaced en dash; dash; spaced en dash space; –; ndash space",
+        "spaced ndash; snd; snds; spnd; sndash; spndash; spaced en dash; dash; spaced en dash space; –; ndash space",
     )
     add(_constant("–"), "ndash; en dash; endash; nsndns; nsnd")
     add(_constant("—"), "mdash; em dash; emdash; nsmdns; spaced mdash; mdashb; —")
@@ -304,6 +607,9 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     add(_constant("ʼ"), "hamza; saltillo")
     add(_constant("π"), "pi")
     add(_constant("∞"), "infinity; infin")
+    add(_constant("−"), "minus; −")
+    add(_constant("▲"), "increase; increasenegative; up; gain; profit")
+    add(_constant("▼"), "decrease; decreasepositive; down; loss")
     add(_constant("×"), "times; x; cross; ×")
     add(lambda given: {"sharp": "♯", "flat": "♭", "natural": "♮"}.get(given[1], given[1]), "music")
     add(lambda given: {"sharp": "♯"}.get(given[1], "♯"), "sharp; music sharp")

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from html.entities import html5
 
-from .templates import Arguments, render
+from ...parsing.html_scripts import script_text
+from .templates import APART, COUNTED, END, LOWERED, RAISED, UNSURE, Arguments, render
 
 #: Template, link and table frames open at once; marks beyond are dropped. Real pages stay below 20.
 _DEPTH = 100
 
 # Marks of our own are control characters, which XML cannot hold and which are removed from the text first.
 _DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x05", "\x06"
-_CONTROLS = re.compile("[\x00-\x08]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 
 #: Namespace names that dumps do not list: aliases of File in large Wikipedias.
 _FILE_ALIASES = re.findall(
@@ -78,7 +80,20 @@ _INLINE = frozenset(
 )
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)(\b[^<>]*)>")
 _ATTRIBUTES = re.compile(r"(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=]+))*\s*/?", re.ASCII)
-_SUPERSCRIPT = re.compile(r"<sup\b[^<>]*>\s*([0-9+\-−ni]+)\s*</sup\s*>", re.IGNORECASE)
+#: Raised and lowered text without markup in it, by its element or by a template's marks.
+_SCRIPT = re.compile(
+    rf"<(su[pb])\b([^<>]*)>([^<>\n]{{0,200}})</\1\s*>|([{RAISED}{LOWERED}])([^\n{RAISED}{LOWERED}{END}]{{0,200}}){END}",
+    re.IGNORECASE,
+)
+_SCRIPT_MARKS = str.maketrans("", "", RAISED + LOWERED + END)
+_FEW = re.compile(r"[0-9+\-−ni]+")
+#: What may stand between a raised text and what it belongs to: bold and italic type, tags, what was left out.
+_BETWEEN = re.compile(rf"(?:'{{2,}}|<[^<>\n]{{0,100}}>|{_DROPPED})+\Z")
+#: Characters before a raised text that are looked at.
+_BEFORE = 160
+_UNSURE_TEXT = re.compile(f"{UNSURE}([^{UNSURE}\n]*){UNSURE}")
+_SHOWN = re.compile(rf"{UNSURE}[^{UNSURE}\n]*{UNSURE}|[{COUNTED}{_DROPPED}{UNSURE}]")
+_BETWEEN_DIGITS = re.compile(f"(?<=[0-9]){APART}+(?=[0-9])")
 _RAISED = str.maketrans("0123456789+-−ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿⁱ")
 _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
@@ -119,7 +134,8 @@ class Cleaner:
 
     Headings are lines of their own without marks, with blank lines around them; a paragraph is a line; a list item is
     a line that begins with ``- ``. References, tables, files, categories and unknown templates are left out; link
-    texts stay; a formula stays as TeX; templates that carry prose or values are rendered (``templates``).
+    texts stay; a formula stays as TeX; templates that carry prose or values are rendered (``templates``), and an
+    unknown one with a single plain argument shows it inside a sentence.
 
     Args:
         namespaces: a dump's namespace names by number, for links to files (6) and categories (14) in its language.
@@ -138,12 +154,15 @@ class Cleaner:
         self._spaces = frozenset(name.lower() for name in names.values()) - {""}
         self._templates = dict(templates or {})
 
-    def __call__(self, wikitext: str) -> str:
-        """The plain text of one page. Never raises: what cannot be understood loses its marks."""
-        held: list[str] = []
-        return _restore(_lines(self._prose(wikitext, held)), held).strip()
+    def __call__(self, wikitext: str, when: date | None = None) -> str:
+        """The plain text of one page. Never raises: what cannot be understood loses its marks.
 
-    def with_blocks(self, wikitext: str) -> tuple[str, list[Row] | None]:
+        ``when``: the day that the page is of, for templates that count years from then.
+        """
+        held: list[str] = []
+        return _restore(_lines(self._prose(wikitext, held, when)[0]), held).strip()
+
+    def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
         """The same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
 
         Headings have the level of their marks, which is 2 for the sections of an article; list items how deep they are
@@ -153,18 +172,33 @@ class Cleaner:
         >>> Cleaner().with_blocks("A cat.\\n== Diet ==\\n* fish")
         ('A cat.\\n\\nDiet\\n\\n- fish', [('paragraph', 0, 0, 6), ('heading', 2, 8, 12), ('item', 1, 14, 20)])
         """
+        return self.page(wikitext, when)[:2]
+
+    def page(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None, int]:
+        """What :meth:`with_blocks` returns, and how many templates were left out inside sentences.
+
+        References, notices, boxes, icons and the like are not counted.
+
+        >>> Cleaner().page("It weighs {{mystery|1|2}} kg.{{cn}}")[::2]
+        ('It weighs kg.', 1)
+        """
         held: list[str] = []
-        marked = _restore(_lines(self._prose(wikitext, held), held), held)
+        prose, dropped = self._prose(wikitext, held, when)
+        marked = _restore(_lines(prose, held), held)
         if marked.count(_BEGINS) <= MAX_BLOCKS:
-            return _told(marked)
-        return re.sub(f"{_BEGINS}.", "", marked).strip(), None
+            return (*_told(marked), dropped)
+        return re.sub(f"{_BEGINS}.", "", marked).strip(), None, dropped
 
-    def _prose(self, wikitext: str, held: list[str]) -> str:
-        """Lines without mark-up but that of headings, lists, bold and italic type; what is put aside is in ``held``."""
+    def _prose(self, wikitext: str, held: list[str], when: date | None) -> tuple[str, int]:
+        """Lines without mark-up but that of headings, lists, bold and italic type; what is put aside is in ``held``.
+
+        Also how many templates were left out inside sentences.
+        """
         text = _CONTROLS.sub("", wikitext).replace("\r\n", "\n").replace("\r", "\n")
-        return _inline(self._resolve(_hold("\n" + text + "\n", held)))
+        text, dropped = _decided(self._resolve(_hold("\n" + text + "\n", held), when))
+        return _inline(text), dropped
 
-    def _resolve(self, text: str) -> str:
+    def _resolve(self, text: str, when: date | None) -> str:
         """Text without templates, links and tables."""
         stack = [_Frame("")]
         position = 0
@@ -179,9 +213,9 @@ class Cleaner:
             if target is not None:
                 parts.append(self._link(target, label))
             elif simple is not None:
-                parts.append(self._template(simple))
+                parts.append(self._template(simple, when))
             else:
-                position = self._bracket(text, start, end, stack)
+                position = self._bracket(text, start, end, stack, when)
         stack[-1].parts.append(text[position:])
         _collapse(stack, 1)
         out = "".join(stack[0].parts).replace(_PIPE, "|")
@@ -191,7 +225,7 @@ class Cleaner:
             out = _STRAY.sub(lambda match: "\n" if match[0][0] == "\n" else "", out)
         return out
 
-    def _bracket(self, text: str, start: int, end: int, stack: list[_Frame]) -> int:
+    def _bracket(self, text: str, start: int, end: int, stack: list[_Frame], when: date | None) -> int:
         """Opens or closes a frame at the bracket text[start:end]; the position to go on from."""
         token = text[start:end]
         if token in ("{{", "[["):
@@ -205,7 +239,7 @@ class Cleaner:
                 content = "".join(stack.pop().parts)
                 if text[end : end + 1] == "}" and content.count("{") > content.count("}"):
                     content, end = content + "}", end + 1
-                stack[-1].parts.append(self._template(content))
+                stack[-1].parts.append(self._template(content, when))
             return end
         if token == "]]":
             if stack[-1].kind == "[[":
@@ -250,10 +284,10 @@ class Cleaner:
             return target.strip().lstrip(":#").replace("|", _PIPE)
         return (label if label.strip() else target.strip().lstrip(":#")).replace("|", _PIPE)
 
-    def _template(self, content: str) -> str:
+    def _template(self, content: str, when: date | None) -> str:
         if "\n=" in content and _HAS_HEADING.search(content + "\n"):
             return content  # it spans a section's heading: the marks do not belong together
-        text = render(content, self._templates)
+        text = render(content.replace(UNSURE, ""), self._templates, when)
         return text.replace("|", _PIPE) if text else _DROPPED
 
 
@@ -411,10 +445,70 @@ def _placed(match: re.Match[str]) -> str:
     return blank + marks[last : last + 2]
 
 
+def _decided(text: str) -> tuple[str, int]:
+    """Text in which templates that nobody knows are shown or left out, and how many were inside sentences.
+
+    They show their argument where their line has words beside them; one that stands alone is a notice or a box.
+    """
+    if UNSURE not in text and COUNTED not in text:
+        return text, 0
+    lines = text.split("\n")
+    dropped = 0
+    for number, line in enumerate(lines):
+        if UNSURE not in line and COUNTED not in line:
+            continue
+        if any(map(str.isalnum, _SHOWN.sub("", line))):
+            dropped += line.count(COUNTED)
+            line = _UNSURE_TEXT.sub(rf"{APART}\1{APART}", line)
+        lines[number] = _SHOWN.sub(_DROPPED, line)
+    return "\n".join(lines), dropped
+
+
+def _scripts(text: str) -> str:
+    """Text in which what is raised or lowered is written as in pages of HTML: ``x^{n+1}``, ``x_i``, ``H2O``, ``[3]``.
+
+    Digits alone are raised digits where an element says so.
+    """
+    parts: list[str] = []
+    position = 0
+    for match in _SCRIPT.finditer(text):
+        parts.append(text[position : match.start()])
+        position = match.end()
+        own = match[3] if match[4] is None else match[5]
+        own = " ".join(_QUOTES.sub("", own.translate(_SCRIPT_MARKS).replace(_DROPPED, "")).split())
+        decoded = _entities(own)
+        own = own if any(mark in decoded for mark in "<>&[]{}|=" + _HELD) else decoded
+        is_raised = match[4] == RAISED or (match[1] or "").lower() == "sup"
+        if not own or _HELD in own or _PIPE in own:
+            parts.append(own)
+            continue
+        if is_raised and match[4] is None and _FEW.fullmatch(own):
+            parts.append(own.translate(_RAISED))
+            continue
+        before = ""
+        for piece in reversed(parts[-8:]):
+            before = piece[-_BEFORE:] + before
+            if len(before) >= _BEFORE:
+                break
+        if not is_raised and own.startswith("("):
+            parts.append(own)  # H2O(l)
+            continue
+        written = script_text(is_raised, False, _BETWEEN.sub("", before), own)
+        if written[0] in "^_" and written[-1].isdigit() and text[position : position + 1].isdigit():
+            written += " "
+        parts.append(written)
+    parts.append(text[position:])
+    return "".join(parts).translate(_SCRIPT_MARKS)
+
+
 def _inline(text: str) -> str:
     """Text without tags, external links' addresses and traces of what was left out."""
+    if APART in text:
+        text = _BETWEEN_DIGITS.sub(" ", text).replace(APART, "")
+    if RAISED in text or LOWERED in text or END in text or "</su" in text or "</SU" in text:
+        text = _scripts(text)
     if "<" in text:
-        text = _TAG.sub(_tag, _SUPERSCRIPT.sub(lambda match: match[1].translate(_RAISED), text))
+        text = _TAG.sub(_tag, text)
     if "[" in text:
         text = _EXTERNAL.sub(lambda match: (match[1] or "").strip() or _DROPPED, text)
     if "__" in text:

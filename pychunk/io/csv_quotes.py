@@ -1,0 +1,267 @@
+"""Where rows of CSV end, by the rules of Arrow's parser: a quote counts where it begins a field.
+
+A field that begins with a quote ends with one, before a separator or a line end. Where another character stands there,
+the quote that began the field was none, as in ``5,"Never again, he wrote``: its row is at fault, and rows go on in the
+next line. One pass over the quotes finds them; where all pair up it is a few array operations.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+_CR, _LF, _QUOTE = 0x0D, 0x0A, 0x22
+_ENDS = b"\r\n"
+#: What letters about quotes advise.
+ADVICE = "where quotes mean nothing, pass quotes=False"
+#: Fields behind the first line of a quoted text that are as many as those of rows, before that is told: prose, too,
+#: has a line with one comma.
+_FIELDS_ALIKE = 3
+
+Integers = npt.NDArray[np.int64]
+
+
+class Cut(NamedTuple):
+    """Rows: where each ends behind its line break, and how many lines end up to there.
+
+    ``bad``: rows that are at fault, by their numbers, and why; ``told``: rows that are read and may be several, and
+    why. ``is_open``: the last quote is not closed.
+    """
+
+    ends: Integers
+    lines: Integers
+    bad: dict[int, str]
+    told: dict[int, str]
+    is_open: bool
+
+
+class _Toggles(NamedTuple):
+    """Quotes that begin and end fields, in turn; ``faults``: those that seem to, with what seems to close each."""
+
+    at: Integers
+    faults: list[tuple[int, int]]
+
+
+def cut(
+    data: bytes, separator: bytes, line: int, fields: int, *, quotes: bool, give_up: bool = False, within: bool = False
+) -> Cut:
+    """Return the rows of bytes that begin in a line of this number.
+
+    Args:
+        fields: of a row; 0 where that is not known yet.
+        quotes: whether they mean anything.
+        give_up: on a quote that is not closed, if most lines behind it look like rows.
+        within: the first byte is a quote that stands for the beginning of a long field, of which this is the rest.
+    """
+    values = np.frombuffer(data, np.uint8)
+    at = _breaks(data, values)
+    if not quotes or b'"' not in data:
+        return Cut(at + 1, np.arange(1, len(at) + 1), {}, {}, is_open=False)
+
+    def hopeless(mark: int, marks: Integers) -> bool:
+        return give_up and fields > 0 and _look_like_rows(values, separator, at, mark, marks, fields)
+
+    toggles = _toggles(values, separator, at, hopeless, within=within)
+    outside = np.searchsorted(toggles.at, at) % 2 == 0
+    found = _rows(at, outside, toggles, line)
+    if fields < 2 or within or len(found.ends) == len(at):
+        return found
+    return _without_pairs(data, values, separator, line, fields, at, outside, toggles, found)
+
+
+def fields_of(data: bytes, begins: Integers, separator: bytes, *, quotes: bool) -> Integers:
+    """Return how many fields rows have that begin at these bytes, none of which is at fault."""
+    values = np.frombuffer(data, np.uint8)
+    separators = np.flatnonzero(values == separator[0])
+    if quotes and b'"' in data:
+        toggles = _toggles(values, separator, _breaks(data, values), lambda *_: False, within=False)
+        separators = separators[np.searchsorted(toggles.at, separators) % 2 == 0]
+    return np.diff(np.searchsorted(separators, np.append(begins, len(data)))) + 1
+
+
+def _rows(at: Integers, outside: npt.NDArray[np.bool_], toggles: _Toggles, line: int) -> Cut:
+    ends, lines = at[outside] + 1, np.flatnonzero(outside) + 1
+    bad: dict[int, str] = {}
+    for begin, close in toggles.faults:
+        row = int(np.searchsorted(ends, begin, side="right"))
+        if row < len(ends):
+            bad.setdefault(row, _fault(line, at, begin, close))
+    return Cut(ends, lines, bad, {}, is_open=len(toggles.at) % 2 == 1)
+
+
+def _fault(line: int, at: Integers, begin: int, close: int) -> str:
+    if close < 0:
+        return f"a field begins with a quote that is not closed; {ADVICE}"
+    first, last = (line + int(np.searchsorted(at, each)) for each in (begin, close))
+    where = f" in line {last:,}" if last > first else ""
+    return (
+        f"a field begins with a quote, and what seems to close it{where} is followed by neither a separator nor a line "
+        f'end: write quotes inside of it twice (""); {ADVICE}'
+    )
+
+
+def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
+    """Where lines end: the last byte of each line break."""
+    breaks = values == _LF
+    if b"\r" in data:
+        returns = values == _CR
+        returns[:-1] &= ~breaks[1:]  # CR LF is one line break
+        breaks |= returns
+    return np.flatnonzero(breaks)
+
+
+def _toggles(
+    values: npt.NDArray[np.uint8],
+    separator: bytes,
+    breaks: Integers,
+    hopeless: Callable[[int, Integers], bool],
+    *,
+    within: bool,
+) -> _Toggles:
+    marks = np.flatnonzero(values == _QUOTE)
+    borders = np.zeros(256, bool)
+    borders[[separator[0], _LF, _CR]] = True
+    begins = borders[values[np.maximum(marks - 1, 0)]]
+    begins[0] |= marks[0] == 0
+    ends = borders[values[np.minimum(marks + 1, len(values) - 1)]]
+    ends[-1] |= marks[-1] == len(values) - 1
+    doubled = np.append(marks[1:] == marks[:-1] + 1, False)
+    # Each quote begins or ends a field, in turn; of two inside one, the first ends it and the second begins it again.
+    again = np.append(False, doubled[:-1])
+    pair_up = (begins[0::2] | again[0::2]).all() and (ends[1::2] | doubled[1::2]).all()
+    if pair_up and (len(marks) % 2 == 0 or not hopeless(int(marks[-1]), marks)):
+        return _Toggles(marks, [])
+    return _walked(marks, begins, ends, doubled, breaks, hopeless, within=within)
+
+
+def _walked(
+    marks: Integers,
+    begins: npt.NDArray[np.bool_],
+    ends: npt.NDArray[np.bool_],
+    doubled: npt.NDArray[np.bool_],
+    breaks: Integers,
+    hopeless: Callable[[int, Integers], bool],
+    *,
+    within: bool,
+) -> _Toggles:
+    """From quote to quote: one inside a field that has none around it means nothing."""
+    found: list[int] = []
+    faults: list[tuple[int, int]] = []
+    places: list[int] = marks.tolist()
+    begin, end, twice = begins.tolist(), ends.tolist(), doubled.tolist()
+    count = len(places)
+    this = 0
+    while this < count:
+        if not begin[this]:
+            this += 1
+            continue
+        first = places[this]
+        this += 1
+        while this < count and twice[this]:
+            this += 2
+        if this < count and end[this]:
+            found += (first, places[this])
+            this += 1
+            continue
+        if this >= count and not hopeless(first, marks):
+            found.append(first)
+            break
+        close = places[this] if this < count else -1
+        if within and first == 0 and close > 0:  # the row was told, and ends with the line
+            found += (first, close)
+        else:
+            faults.append((first, close))
+        line = int(np.searchsorted(breaks, close if within and first == 0 else first))
+        if line == len(breaks):
+            break
+        this = bisect_right(places, int(breaks[line]))
+    return _Toggles(np.array(found, np.int64), faults)
+
+
+def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers, fields: int) -> npt.NDArray[np.bool_]:
+    """Which lines hold as many separators as a row of so many fields without quotes."""
+    separators = np.flatnonzero(values == separator[0])
+    alike: npt.NDArray[np.bool_] = np.diff(np.searchsorted(separators, at), prepend=0) == fields - 1
+    return alike
+
+
+def _look_like_rows(
+    values: npt.NDArray[np.uint8], separator: bytes, at: Integers, mark: int, marks: Integers, fields: int
+) -> bool:
+    """Return whether most lines behind that of a quote look like rows, in which there is no quote."""
+    first = int(np.searchsorted(at, mark)) + 1
+    alike = _fields_alike(values, separator, at, fields)
+    with_quotes = np.searchsorted(at, marks)
+    alike[with_quotes[with_quotes < len(at)]] = False
+    filled = np.diff(at, prepend=-1) > 2
+    return bool(2 * np.count_nonzero(alike[first:]) > np.count_nonzero(filled[first:]))
+
+
+def _without_pairs(
+    data: bytes,
+    values: npt.NDArray[np.uint8],
+    separator: bytes,
+    line: int,
+    fields: int,
+    at: Integers,
+    outside: npt.NDArray[np.bool_],
+    toggles: _Toggles,
+    found: Cut,
+) -> Cut:
+    """Take rows apart that two quotes join which mean nothing: each line looks like a row, and together they are none.
+
+    Where together they are one, that is what the file says, and is told.
+    """
+    before = np.append(0, found.lines[:-1])
+    count = found.lines - before
+    alike = np.append(0, np.cumsum(_fields_alike(values, separator, at, fields)))
+    rows = (count > 1) & (alike[found.lines] - alike[before] == count)
+    if separator != b"\t":
+        rows &= (count - 1) * (fields - 1) >= _FIELDS_ALIKE
+    apart: list[tuple[int, int]] = []
+    told: dict[int, int] = {}  # by the byte at which the row begins
+    for row in np.flatnonzero(rows).tolist():
+        begin, end = int(found.ends[row - 1]) if row else 0, int(found.ends[row])
+        if b'""' in data[begin:end]:
+            continue  # as in a table inside a field
+        separators = begin + np.flatnonzero(values[begin:end] == separator[0])
+        own = int(np.count_nonzero(np.searchsorted(toggles.at, separators) % 2 == 0)) + 1
+        if row in found.bad or own != fields:
+            apart.append((begin, end))
+            outside[int(before[row]) : int(found.lines[row])] = True
+        else:
+            told[begin] = int(count[row])
+    faults = toggles.faults
+    for begin, end in apart:
+        faults = [each for each in faults if not begin <= each[0] < end]
+        for first, close in _line_faults(data[begin:end], separator):
+            faults.append((begin + first, close if close < 0 else begin + close))
+    rows_apart = _rows(at, outside, toggles._replace(faults=faults), line) if apart else found
+    starts = np.append(0, rows_apart.ends[:-1])
+    return rows_apart._replace(
+        is_open=found.is_open,
+        told={
+            int(np.searchsorted(starts, begin)): (
+                f"a quoted field goes on for {lines:,} lines, each of which has the {fields} fields of a row: is the "
+                f"quote that begins it one? It is read as one row; {ADVICE}"
+            )
+            for begin, lines in told.items()
+        },
+    )
+
+
+def _line_faults(data: bytes, separator: bytes) -> list[tuple[int, int]]:
+    """The quotes at fault of lines, each taken by itself."""
+    found = []
+    begin = 0
+    for own in data.splitlines(keepends=True):
+        if b'"' in own:
+            values = np.frombuffer(own, np.uint8)
+            toggles = _toggles(values, separator, _breaks(own, values), lambda *_: True, within=False)
+            found += [(begin + first, close if close < 0 else begin + close) for first, close in toggles.faults]
+        begin += len(own)
+    return found
