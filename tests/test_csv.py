@@ -306,3 +306,29 @@ def test_chunks_in_csv_go_into_an_index(tmp_path: Path) -> None:
             ("007", "Cats purr."),
             ("007", "Dogs bark."),
         }
+
+
+PIECES = ['"', '""', ",", "\n", "\r\n", "\r", "a", " ", "b\nc,", ',"', '",', '"\n', "1,x\n", "é"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.integers(1, 20), st.integers(1, 60))
+def test_stray_quotes_are_the_same_wherever_blocks_end(body: str, block: int, part: int) -> None:
+    data = b"id,text\n" + body.encode()
+    found = []
+    for size, table in ((len(data), 1 << 24), (block, part)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(csv_files, "TABLE_BYTES", table)
+            letters: list[DeadLetter] = []
+            parts = list(csv_files.parts(blocks_of(data, size), "f", letters.append, separator=b","))
+        rows = [(*row.values(), line) for each in parts for row, line in zip(each.table.to_pylist(), each.numbers)]
+        assert not [letter for letter in letters if "cannot be read as" in letter.reason]
+        found.append((rows, sorted(letters)))
+    assert found[0] == found[1]
+
+
+def test_an_open_quote_is_found_behind_doubled_ones(tmp_path: Path) -> None:
+    data = 'id,text\n1,"open\n2,b\n3,c\n4,""\n5,d\n6,e\n'
+    found, letters = read(write(tmp_path / "in.csv", data))
+    assert [(row["id"], row["text"]) for row in found] == [("2", "b"), ("3", "c"), ("4", ""), ("5", "d"), ("6", "e")]
+    assert [letter.position for letter in letters] == ["line 2"]

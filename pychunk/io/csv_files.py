@@ -163,12 +163,10 @@ class _Rows:
         if last and data and not data.endswith(_ENDS):
             data += b"\n"
         self.separator = self.separator or _separator_of(data)
-        found = self._cut(data, give_up=give_up)
+        found = self._cut(data, last=last, give_up=give_up)
         if not self.names and self._named(data, found):
-            found = self._cut(data, give_up=give_up)  # now that it is known how many fields a row has
+            found = self._cut(data, last=last, give_up=give_up)  # now that it is known how many fields a row has
         ends, lines = found.ends, found.lines
-        if not last and len(ends) and ends[-1] == len(data) and data.endswith(b"\r"):
-            ends, lines = ends[:-1], lines[:-1]  # an LF may follow
         if not len(ends) or self._nameless:
             return
         del self._held[: int(ends[-1])]
@@ -192,10 +190,17 @@ class _Rows:
         if len(records.begins) or records.told:
             yield records, bytes_read
 
-    def _cut(self, data: bytes, *, give_up: bool) -> csv_quotes.Cut:
+    def _cut(self, data: bytes, *, last: bool, give_up: bool) -> csv_quotes.Cut:
         fields = len(self.names)
         return csv_quotes.cut(
-            data, self.separator, self._line, fields, quotes=self.quotes, give_up=give_up, within=self._skipping
+            data,
+            self.separator,
+            self._line,
+            fields,
+            quotes=self.quotes,
+            last=last,
+            give_up=give_up,
+            within=self._skipping,
         )
 
     def _named(self, data: bytes, found: csv_quotes.Cut) -> bool:
@@ -224,7 +229,7 @@ class _Rows:
             self.dead_letters(DeadLetter(self.name, f"line {self._line}", reason, held[:EXCERPT_BYTES]))
         self._line += _line_count(held)
         self._held.clear()
-        if held and self._cut(held, give_up=False).is_open:
+        if held and self._cut(held, last=True, give_up=False).is_open:
             self._held += b'"'  # the field goes on
         elif held.endswith(b'"') and self.quotes:
             self._held += b'""'  # it does if another quote follows

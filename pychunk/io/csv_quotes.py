@@ -47,25 +47,36 @@ class _Toggles(NamedTuple):
 
 
 def cut(
-    data: bytes, separator: bytes, line: int, fields: int, *, quotes: bool, give_up: bool = False, within: bool = False
+    data: bytes,
+    separator: bytes,
+    line: int,
+    fields: int,
+    *,
+    quotes: bool,
+    last: bool,
+    give_up: bool = False,
+    within: bool = False,
 ) -> Cut:
     """Return the rows of bytes that begin in a line of this number.
 
     Args:
         fields: of a row; 0 where that is not known yet.
         quotes: whether they mean anything.
+        last: nothing follows these bytes; else an LF may follow a CR at their end.
         give_up: on a quote that is not closed, if most lines behind it look like rows.
         within: the first byte is a quote that stands for the beginning of a long field, of which this is the rest.
     """
     values = np.frombuffer(data, np.uint8)
     at = _breaks(data, values)
+    if not last and data.endswith(b"\r"):
+        at = at[:-1]
     if not quotes or b'"' not in data:
         return Cut(at + 1, np.arange(1, len(at) + 1), {}, {}, is_open=False)
 
     def hopeless(mark: int, marks: Integers) -> bool:
-        return give_up and fields > 0 and _look_like_rows(values, separator, at, mark, marks, fields)
+        return _look_like_rows(values, separator, at, mark, marks, fields)
 
-    toggles = _toggles(values, separator, at, hopeless, within=within)
+    toggles = _toggles(values, separator, at, hopeless if give_up and fields else None, within=within)
     outside = np.searchsorted(toggles.at, at) % 2 == 0
     found = _rows(at, outside, toggles, line)
     if fields < 2 or within or len(found.ends) == len(at):
@@ -78,7 +89,7 @@ def fields_of(data: bytes, begins: Integers, separator: bytes, *, quotes: bool) 
     values = np.frombuffer(data, np.uint8)
     separators = np.flatnonzero(values == separator[0])
     if quotes and b'"' in data:
-        toggles = _toggles(values, separator, _breaks(data, values), lambda *_: False, within=False)
+        toggles = _toggles(values, separator, _breaks(data, values), None, within=False)
         separators = separators[np.searchsorted(toggles.at, separators) % 2 == 0]
     return np.diff(np.searchsorted(separators, np.append(begins, len(data)))) + 1
 
@@ -118,7 +129,7 @@ def _toggles(
     values: npt.NDArray[np.uint8],
     separator: bytes,
     breaks: Integers,
-    hopeless: Callable[[int, Integers], bool],
+    hopeless: Callable[[int, Integers], bool] | None,
     *,
     within: bool,
 ) -> _Toggles:
@@ -133,7 +144,7 @@ def _toggles(
     # Each quote begins or ends a field, in turn; of two inside one, the first ends it and the second begins it again.
     again = np.append(False, doubled[:-1])
     pair_up = (begins[0::2] | again[0::2]).all() and (ends[1::2] | doubled[1::2]).all()
-    if pair_up and (len(marks) % 2 == 0 or not hopeless(int(marks[-1]), marks)):
+    if pair_up and (len(marks) % 2 == 0 or hopeless is None):
         return _Toggles(marks, [])
     return _walked(marks, begins, ends, doubled, breaks, hopeless, within=within)
 
@@ -144,7 +155,7 @@ def _walked(
     ends: npt.NDArray[np.bool_],
     doubled: npt.NDArray[np.bool_],
     breaks: Integers,
-    hopeless: Callable[[int, Integers], bool],
+    hopeless: Callable[[int, Integers], bool] | None,
     *,
     within: bool,
 ) -> _Toggles:
@@ -167,7 +178,7 @@ def _walked(
             found += (first, places[this])
             this += 1
             continue
-        if this >= count and not hopeless(first, marks):
+        if this >= count and (hopeless is None or not hopeless(first, marks)):
             found.append(first)
             break
         close = places[this] if this < count else -1

@@ -107,13 +107,14 @@ class Source:
     def kept_types(self) -> dict[str, pa.DataType]:
         """Of each column to keep its type in the first file that has it, where it is not null; of CSV strings.
 
-        Those of which only JSON Lines could say that they have none, and do not in their first rows, are left out.
+        Those that JSON Lines may have further down are left out, and needed ones, of which each file tells for itself.
 
         Raises:
             ValueError: no file has such a column; it says what there is.
         """
-        types, seen, is_sure = self._found_types([name for name in self.keep if name not in _OWN])
-        absent = [name for name in self.keep if name not in _OWN and name not in seen]
+        wanted = [name for name in self.keep if name not in _OWN and name not in self.needed]
+        types, seen, is_sure = self._found_types(wanted)
+        absent = [name for name in wanted if name not in seen]
         if absent and is_sure:
             names = [name for name in seen if name not in _OWN]
             close = get_close_matches(absent[0], names, 1)
