@@ -132,7 +132,8 @@ def segment(
         atoms: whether headings, introductions, scraps and marks stay with what they belong to; see :class:`Segmenter`.
         overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences.
         vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
-        wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width.
+        wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width;
+            ``True``: a single line break is a space in all texts.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
         threads: default ``PYCHUNK_THREADS``, else the CPUs this process may use.
         on_error: ``"skip"`` leaves rows out that are not text, and lists them in ``errors``; so it does documents for
