@@ -223,7 +223,7 @@ def split_only(texts: list[str]) -> Run:
     from pychunk._arrow import flat_text
 
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    return lambda: len(_native.split_texts(text, offsets, wrap=True, threads=1)[1].values)
+    return lambda: len(_native.split_texts(text, offsets, threads=1)[1].values)
 
 
 def wordpiece_only(byte_spans: bool) -> Callable[[list[str]], Run]:

@@ -28,7 +28,7 @@ _BASELINE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
 
 def pychunk_ends(text: str) -> set[int]:
     data = np.frombuffer(text.encode(), dtype=np.uint8)
-    starts, _ = _native.split_texts(data, np.array([0, len(data)]), wrap=True, threads=1)
+    starts, _ = _native.split_texts(data, np.array([0, len(data)]), threads=1)
     characters = [len(bytes(data[:start]).decode()) for start in starts.values.tolist()]
     return ends_of(text, [*characters[1:], len(text)])
 

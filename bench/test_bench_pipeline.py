@@ -58,7 +58,7 @@ def tokenizer_of(encoder):
 @pytest.mark.benchmark(group="split")
 def test_split(benchmark, texts) -> None:
     text, offsets = flat_text(texts)
-    starts, flags = measure(benchmark, texts, lambda: _native.split_texts(text, offsets, wrap=True, threads=1))
+    starts, flags = measure(benchmark, texts, lambda: _native.split_texts(text, offsets, threads=1))
     assert (np.diff(starts.values) > 0).mean() > 0.9
     assert len(flags.values) == len(starts.values)
 

@@ -37,7 +37,8 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
       {{"size", Within::kSize}, {"topic", Within::kTopic}, {"semantic", Within::kSemantic}, {"nsp", Within::kNsp}},
       from, "within");
   plan.method = method_named(foreign ? "given" : name, plan.within);
-  plan.wrap = from.attr("wrap").cast<bool>() ? Wrap::kAuto : Wrap::kOff;
+  const py::object wrap = from.attr("wrap");
+  plan.wrap = py::isinstance<py::str>(wrap) ? Wrap::kAuto : wrap.cast<bool>() ? Wrap::kOn : Wrap::kOff;
   plan.unit = unit_from(from.attr("unit").cast<std::string>());
   plan.size = from.attr("size").cast<int64_t>();
   plan.separators = from.attr("separators").cast<std::vector<std::string>>();

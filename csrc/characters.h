@@ -47,6 +47,28 @@ inline bool is_ascii_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char32_t c) { return case_of(c) != Case::kNone || (c >= 0x5D0 && c < 0x2000) || c >= 0x2C00; }
 
+// A letter of an alphabet without case, which may be an initial: Chinese and Japanese signs are none.
+inline bool is_caseless(char32_t c) { return is_letter(c) && case_of(c) == Case::kNone && c < 0x2000; }
+
+// Digits of those alphabets, and ASCII ones.
+inline bool is_any_digit(char32_t c) {
+  if (c < 0x660) return is_digit(c);
+  if (c < 0x900) return c <= 0x669 || (c >= 0x6F0 && c <= 0x6F9) || (c >= 0x7C0 && c <= 0x7C9);
+  if (c < 0xE00) return (c & 0x7F) >= 0x66 && (c & 0x7F) <= 0x6F;
+  if (c < 0xF00) return (c & 0x7F) >= 0x50 && (c & 0x7F) <= 0x59;
+  return (c >= 0xF20 && c <= 0xF29) || (c >= 0x1040 && c <= 0x1049);
+}
+
+inline bool is_greek(char32_t c) { return (c >= 0x370 && c < 0x400) || (c >= 0x1F00 && c < 0x2000); }
+
+// Vowel signs and other marks of the scripts of India and Sri Lanka, which go with a letter.
+inline bool is_sign(char32_t c) {
+  const char32_t at = c & 0x7F;
+  if (c >= 0xD80 && c <= 0xDFF) return at == 0x02 || at == 0x03 || (at >= 0x4A && at <= 0x5F) || at >= 0x72;
+  if (c < 0x900 || c >= 0xD80) return false;
+  return at <= 3 || at == 0x3C || (at >= 0x3E && at <= 0x4D) || (at >= 0x55 && at <= 0x57) || at == 0x62 || at == 0x63;
+}
+
 // Stops after which a sentence may end only before white space, and those that need none.
 inline bool is_spaced_stop(char32_t c) {
   switch (c) {
@@ -61,9 +83,15 @@ inline bool is_spaced_stop(char32_t c) {
     case 0x2049:
     case 0x61F:
     case 0x6D4:
+    case 0x37E:
     case 0x589:
     case 0x964:
     case 0x965:
+    case 0xF0D:
+    case 0xF0E:
+    case 0xF0F:
+    case 0xF10:
+    case 0xF11:
     case 0x1362:
     case 0x1367:
     case 0x17D4:
@@ -75,6 +103,7 @@ inline bool is_spaced_stop(char32_t c) {
       return false;
   }
 }
+inline bool is_shad(char32_t c) { return c >= 0xF0D && c <= 0xF11; }
 inline bool is_joined_stop(char32_t c) { return c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0xFF61; }
 inline bool is_stop(char32_t c) { return is_spaced_stop(c) || is_joined_stop(c); }
 

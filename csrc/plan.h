@@ -23,9 +23,10 @@ enum class SummarySource : uint8_t { kGiven, kMean, kLead, kExtractive, kRandom,
 // cut, that of a topic model; or cut where the lowest cosine, or probability of a pair, is, until all parts fit.
 enum class Within : uint8_t { kSize, kTopic, kSemantic, kNsp };
 
+// kOn: a single line break inside a block is a space, whatever the lines look like.
 // kAuto: where most lines of the document are filled to a common width (hard-wrapped e-mail, README), a
 // single line break inside a block is a space. kOff: every line break ends a sentence and a paragraph.
-enum class Wrap : uint8_t { kOff, kAuto };
+enum class Wrap : uint8_t { kOff, kAuto, kOn };
 
 struct Plan;
 class Document;

@@ -41,9 +41,55 @@ bool is_number(std::string_view word) {
 bool is_acronym(std::string_view word) {
   static constexpr std::string_view kTitles[] = {"MR", "MS", "DR", "ST", "NO", "VS", "LT", "MT", "FT", "JR", "SR"};
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (word == "E.D") return true;  // a court's district; "e.d." is Dutch
   return word.size() == 2 && std::all_of(word.begin(), word.end(), upper) &&
          std::find(std::begin(kTitles), std::end(kTitles), word) == std::end(kTitles);
 }
+
+// The parts of Spanish plurals: "EE. UU.".
+bool is_doubled_capital(std::string_view word) {
+  return word.size() == 2 && word[0] == word[1] && word[0] >= 'A' && word[0] <= 'Z';
+}
+
+// A letter of an alphabet without case, with its marks.
+bool is_syllable(std::string_view word) {
+  if (word.empty()) return false;
+  auto [c, length] = decode_utf8(word, 0);
+  if (!is_caseless(c) || is_any_digit(c)) return false;
+  for (auto i = static_cast<int64_t>(length); i < static_cast<int64_t>(word.size()); i += length) {
+    const Decoded next = decode_utf8(word, i);
+    if (!is_sign(next.code_point)) return false;
+    length = next.length;
+  }
+  return true;
+}
+
+bool is_short_part(std::string_view word) {
+  return is_syllable(word) || is_letter_name(word) || is_doubtful_letter_name(word);
+}
+
+std::string_view last_part(std::string_view word) { return word.substr(word.rfind('.') + 1); }
+
+bool is_all_digits(std::string_view word) {
+  int length = 0;
+  for (int64_t i = 0; i < static_cast<int64_t>(word.size()); i += length) {
+    const Decoded c = decode_utf8(word, i);
+    if (!is_any_digit(c.code_point)) return false;
+    length = c.length;
+  }
+  return true;
+}
+
+// Small letters without a vowel, as no word is and many abbreviations are: "Rdnr. 5".
+bool is_vowelless(std::string_view word) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  if (!is_ascii_lower(lower(word[0])) || !std::all_of(word.begin() + 1, word.end(), is_ascii_lower)) return false;
+  if (word.size() == 1 && !is_ascii_lower(word[0])) return false;
+  return std::none_of(word.begin(), word.end(),
+                      [&](char c) { return std::string_view("aeiouy").find(lower(c)) != std::string_view::npos; });
+}
+
+bool begins_dialogue(char32_t c) { return c == 0x2013 || c == 0x2014; }
 
 }  // namespace
 
@@ -64,16 +110,20 @@ bool SentenceRules::ends(int64_t start, int64_t i, int64_t stops, int64_t end, i
   const bool bracketed = inside > next && (text_.byte(inside - 1) == '(' || text_.byte(inside - 1) == '[');
   if (c == '.' && bracketed) return true;  // "(...)" stands for sentences left out
   if (c == ',' || c == ';' || c == ':' || c == ')' || c == ']' || c == '.') return false;
+  if (end > stops && inside == next && (c == U'라' || c == U'이' || c == U'하') && is_quoting_word(word_at(inside)))
+    return false;
   const Case follows = case_of(c);
   if (follows == Case::kLower)
     return (inside == next || bracketed) && end == stops && ends_before_lower(start, i, stops);
   const bool full_stop = stops - i == 1 && text_.byte(i) == '.';
   if (!full_stop) {
     const char32_t stop = text_.at(i);
+    if (stop == 0x6D4 && is_initial(start, i, stops)) return false;
     if (stop == '.' || stop == 0x2026) return follows == Case::kUpper || is_digit(c) || inside > next || is_letter(c);
     return true;
   }
   if (end > stops) return true;  // a quote or bracket closes after the stop
+  if (dash && follows == Case::kUpper && begins_dialogue(text_.at(start))) return true;  // the next speaker
   return full_stop_ends(start, i, inside, follows);
 }
 
@@ -105,8 +155,12 @@ bool SentenceRules::ends_glued(int64_t start, int64_t i, int64_t stops) const {
 // Before a lower-case letter: after a question mark, a run of marks, a detached stop, or a plain lower-case word
 // that can hardly be an abbreviation.
 bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) const {
-  const char stop = text_.byte(i);
-  if (stop == '?') return true;
+  int length = 0;
+  const char32_t stop = text_.at(i, length);
+  // The name of a key: "Press ? for help"; who writes all small may set spaces before marks.
+  if (stops - i == length && i - 1 > start && text_.is_byte(i - 1, ' ') && case_of(text_.at(start)) == Case::kUpper)
+    return false;
+  if (stop == '?' || stop == ';' || stop == 0x37E) return !begins_dialogue(text_.at(start));  // "— Oui ? dit-elle."
   if (stop != '.' && stop != '!') return false;
   if (stops - i > 1) return stop == '!';
   if (text_.is_byte(i - 1, ' ') && i - 1 > start) return true;
@@ -142,32 +196,56 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   // Looked at only where the word leaves it open.
   const auto following = [&] { return word_at(inside); };
   const auto opens = [&] { return is_opener(following()); };
+  const auto pronoun = [&] {  // not an initial: "U.S. I. Lee"
+    const std::string_view found = following();
+    return is_pronoun(found) && !text_.is_byte(inside + static_cast<int64_t>(found.size()), '.');
+  };
   const char32_t c = text_.at(inside);
-  switch (is_acronym(word) ? Abbreviation::kNone : abbreviation(word)) {
+  const bool one_letter = begin + first_length == i;
+  const bool single = one_letter && case_of(first) == Case::kUpper;
+  if (is_doubled_capital(word) && is_doubled_capital(following()) && text_.is_byte(inside + 2, '.')) return false;
+  if (is_caseless(first) && is_initial(start, i, i + 1)) return false;
+  if (follows == Case::kUpper && is_vietnamese_title(last_part(word)) && looks_vietnamese()) return false;
+  switch (single || is_acronym(word) ? Abbreviation::kNone : abbreviation(word)) {
+    case Abbreviation::kDegree:
+      return opens() || !(begin - 2 > start && text_.slice(begin - 2, begin) == ". ");
+    case Abbreviation::kStreet:
+      return follows == Case::kUpper && is_counted(start, begin);
     case Abbreviation::kOpen:
       // "і т. п.", "и т. д." close as "etc." does, though "п." alone is a paragraph's number.
       return (word == "п" || word == "д") && follows == Case::kUpper && begin - start >= 4 &&
              text_.slice(begin - 4, begin) == "т. ";
     case Abbreviation::kNumber:
       if (begin == start && (word == "No" || word == "no")) return !is_digit(c) && c != '#';  // an answer
-      return !is_digit(c) && c != '#' && c != 0x2116 && !is_roman(following()) && (is_ascii_lower(word[0]) || opens());
+      if (is_digit(c) || c == '#' || c == 0x2116 || is_roman(following())) return false;
+      return opens() || (is_ascii_lower(word[0]) && (word == "no" || !is_label(inside)));
     case Abbreviation::kTitle:  // of a name, so capitalised: "Wash." is a state, "wash." is not
-      return opens() ||
+      if (word == "Me" && begin == start) return true;
+      return opens() || (!is_ascii_lower(word[0]) && pronoun()) ||
              (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos && word != "jr" && word != "sr");
     case Abbreviation::kMayClose:
+      // Initials behind a year: "В 1999 г. А. С. Пушкину", or behind what is too short for a sentence.
+      if ((is_year_word(word) || begin - start <= 24) && is_counted(start, begin)) {
+        const std::string_view found = following();
+        const bool letter = !found.empty() && decode_utf8(found, 0).length == static_cast<int>(found.size());
+        if (letter && follows == Case::kUpper && text_.is_byte(inside + static_cast<int64_t>(found.size()), '.'))
+          return false;
+      }
       return follows == Case::kUpper && text_.at(i + 2) != '(';
     case Abbreviation::kNone:
       break;
   }
-  const bool one_letter = begin + first_length == i;
-  if (one_letter && case_of(first) == Case::kUpper) {
+  if (single) {
+    if (is_spaced_part(start, begin)) return false;
     if (first == 'I' && begin > start && !is_name_before(start, begin)) return true;
     return begin > start && opens();  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
   }
-  if (is_dotted(word)) return opens();
+  if (is_dotted(word)) return opens() || (case_of(first) == Case::kUpper && pronoun());
   if (one_letter && (following().size() == 1 || following() == "Chr" || is_digit(c)))
     return opens();  // "z. B.", "l. 633"
   if (is_number(word)) return number_ends(start, begin, inside, word, opens());
+  if (is_digit(c) && begin > start && is_vowelless(word)) return false;
+  if (begin == start && is_all_digits(word)) return false;  // "१२. भाग"
   if (begin == start && word.size() <= 5 && (is_roman(word) || is_small_roman(word) || one_letter))
     return false;  // "IV. Results", "a. Item", "ii. Item"
   if (is_roman(word) && word.size() > 1) return opens() || !nouns_are_capitalised();
@@ -225,6 +303,57 @@ bool SentenceRules::is_name_before(int64_t start, int64_t begin) const {
   int64_t word = i;
   while (word > start && is_letter(text_.at(text_.before(word)))) word = text_.before(word);
   return word < i && case_of(text_.at(word)) == Case::kUpper;
+}
+
+bool SentenceRules::is_initial(int64_t start, int64_t i, int64_t stops) const {
+  const int64_t begin = word_before(start, i);
+  const std::string_view word = text_.slice(begin, i);
+  if (word.empty()) return false;
+  const char32_t first = text_.at(begin), stop = text_.at(i);
+  if (!is_caseless(first) || is_any_digit(first)) return false;
+  if (is_letter_name(last_part(word))) return true;
+  if (!is_syllable(word) && !is_doubtful_letter_name(word)) return false;
+  const int64_t inside = text_.skip_space(stops);
+  const std::string_view after = word_at(inside);
+  bool chained = is_short_part(after) && text_.at(inside + static_cast<int64_t>(after.size())) == stop;
+  if (text_.is_byte(begin - 1, ' ') && begin - 1 > start) {
+    const int64_t before = text_.before(begin - 1);
+    if (before >= start && text_.at(before) == stop)
+      chained = chained || is_short_part(text_.slice(word_before(start, before), before));
+  }
+  const bool one_letter = decode_utf8(word, 0).length == static_cast<int>(word.size());
+  if (!one_letter) return chained;
+  return chained || !is_counted(start, begin) || (first >= 0x900 && first < 0xE00);
+}
+
+// Whether a number and a space stand before.
+bool SentenceRules::is_counted(int64_t start, int64_t begin) const {
+  return text_.is_byte(begin - 1, ' ') && begin - 1 > start && is_any_digit(text_.at(text_.before(begin - 1)));
+}
+
+// Whether a small letter with its full stop stands before: "z. B.", "i. d. R.".
+bool SentenceRules::is_spaced_part(int64_t start, int64_t begin) const {
+  if (begin - 3 < start || text_.slice(begin - 2, begin) != ". ") return false;
+  const int64_t letter = text_.before(begin - 2);
+  if (letter < start || case_of(text_.at(letter)) != Case::kLower) return false;
+  return letter == start || text_.space_before(letter) > 0 || is_opener_mark(text_.at(text_.before(letter)));
+}
+
+// Whether a bracket without a space in it was opened before, of at most eight characters: "(EU)", "[b]".
+bool SentenceRules::is_label(int64_t inside) const {
+  if (!text_.is_byte(inside - 1, '(') && !text_.is_byte(inside - 1, '[')) return false;
+  int length = 0;
+  for (int letters = 0; letters <= 8 && inside < text_.size; ++letters, inside += length) {
+    const char32_t c = text_.at(inside, length);
+    if (c == ')' || c == ']') return letters > 0;
+    if (is_space(c) || c == '(' || c == '[') return false;
+  }
+  return false;
+}
+
+bool SentenceRules::looks_vietnamese() {
+  if (vietnamese_ < 0) vietnamese_ = pychunk::looks_vietnamese(text_.text);
+  return vietnamese_ == 1;
 }
 
 bool SentenceRules::nouns_are_capitalised() {

@@ -21,6 +21,9 @@ class SentenceRules {
   // "Great service.They even"; never inside an address, a number or a name such as "Node.js".
   bool ends_glued(int64_t start, int64_t i, int64_t stops) const;
 
+  // Whether a word without case before the stop at i is an initial, the name of a letter, or a short title.
+  bool is_initial(int64_t start, int64_t i, int64_t stops) const;
+
  private:
   bool ends_before_lower(int64_t start, int64_t i, int64_t stops) const;
   bool full_stop_ends(int64_t start, int64_t i, int64_t inside, Case follows);
@@ -28,11 +31,15 @@ class SentenceRules {
   bool continues_list(int64_t start, int64_t begin, std::string_view number) const;
   std::string_view word_at(int64_t begin) const;
   int64_t word_before(int64_t start, int64_t i) const;
+  bool is_counted(int64_t start, int64_t begin) const;
+  bool is_spaced_part(int64_t start, int64_t begin) const;
+  bool is_label(int64_t inside) const;
+  bool looks_vietnamese();
   bool is_name_before(int64_t start, int64_t begin) const;
   bool nouns_are_capitalised();
 
   Utf8Text text_;
-  int german_ = -1;  // not asked yet
+  int german_ = -1, vietnamese_ = -1;  // not asked yet
 };
 
 }  // namespace pychunk

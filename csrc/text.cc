@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "abbreviations.h"
 #include "characters.h"
 #include "dispatch.h"
 #include "interrupt.h"
@@ -27,6 +28,8 @@ class Splitter {
     bits.resize((text_.text.size() + 63) / 64);
     kernels().mark_stops(as_bytes(text_.text), text_.text.size(), bits.data());
     if (wrap == Wrap::kAuto) find_wrap(bits);
+    wrapped_ = wrap == Wrap::kOn || width_ > 0;
+    hyphens_ = wrap != Wrap::kOff;
     for (size_t block = static_cast<size_t>(next_) / 64; block < bits.size(); ++block) {
       checkpoint_each(static_cast<int64_t>(block), 4096);
       for (uint64_t mask = bits[block]; mask != 0; mask &= mask - 1) {
@@ -53,8 +56,13 @@ class Splitter {
     int length = 0;
     const char32_t c = text_.at(i, length);
     if (is_line_break(c)) return line_break(i, length);
-    if (!is_stop(c) || i < start_) return;
+    if (!is_stop_at(c, i) || i < start_) return;
     stop(i, c, length);
+  }
+
+  // A semicolon is the question mark of Greek.
+  bool is_stop_at(char32_t c, int64_t i) const {
+    return is_stop(c) || (c == ';' && i > 0 && is_greek(text_.at(text_.before(i))));
   }
 
   void line_break(int64_t i, int length) {
@@ -66,11 +74,17 @@ class Splitter {
     if (next == text_.size) return;
     const uint8_t flags = flags_of_gap(text_.slice(gap, next));
     const bool single = flags == kParagraphStart && text_.byte(i) == '\n';
-    if (width_ > 0 && single && !line_break_separates(text_.text, i, width_)) {
+    if (single && is_wrap(i)) {
       if (wrapped_stop(gap, next)) border(next, 0);
       return;
     }
     border(next, flags);
+  }
+
+  // Whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word.
+  bool is_wrap(int64_t i) const {
+    if (wrapped_) return !line_break_separates(text_.text, i, width_);
+    return hyphens_ && hyphen_parts(text_.text, i) && !line_break_separates(text_.text, i, 0);
   }
 
   // Whether a sentence ends where a wrapped line does.
@@ -78,7 +92,7 @@ class Splitter {
     int64_t i = end;
     while (i > start_ && is_closer(text_.at(text_.before(i)))) i = text_.before(i);
     int64_t run = i;
-    while (run > start_ && is_stop(text_.at(text_.before(run)))) run = text_.before(run);
+    for (int64_t b; run > start_ && is_stop_at(text_.at(b = text_.before(run)), b);) run = b;
     return run < i && rules_.ends(start_, run, i, end, next);
   }
 
@@ -92,7 +106,10 @@ class Splitter {
   void stop(int64_t i, char32_t c, int length) {
     int64_t end = i + length;
     bool joined = is_joined_stop(c);
-    for (char32_t d; end < text_.size && is_stop(d = text_.at(end, length)); end += length) joined |= is_joined_stop(d);
+    for (char32_t d; end < text_.size && is_stop_at(d = text_.at(end, length), end); end += length)
+      joined |= is_joined_stop(d);
+    // The second of two shads that a space parts begins no sentence.
+    while (is_shad(c) && text_.is_byte(end, ' ') && is_shad(text_.at(end + 1))) end += 4;
     const int64_t stops = end;
     for (char32_t d; end < text_.size && is_closer(d = text_.at(end, length)) && !(joined && opens(d, end));)
       end += length;
@@ -118,14 +135,66 @@ class Splitter {
   // paragraph.
   bool opens(char32_t c, int64_t i) { return c == 0x201C || (c == '"' && quotes_before(i) % 2 == 0); }
 
-  // Whether a Japanese particle makes a quotation of what is closed before it, so that the sentence goes on. The letter
-  // begins words, too (very, at any rate, at last, suddenly), which the next one tells.
+  // Whether what is closed before i is a quotation inside a sentence that goes on: a Japanese particle makes one of it,
+  // or a clause says who spoke. The particle's letter begins words, too (very, at any rate, at last, suddenly), which the
+  // next one tells.
   bool is_quoted(int64_t i) const {
     const std::string_view rest = text_.slice(i, std::min(text_.size, i + 6));
     if (rest.starts_with("って")) return true;
-    if (!rest.starts_with("と")) return false;
     constexpr std::string_view kWords[] = {"とて", "とこ", "とに", "とり", "とう", "とつ", "とき"};
-    return std::find(std::begin(kWords), std::end(kWords), rest) == std::end(kWords);
+    if (rest.starts_with("と") && std::find(std::begin(kWords), std::end(kWords), rest) == std::end(kWords)) return true;
+    const char32_t quote = text_.at(text_.before(i));
+    if (quote != '"' && quote != 0x2019 && quote != 0x201D && quote != 0x300D && quote != 0x300F) return false;
+    const auto ends_clause = [](char32_t c) {
+      return std::u32string_view(U"，。！？：；、,!?:;“「『").find(c) != std::u32string_view::npos;
+    };
+    int64_t stop = i, last = i;
+    int length = 0;
+    for (int letters = 0; stop < text_.size && letters < 20; ++letters, last = stop, stop += length) {
+      const char32_t c = text_.at(stop, length);
+      if (ends_clause(c) || is_space(c)) break;
+    }
+    if (stop == text_.size || stop == i || !ends_clause(text_.at(stop))) return false;
+    const char32_t particle = text_.at(last);
+    if (last > i && std::u32string_view(U"着著了过過").find(particle) != std::u32string_view::npos) stop = last;
+    return tells_speaker(text_.slice(i, stop));
+  }
+
+  // Whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters.
+  bool is_chinese_pause(int64_t i, int64_t stops) const {
+    if (text_.slice(i, stops) != "……" || i <= start_) return false;
+    const int64_t at = text_.before(i);
+    const char32_t before = text_.at(at), after = text_.at(stops);
+    const auto chinese = [](char32_t c) { return c >= 0x4E00 && c <= 0x9FFF; };
+    if (at <= start_ || !chinese(before) || !chinese(after) || before == after) return false;
+    for (int64_t b = i, letters = 0; b > start_ && letters < 40; ++letters) {
+      b = text_.before(b);
+      const char32_t c = text_.at(b);
+      if (c == 0x201C || c == 0x300C || c == 0x300E) return false;
+    }
+    return true;
+  }
+
+  // Whether a stop ends a sentence without a space behind it: a danda, a shad, an Arabic, Armenian or Ethiopic stop.
+  bool is_strong(int64_t i, char32_t c, int64_t stops) const {
+    switch (c) {
+      case 0x2026:
+        return is_chinese_pause(i, stops);
+      case 0x589:  // a colon in "10։30"
+        return !(i > 0 && is_digit(text_.at(text_.before(i))) && is_digit(text_.at(stops)));
+      case 0x6D4:
+        return !rules_.is_initial(start_, i, stops);
+      case 0x964:
+      case 0x965:
+      case 0x61F:
+      case 0x1362:
+      case 0x1367:
+      case 0x17D4:
+      case 0x104B:
+        return true;
+      default:
+        return is_shad(c);
+    }
   }
 
   // Past reference marks such as "[6]", "[6][7]" or " [21]", which belong to the sentence before them.
@@ -175,11 +244,9 @@ class Splitter {
     return quotes_;
   }
 
-  // A danda or an Arabic, Armenian or Ethiopic stop ends a sentence without a space, too.
+  // Stops of scripts without a space behind them, and those of hasty writing.
   void unspaced(int64_t i, char32_t c, int64_t stops, int64_t end) {
-    const bool strong =
-        c == 0x964 || c == 0x965 || c == 0x61F || c == 0x6D4 || c == 0x1362 || c == 0x17D4 || c == 0x104B;
-    if (end != stops || !(strong || rules_.ends_glued(start_, i, stops))) return;
+    if (end != stops || !(is_strong(i, c, stops) || rules_.ends_glued(start_, i, stops))) return;
     next_ = end;
     border(end, 0);
   }
@@ -196,7 +263,9 @@ class Splitter {
   SentenceList& out_;
   int64_t start_ = 0;                   // of the current sentence, without leading white space
   int64_t next_ = 0;                    // candidates before this have been dealt with
-  int64_t width_ = 0;                   // of a hard-wrapped document
+  int64_t width_ = 0;                   // of a hard-wrapped document; 0 where it is not known
+  bool wrapped_ = false;                // a single line feed is a space
+  bool hyphens_ = true;                 // one behind a hyphen is
   int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes of the paragraph, counted so far
 };
 

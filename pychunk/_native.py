@@ -340,7 +340,7 @@ def token_windows(
 
 
 def split_texts(
-    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: bool, threads: int
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: str | bool = "auto", threads: int
 ) -> tuple[Ragged, Ragged]:
     """As :func:`split`, of texts alone: valid UTF-8 and nothing given."""
     return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))

@@ -135,7 +135,8 @@ def segment(
         overlap: tokens (or the method's ``unit``) repeated from the chunk before, in whole sentences; if none fits, in
             whole words.
         vectors: ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
-        wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width.
+        wrap: ``False``: every line break ends a sentence and a paragraph, also in texts with lines of one width;
+            ``True``: a single line break is a space in all texts.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
         threads: default ``PYCHUNK_THREADS``, else the CPUs this process may use.
         on_error: ``"skip"`` leaves rows out that are not text, and lists them in ``errors``; so it does documents for

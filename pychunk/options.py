@@ -9,10 +9,10 @@ from .encoders.running.placement import Placement
 from .methods.base import check_whole
 
 
-def check_wrap(wrap: Any) -> bool:
-    if wrap == "auto" or wrap is False:
-        return bool(wrap == "auto")
-    raise ValueError(f"wrap must be 'auto' or False; got {wrap!r}")
+def check_wrap(wrap: Any) -> str | bool:
+    if isinstance(wrap, bool) or (isinstance(wrap, str) and wrap == "auto"):
+        return wrap
+    raise ValueError(f"wrap must be 'auto', True or False; got {wrap!r}")
 
 
 def check_max_tokens(value: Any, auto: int) -> int:

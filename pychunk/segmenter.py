@@ -100,7 +100,8 @@ class Segmenter:
             for all but ``given``, and ``recursive`` with ``separators``.
         vectors: ``None``, ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
         wrap: ``"auto"``: in documents whose lines are filled to a common width a single line break is a space;
-            ``False``: every line break ends a sentence and a paragraph.
+            ``True``: it is one in all documents, except before list items, headings and rows; ``False``: every line
+            break ends a sentence and a paragraph.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``, which raises where there is none; ``"auto"``: the CPU. The cuts
             of the static encoder and of given vectors are the same on both.
         threads: threads of a call; default ``PYCHUNK_THREADS``, else the CPUs this process may use.

@@ -41,7 +41,7 @@ def test_a_pool_of_real_lengths_needs_no_padding(articles: list[str]) -> None:
 
     text = np.frombuffer("".join(articles).encode(), np.uint8)
     offsets = np.array([0, len(text)])
-    starts, _ = _native.split_texts(text, offsets, wrap=True, threads=1)
+    starts, _ = _native.split_texts(text, offsets, threads=1)
     tokens = _native.tokenize(static.load(), text, np.append(starts.values, len(text)))
     lengths = _native.pair_rows(tokens, np.arange(len(tokens.counts)), None, BERT).lengths()
     order, borders = _native.plan_batches(lengths, budget=2048, least=256)

@@ -57,7 +57,7 @@ def test_documents_of_several_blocks_equal_the_reference(joint: str) -> None:
     """The network runs over 512 sentences at a time; what lies around them is seen all the same."""
     text = prose(530, joint=joint)
     array, offsets = np.frombuffer(text.encode(), np.uint8), np.array([0, len(text)])
-    starts, flags = _native.split_texts(array, offsets, wrap=True, threads=1)
+    starts, flags = _native.split_texts(array, offsets, threads=1)
     assert len(starts.values) == 530
     own = [text[a:b] for a, b in pairwise([*starts.values.tolist(), len(text)])]
     vectors = static.load().encode(own)

@@ -10,8 +10,9 @@ _CASED = [
 ]
 LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 JOINED_STOPS = "。！？｡"
-STRONG_STOPS = "\u0964\u0965\u061f\u06d4\u1362\u17d4\u104b"
-STOPS = ".!?…‼‽⁇⁈⁉\u0589\u1367\u17d5\u104a" + STRONG_STOPS + JOINED_STOPS
+SHADS = "\u0f0d\u0f0e\u0f0f\u0f10\u0f11"
+STRONG_STOPS = "\u0964\u0965\u0589\u061f\u06d4\u1362\u1367\u17d4\u104b" + SHADS
+STOPS = ".!?…‼‽⁇⁈⁉\u037e\u17d5\u104a" + STRONG_STOPS + JOINED_STOPS
 CLOSERS = "\"')]}»«’”“›」』】〕〉》）］"
 OPENERS = "\"'([{*_«»‘’“”„‚‹¿¡"
 
@@ -34,3 +35,21 @@ def is_digit(c: str) -> bool:
 
 def is_letter(c: str) -> bool:
     return is_upper(c) or is_lower(c) or 0x5D0 <= ord(c) < 0x2000 or ord(c) >= 0x2C00
+
+
+def is_any_digit(c: str) -> bool:
+    """Whether a digit of the scripts whose letters have no case, or an ASCII one."""
+    return is_digit(c) or ("\u0660" <= c < "\u1050" and c.isdecimal())
+
+
+def is_greek(c: str) -> bool:
+    return "\u0370" <= c < "\u0400" or "\u1f00" <= c < "\u2000"
+
+
+def is_sign(c: str) -> bool:
+    """Whether a vowel sign or another mark of the scripts of India and Sri Lanka, which goes with a letter."""
+    at = ord(c) & 0x7F
+    if "\u0d80" <= c <= "\u0dff":
+        return at in (0x02, 0x03) or 0x4A <= at <= 0x5F or at >= 0x72
+    india = "\u0900" <= c < "\u0d80"
+    return india and (at <= 3 or at == 0x3C or 0x3E <= at <= 0x4D or 0x55 <= at <= 0x57 or at in (0x62, 0x63))

@@ -11,20 +11,27 @@ from .characters import (
     JOINED_STOPS,
     LINE_BREAKS,
     OPENERS,
+    SHADS,
     STOPS,
     STRONG_STOPS,
+    is_any_digit,
     is_digit,
+    is_greek,
     is_letter,
     is_lower,
+    is_sign,
     is_upper,
 )
-from .wrap import separates, wrap_width
+from .wrap import hyphenated, separates, wrap_width
 
 PARAGRAPH, BLANK_LINE, PAGE = 1, 2, 4
 _REFERENCES = re.compile(r"(?: ?\[[0-9]{1,4}\])*")
 _EMOTICON = re.compile(r" ?[:;]-?[()DPp]+(?=\s|\Z)")
 _DASHES = "-–—"
 _QUOTED = re.compile("って|と(?![てこにりうつき])")  # a particle behind a quotation, unless it begins a word
+_CLAUSE_ENDS = "，。！？：；、,!?:;“「『"
+_ENDS_OF_DIALOGUE = "–—"
+_KINDS = ("title", "may close", "number", "open", "degree", "street")
 
 
 @cache
@@ -37,11 +44,33 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
+def _small(c: str) -> str:
+    """A word's first letter in lower case, as far as abbreviations have it: Latin, Greek, Cyrillic."""
+    letter = c.isascii() or "\xc0" <= c <= "\xde" or "\u0100" <= c <= "\u017f" or "\u0391" <= c <= "\u03a9"
+    return c.lower() if (letter or "\u0400" <= c <= "\u042f") and c not in "\u0130\u0178" else c
+
+
 def _abbreviation(word: str) -> str | None:
     if not 0 < _size(word) <= 24:
         return None
-    lowered = "".join(c.lower() if c.isascii() else c for c in word)
-    return next((kind for kind in ("title", "may close", "number", "open") if lowered in _words()[kind]), None)
+    lowered = _small(word[0]) + "".join(c.lower() if c.isascii() else c for c in word[1:])
+    return next((kind for kind in _KINDS if lowered in _words()[kind]), None)
+
+
+def _is_caseless(c: str) -> bool:
+    """Whether a letter of an alphabet without case, which may be an initial: Chinese and Japanese signs are none."""
+    return is_letter(c) and not is_upper(c) and not is_lower(c) and ord(c) < 0x2000
+
+
+def _is_syllable(word: str) -> bool:
+    """Whether a letter of such an alphabet with its marks."""
+    return word != "" and _is_caseless(word[0]) and not is_any_digit(word[0]) and all(map(is_sign, word[1:]))
+
+
+def _vietnamese(text: str) -> bool:
+    """Whether the text's beginning holds letters that hardly another language writes."""
+    head = text.encode()[:4096]
+    return re.search(rb"\xe1(?:\xba[\xa0-\xbf]|\xbb)|\xc6[\xa0\xa1\xaf\xb0]", head, re.DOTALL) is not None
 
 
 def _is_roman(word: str) -> bool:
@@ -63,21 +92,27 @@ def flags_of_gap(gap: str) -> int:
 class Splitter:
     """Splits one document; ``starts`` and ``flags`` are the result."""
 
-    def __init__(self, text: str, wrap: bool) -> None:
+    def __init__(self, text: str, wrap: str | bool) -> None:
         self.text, self.starts, self.flags = text, [0], [PARAGRAPH]
         self.start = self.skip_space(0)
         if self.start == len(text):
             self.starts, self.flags = [], []
             return
         self.paragraph_start, self.next = 0, 0
-        self.width = wrap_width(text) if wrap else 0
+        self.width = wrap_width(text) if wrap == "auto" else 0
+        self.wrapped = wrap is True or self.width > 0
+        self.hyphens = wrap is not False
         for i, c in enumerate(text):
             if i < self.next or i < self.start:
                 continue
             if c in LINE_BREAKS:
                 self.line_break(i)
-            elif c in STOPS:
+            elif self.is_stop(i):
                 self.stop(i)
+
+    def is_stop(self, i: int) -> bool:
+        """Whether a stop; a semicolon is the question mark of Greek."""
+        return self.text[i] in STOPS or (self.text[i] == ";" and i > 0 and is_greek(self.text[i - 1]))
 
     def skip_space(self, i: int) -> int:
         while i < len(self.text) and self.text[i].isspace():
@@ -100,22 +135,35 @@ class Splitter:
         space = text[gap:following].replace("\r\n", "\n")
         breaks = sum(c in LINE_BREAKS for c in space)
         page = "\f" in space
-        if self.width and breaks == 1 and not page and text[i] == "\n" and not separates(text, i, self.width):
+        if breaks == 1 and not page and text[i] == "\n" and self.is_wrap(i):
             if self.wrapped_stop(gap, following):
                 self.border(following, 0)
             return
         self.border(following, flags_of_gap(space))
 
+    def is_wrap(self, i: int) -> bool:
+        """Whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word."""
+        text = self.text
+        if self.wrapped:
+            return not separates(text, i, self.width)
+        if not self.hyphens or i < 2 or text[:i].rstrip(" \t\r")[-1:] not in ("-", "\u2010"):
+            return False
+        before, after = text[:i].rsplit("\n", 1)[-1], text[i + 1 :].split("\n", 1)[0]
+        return hyphenated(before, after) and not separates(text, i, 0)
+
     def wrapped_stop(self, end: int, following: int) -> bool:
         closed = self.start + len(self.text[self.start : end].rstrip(CLOSERS))
-        first = self.start + len(self.text[self.start : closed].rstrip(STOPS))
+        first = closed
+        while first > self.start and self.is_stop(first - 1):
+            first -= 1
         return first < closed and self.ends(first, closed, end, following)
 
     def stop(self, i: int) -> None:
         text = self.text
         stops = i
-        while stops < len(text) and text[stops] in STOPS:
+        while stops < len(text) and self.is_stop(stops):
             stops += 1
+        stops = self.past_shads(i, stops)
         end = stops
         joined = any(c in JOINED_STOPS for c in text[i:stops])
         while end < len(text) and text[end] in CLOSERS and not (joined and self.opens(end)):
@@ -128,13 +176,57 @@ class Splitter:
             return
         broken = any(c in LINE_BREAKS for c in space)
         if joined:
-            ends = not broken and not (end == following and end > stops and _QUOTED.match(text, end))
+            ends = not broken and not (end == following and end > stops and self.is_quoted(end))
         elif not space:
-            ends = end == stops and (text[i] in STRONG_STOPS or self.ends_glued(i, stops))
+            ends = end == stops and (self.is_strong(i, stops) or self.ends_glued(i, stops))
         else:
             ends = not broken and self.ends(i, stops, end, following)
         if ends:
             self.border(following, 0)
+
+    def past_shads(self, i: int, stops: int) -> int:
+        """Past the second of two shads that a space parts: none begins a sentence."""
+        text = self.text
+        while text[i] in SHADS and text[stops : stops + 1] == " " and text[stops + 1 : stops + 2] in list(SHADS):
+            stops += 2
+        return stops
+
+    def is_strong(self, i: int, stops: int) -> bool:
+        """Whether a stop ends a sentence without a space behind it."""
+        text = self.text
+        if text[i] == "…":
+            return self.is_chinese_pause(i, stops)
+        if text[i] == "\u0589" and i > 0 and is_digit(text[i - 1]) and is_digit(text[stops]):
+            return False
+        return text[i] in STRONG_STOPS and not (text[i] == "\u06d4" and self.is_initial(i, stops))
+
+    def is_chinese_pause(self, i: int, stops: int) -> bool:
+        """Whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters."""
+        text = self.text
+        if text[i:stops] != "……" or i - 1 <= self.start:
+            return False
+        before, after = text[i - 1], text[stops]
+        quoted = any(c in "“「『" for c in text[max(self.start, i - 40) : i])
+        return "\u4e00" <= before <= "\u9fff" and "\u4e00" <= after <= "\u9fff" and before != after and not quoted
+
+    def is_quoted(self, end: int) -> bool:
+        """Whether what is closed before is a quotation inside a sentence that goes on: と, or a clause of saying."""
+        text = self.text
+        if _QUOTED.match(text, end):
+            return True
+        if text[end - 1] not in "\"”’」』":
+            return False
+        stop = end
+        while stop < len(text) and stop - end < 20 and text[stop] not in _CLAUSE_ENDS and not text[stop].isspace():
+            stop += 1
+        if stop == len(text) or stop == end or text[stop] not in _CLAUSE_ENDS:
+            return False
+        clause = text[end:stop]
+        if clause[-1] in "着著了过過" and len(clause) > 1:
+            clause = clause[:-1]
+        if any(clause.endswith(word) for word in _words()["unsaid"]):
+            return False
+        return any(clause.endswith(word) for word in _words()["said"])
 
     def opens(self, i: int) -> bool:
         """Whether the quotation mark behind a stop that needs no space begins what follows."""
@@ -177,13 +269,19 @@ class Splitter:
             return True
         if c in ",;:)].":
             return False
+        if c in "라이하" and end > stops and inside == following and self.word_at(inside) in _words()["quoting"]:
+            return False
         if is_lower(c):
             return (inside == following or bracketed) and end == stops and self.ends_before_lower(i, stops)
         if text[i:stops] != ".":
+            if text[i] == "\u06d4" and self.is_initial(i, stops):
+                return False
             if text[i] not in ".…":
                 return True
             return is_upper(c) or is_digit(c) or inside > following or is_letter(c)
-        return end > stops or self.full_stop_ends(i, inside)
+        if end > stops or (skipping and is_upper(c) and text[self.start] in _ENDS_OF_DIALOGUE):
+            return True
+        return self.full_stop_ends(i, inside)
 
     def ends_glued(self, i: int, stops: int) -> bool:
         text = self.text
@@ -206,8 +304,11 @@ class Splitter:
 
     def ends_before_lower(self, i: int, stops: int) -> bool:
         text, stop = self.text, self.text[i]
-        if stop == "?":
-            return True
+        alone = stops - i == 1 and i - 1 > self.start and text[i - 1] == " "
+        if alone and is_upper(text[self.start]):
+            return False  # the name of a key: "Press ? for help"; who writes all small may set spaces before marks
+        if stop in "?;\u037e":
+            return text[self.start] not in _ENDS_OF_DIALOGUE
         if stop not in ".!":
             return False
         if stops - i > 1:
@@ -227,14 +328,73 @@ class Splitter:
             return False
         return len(word) >= (6 if capital else 4) or (not capital and stop == "!") or word in _words()["short"]
 
-    def full_stop_ends(self, i: int, inside: int) -> bool:
-        text, start = self.text, self.start
+    def word_before(self, i: int) -> int:
+        """Where the word before i begins."""
         begin = i
-        while begin > start and i - begin < 40:
-            c = text[begin - 1]
+        while begin > self.start and i - begin < 40:
+            c = self.text[begin - 1]
             if c.isspace() or c in OPENERS + "/–—":
                 break
             begin -= 1
+        return begin
+
+    def is_initial(self, i: int, stops: int) -> bool:
+        """Whether a word without case before the stop is an initial, the name of a letter, or a short title."""
+        text, begin = self.text, self.word_before(i)
+        word = text[begin:i]
+        if not word or not _is_caseless(word[0]) or is_any_digit(word[0]):
+            return False
+        last = word[word.rfind(".") + 1 :]
+        if last in _words()["letter"]:
+            return True
+        if not _is_syllable(word) and word not in _words()["doubtful letter"]:
+            return False
+        inside = self.skip_space(stops)
+        after = self.cluster_at(inside)
+        chained = after != "" and text[inside + len(after) : inside + len(after) + 1] == text[i]
+        head = text[max(self.start, begin - 2) : begin]
+        if len(head) == 2 and head[0] == text[i] and head[1] == " ":
+            chained |= self.is_short_before(begin - 2)
+        if len(word) > 1:
+            return chained
+        return chained or not self.is_counted(begin) or "\u0900" <= word < "\u0e00"
+
+    def is_counted(self, begin: int) -> bool:
+        """Whether a number and a space stand before."""
+        text = self.text
+        return begin - 2 >= self.start and text[begin - 1] == " " and is_any_digit(text[begin - 2])
+
+    def is_short_before(self, i: int) -> bool:
+        word = self.text[self.word_before(i) : i]
+        return _is_syllable(word) or word in _words()["letter"] or word in _words()["doubtful letter"]
+
+    def cluster_at(self, begin: int) -> str:
+        """The word there if it is a letter with its marks or the name of a letter, else nothing."""
+        word = self.word_at(begin)
+        letter = _is_syllable(word) or word in _words()["letter"] or word in _words()["doubtful letter"]
+        return word if letter else ""
+
+    def initial_follows(self, inside: int) -> bool:
+        word = self.word_at(inside)
+        return len(word) == 1 and is_upper(word) and self.text[inside + 1 : inside + 2] == "."
+
+    def is_spaced_part(self, begin: int) -> bool:
+        """Whether a small letter with its full stop stands before: "z. B.", "i. d. R."."""
+        text = self.text
+        if begin - 3 < self.start or text[begin - 2 : begin] != ". " or not is_lower(text[begin - 3]):
+            return False
+        return begin - 3 == self.start or text[begin - 4].isspace() or text[begin - 4] in OPENERS
+
+    def is_label(self, inside: int) -> bool:
+        """Whether a bracket without a space in it follows, of at most eight characters: "(EU)", "[b]"."""
+        if self.text[inside - 1] not in "([":
+            return False
+        found = re.match(r"[^\s()\[\]]{1,8}[)\]]", self.text[inside : inside + 9])
+        return found is not None
+
+    def full_stop_ends(self, i: int, inside: int) -> bool:
+        text, start = self.text, self.start
+        begin = self.word_before(i)
         word = text[begin:i]
         if not word:
             return True
@@ -246,28 +406,55 @@ class Splitter:
         upper = is_upper(c)
         small = "a" <= first <= "z"
         titles = ("MR", "MS", "DR", "ST", "NO", "VS", "LT", "MT", "FT", "JR", "SR")
-        acronym = bool(re.fullmatch("[A-Z]{2}", word)) and word not in titles
-        kind = None if acronym else _abbreviation(word)
+        acronym = bool(re.fullmatch("[A-Z]{2}", word)) or word == "E.D"  # a court's district; "e.d." is Dutch
+        if acronym and word[0] == word[1] and re.fullmatch(r"([A-Z])\1", following):
+            if text[inside + 2 : inside + 3] == ".":
+                return False
+        if _is_caseless(first) and self.is_initial(i, i + 1):
+            return False
+        last = word[word.rfind(".") + 1 :]
+        if upper and last in _words()["vietnamese title"] and _vietnamese(text):
+            return False
+        single = len(word) == 1 and is_upper(first)
+        kind = None if single or (acronym and word not in titles) else _abbreviation(word)
+        pronoun = following in _words()["pronoun"] and text[inside + len(following) : inside + len(following) + 1] != "."
+        dotted = bool(re.fullmatch(r"([^.0-9]{1,2}\.)+[^.0-9]{0,2}", word))
+        if kind == "degree":
+            return opens or not (begin - 2 > start and text[begin - 2 : begin] == ". ")
+        if kind == "street":
+            return upper and self.is_counted(begin)
         if kind == "open":
             return word in ("п", "д") and upper and begin - 3 >= start and text[begin - 3 : begin] == "т. "
         if kind == "number":
             if begin == start and word in ("No", "no"):
                 return not is_digit(c) and c != "#"
-            return not is_digit(c) and c not in "#№" and not _is_roman(following) and (opens or small)
+            if is_digit(c) or c in "#№" or _is_roman(following):
+                return False
+            return opens or (small and (word == "no" or not self.is_label(inside)))
         if kind == "title":
-            return opens or (small and "." not in word and word not in ("jr", "sr"))
+            if word == "Me" and begin == start:
+                return True
+            return opens or (pronoun and not small) or (small and "." not in word and word not in ("jr", "sr"))
         if kind == "may close":
+            if (self.is_counted(begin) and self.initial_follows(inside)) and (word in _words()["year"] or _size(text[start:begin]) <= 24):
+                return False
             return upper and text[i + 2 : i + 3] != "("
-        if len(word) == 1 and is_upper(first):
+        if single:
+            if self.is_spaced_part(begin):
+                return False
             if first == "I" and begin > start and not self.is_name_before(begin):
                 return True
             return opens and begin > start
-        if re.fullmatch(r"([^.0-9]{1,2}\.)+[^.0-9]{0,2}", word):
-            return opens
+        if dotted:
+            return opens or (pronoun and is_upper(first))
         if len(word) == 1 and (_size(following) == 1 or following == "Chr" or is_digit(c)):
             return opens
         if re.fullmatch(r"[0-9]|[0-9][0-9.]*[0-9]", word):
             return self.number_ends(begin, inside, word, opens)
+        if is_digit(c) and begin > start and re.fullmatch("[A-Za-z]?[a-z]+", word) and not set(word.lower()) & set("aeiouy"):
+            return False
+        if begin == start and all(map(is_any_digit, word)):
+            return False
         if begin == start and _size(word) <= 5 and (_is_roman(word) or not word.strip("ivx") or len(word) == 1):
             return False
         return opens or not _german(text) if _is_roman(word) and len(word) > 1 else True
@@ -311,7 +498,7 @@ class Splitter:
         return word < len(head) and is_upper(head[word])
 
 
-def sentence_starts(text: str, wrap: bool) -> tuple[list[int], list[int]]:
+def sentence_starts(text: str, wrap: str | bool) -> tuple[list[int], list[int]]:
     """(first characters, flags) of the sentences of one document; see csrc/text.h."""
     made = Splitter(text, wrap)
     return made.starts, made.flags

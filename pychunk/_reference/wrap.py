@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 
-from .characters import is_upper
+from .characters import is_letter, is_lower, is_upper
 
-NARROWEST, WIDEST = 30, 200
+NARROWEST, LOOSEST, WIDEST = 16, 30, 200
 _BLOCK = re.compile(r"[#|+]|```|===|---|[-*+][ \t]|•[ \t]|[0-9]{1,4}[.)][ \t]|[A-Za-z]\)[ \t]")
 
 
@@ -33,12 +34,38 @@ def _begins_block(line: str) -> bool:
     return not inside or bool(_BLOCK.match(inside))
 
 
+def hyphenated(line: str, following: str) -> bool:
+    """Whether a line ends in a letter and a hyphen, and the next one goes on in a small letter."""
+    before, after = line.rstrip(" \t\r"), _inside(following)
+    return len(before) > 1 and before[-1] in "-\u2010" and is_letter(before[-2]) and after != "" and is_lower(after[0])
+
+
+@dataclass
+class _Lines:
+    """What is counted of the lines that another of their block follows."""
+
+    number: int = 0
+    full: int = 0  # the next line's first word would not have fitted
+    filled: int = 0  # as much, where a fifth of the width may be free
+    spare: int = 0  # columns in which a line could have ended that is not full
+    capitals: int = 0  # the next line begins with one
+    marked: int = 0  # the next line begins with a digit or a mark, as records and rows do
+    parted: int = 0  # it begins so or with a capital, and the line ends in a mark or a digit
+    repeated: int = 0  # both begin with the same word
+
+
+def _closes(line: str) -> bool:
+    """Whether a line ends in a mark or a digit of ASCII, other than a hyphen."""
+    c = line.rstrip(" \t\r")[-1]
+    return c.isascii() and not c.isalpha() and c != "-"
+
+
 def wrap_width(text: str) -> int:
     """The width to which lines are filled, in characters; 0 for text that is not wrapped."""
     lines = text.split("\n")
     if len(lines) < 4 or len(text) > WIDEST * len(lines):
         return 0
-    inner: list[tuple[int, int, bool]] = []
+    inner: list[tuple[str, str]] = []
     fenced = False
     for line, following in pairwise(lines):
         fence = _inside(line).startswith("```")
@@ -46,23 +73,48 @@ def wrap_width(text: str) -> int:
         if fence or fenced or _inside(line).startswith("|"):
             continue
         if not (_blank(line) or _blank(following) or _begins_block(following)):
-            inner.append((_columns(line), _first_word(following), is_upper(_inside(following)[0])))
+            inner.append((line, following))
     if len(inner) < 3:
         return 0
-    width = sorted(columns for columns, _, _ in inner)[len(inner) - 1 - len(inner) // 10]
+    width = sorted(_columns(line) for line, _ in inner)[len(inner) - 1 - len(inner) // 10]
     if not NARROWEST <= width <= WIDEST:
         return 0
-    filled = sum(columns + 1 + word > width - width // 5 for columns, word, _ in inner)
-    capitals = sum(capital for _, _, capital in inner)
-    return width if 4 * filled >= 3 * len(inner) and 5 * capitals <= 3 * len(inner) else 0
+    seen = _Lines()
+    for line, following in inner:
+        with_word, first = _columns(line) + 1 + _first_word(following), _inside(following)[0]
+        capital, mark = is_upper(first), not is_letter(first)
+        seen.number += 1
+        seen.full += with_word > width
+        seen.filled += with_word > width - width // 5
+        seen.spare += max(0, width - 1 - _first_word(following))
+        seen.capitals += capital
+        seen.marked += mark
+        seen.parted += (capital or mark) and _closes(line)
+        seen.repeated += _inside(line).split(" ")[0] == _inside(following).split(" ")[0]
+    return width if _is_wrapped(seen, width) else 0
+
+
+def _is_wrapped(seen: _Lines, width: int) -> bool:
+    if 2 * max(seen.marked, seen.parted, seen.repeated) > seen.number:
+        return False
+    # All but one line in seven are full, and there are enough of them to tell: three of 72 columns, four of 28.
+    if 7 * (seen.number - seen.full) <= seen.number and 4 * seen.spare >= 9 * width:
+        # Verse and lists have a capital at each line; so have names, but the lines of lists seldom fill a wide page.
+        if 8 * (seen.capitals + seen.marked) <= 7 * seen.number:
+            return True
+        if 4 * seen.parted <= seen.number and (width >= 50 or 2 * seen.spare >= 9 * width):
+            return True
+    # Edited text is filled loosely: a fifth of the width may be free. Verse is, too, but most lines have a capital.
+    loose = width >= LOOSEST and 4 * seen.filled >= 3 * seen.number and 5 * seen.capitals <= 3 * seen.number
+    return loose and 3 * seen.parted <= seen.number
 
 
 def separates(text: str, at: int, width: int) -> bool:
-    """Whether the line break at ``at`` parts two blocks of wrapped text."""
+    """Whether the line break at ``at`` parts two blocks of wrapped text; a width of 0: of which nothing is known."""
     before = text[:at].rsplit("\n", 1)[-1]
     after = text[at + 1 :].split("\n", 1)[0]
     if _blank(before) or _blank(after) or _begins_block(after):
         return True
     if _inside(before)[:1] in ("#", "|"):
         return True
-    return _columns(before) + 1 + _first_word(after) <= 3 * width // 4
+    return _columns(before) + 1 + _first_word(after) <= 3 * width // 4 and not hyphenated(before, after)

@@ -71,7 +71,10 @@ class Cutting:
     atoms: Annotated[
         bool | None, typer.Option(help="Keep headings, introductions, scraps and marks with what they belong to.")
     ] = None
-    wrap: Annotated[bool, typer.Option(help="Treat line breaks in hard-wrapped text as spaces.")] = True
+    wrap: Annotated[
+        bool | None,
+        typer.Option(help="Take single line breaks for spaces, or for ends of sentences. Default: as the lines look."),
+    ] = None
     runtime: Annotated[
         str | None, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
     ] = None
@@ -111,8 +114,8 @@ class Cutting:
                 flags[key] = _tokens(key, value)
         if self.atoms is not None:
             flags["atoms"] = self.atoms
-        if not self.wrap:
-            flags["wrap"] = False
+        if self.wrap is not None:
+            flags["wrap"] = self.wrap
         twice = [key for key in flags if key in options]
         if twice:
             raise ValueError(f"{twice[0]} is said twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")

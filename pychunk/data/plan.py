@@ -35,7 +35,7 @@ class Plan:
 
     method: str
     traits: Traits = Traits()
-    wrap: bool = True
+    wrap: str | bool = "auto"
     unit: str = "tokens"
     size: int = 0
     balance: bool = False

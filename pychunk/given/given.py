@@ -122,7 +122,7 @@ def _unknown(name: str) -> str:
     return f"unknown argument {name}={meant} of each document can be said: {', '.join(NAMES)}"
 
 
-def split_all(texts: TextBatch, engine: Engine, wrap: bool, threads: int, size: int) -> tuple[Ragged, Ragged]:
+def split_all(texts: TextBatch, engine: Engine, wrap: str | bool, threads: int, size: int) -> tuple[Ragged, Ragged]:
     """Sentences of all texts and their flags, ``size`` bytes of text a call."""
     found = [
         engine.split(Request(Features(*flat_text(part)), Plan("sentence", wrap=wrap), threads=threads))

@@ -59,7 +59,7 @@ class Pairs:
 def tokenize(texts: Sequence[str]) -> Sentences:
     """Split and tokenise documents as pychunk does when it chunks; BERT's uncased vocabulary."""
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    starts, _ = _native.split_texts(text, offsets, wrap=True, threads=1)
+    starts, _ = _native.split_texts(text, offsets, threads=1)
     features = Features(text, offsets, sentences=starts)
     return Sentences(_native.tokenize(static.load(), text, features.bounds), features.doc_offsets)
 

@@ -118,7 +118,7 @@ def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words:
     """Of the articles as a view shows them; every number is what the engine sees."""
     shown = [seen(text, view) for text in articles]
     text, offsets = flat_text(pa.array([each for each, _ in shown], pa.large_string()))
-    sentences, flags = _native.split_texts(text, offsets, wrap=True, threads=threads)
+    sentences, flags = _native.split_texts(text, offsets, threads=threads)
     bounds = np.append(sentences.flat() + np.repeat(offsets[:-1], sentences.counts), offsets[-1])
     tokens = encoder.tokens_of(text, bounds, threads)
     if encoder.in_engine:
@@ -151,7 +151,7 @@ def first_words(articles: Iterable[str], count: int, threads: int) -> U64:
     Numbers are a class of their own. Rising, so that equal counts have one order.
     """
     text, offsets = flat_text(pa.array([seen(each, HIDDEN)[0] for each in articles], pa.large_string()))
-    sentences, _ = _native.split_texts(text, offsets, wrap=True, threads=threads)
+    sentences, _ = _native.split_texts(text, offsets, threads=threads)
     data, found = text.tobytes(), Counter[bytes]()
     for row in range(sentences.documents):
         begin = int(offsets[row])

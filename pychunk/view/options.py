@@ -8,7 +8,7 @@ from typing import Any
 from ..methods import METHODS, Method
 
 #: Options that are shown where they are not the usual ones, besides the method's own.
-USUAL = {"wrap": True, "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
+USUAL = {"wrap": "auto", "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
 
 
 def told(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr SummarySource kSources[] = {SummarySource::kMean, SummarySource::kLead, SummarySource::kExtractive,
                                         SummarySource::kRandom, SummarySource::kSentence};
   plan.method = method_named(kMethods[input.option(9)]);
-  plan.wrap = input.flag() ? Wrap::kAuto : Wrap::kOff;
+  plan.wrap = input.flag() ? input.flag() ? Wrap::kOn : Wrap::kAuto : Wrap::kOff;
   plan.unit = static_cast<Unit>(input.option(3));
   plan.size = 1 + input.option(60);
   plan.threshold = static_cast<ThresholdKind>(input.option(5));

@@ -8,7 +8,7 @@ const Kernels& kernels_baseline();
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pychunk;
   fuzz::Input input(data, size);
-  const Wrap wrap = input.flag() ? Wrap::kAuto : Wrap::kOff;
+  const Wrap wrap = input.flag() ? input.flag() ? Wrap::kOn : Wrap::kAuto : Wrap::kOff;
   const std::string& bytes = input.bytes();
   int64_t bad = -1;
   for (size_t i = 0; i < bytes.size() && bad < 0;) {
