@@ -70,8 +70,8 @@ TermCounter::TermCounter(std::shared_ptr<const WordCharacters> characters, std::
   PYCHUNK_CHECK(options_.ngram >= 0, "ngram must be 0 or more, got ", options_.ngram);
   PYCHUNK_CHECK(!mixed_ || options_.ngram > 0, "n-grams beside words need ngram of 1 or more");
   for (const std::string& word : options_.stop_words) stop_words_.number(word);
-  for (const std::string& word : options_.english) english_.number(word);
-  for (const std::string& word : options_.others) others_.number(word);
+  for (const std::string& word : options_.english) english_.number(word), longest_ = std::max(longest_, word.size());
+  for (const std::string& word : options_.others) others_.number(word), longest_ = std::max(longest_, word.size());
 }
 
 bool TermCounter::is_paired(std::string_view word) const {
@@ -149,9 +149,9 @@ uint8_t TermCounter::traits_of(std::string_view word) const {
     i += static_cast<size_t>(length);
     if (c == '_' || (c >= '0' && c <= '9')) continue;
     if (!is_latin(c)) return kAlways | (static_cast<size_t>(length) < word.size() ? kForeign : 0);
-    const bool is_ascii = count_characters(word) == static_cast<int64_t>(word.size());
-    return kIfForeign | (english_.find(word) >= 0 ? kEnglish : 0) |
-           (!is_ascii || others_.find(word) >= 0 ? kForeign : 0);
+    if (count_characters(word) != static_cast<int64_t>(word.size())) return kIfForeign | kForeign;
+    if (word.size() > longest_) return kIfForeign;
+    return kIfForeign | (english_.find(word) >= 0 ? kEnglish : others_.find(word) >= 0 ? kForeign : 0);
   }
   return kIfForeign;  // digits
 }
@@ -245,6 +245,14 @@ TermRows TermCounter::terms_of(const TermRows& words, std::span<const int64_t> b
     const auto begin = static_cast<size_t>(begins[static_cast<size_t>(row)]);
     const auto end = static_cast<size_t>(begins[static_cast<size_t>(row) + 1]);
     const Grams wanted = grams.empty() ? Grams::kNone : grams[static_cast<size_t>(row)];
+    if (direct_ && wanted == Grams::kNone) {  // nearly all rows of English
+      const auto own = static_cast<std::ptrdiff_t>(begin), behind = static_cast<std::ptrdiff_t>(end);
+      found.terms.insert(found.terms.end(), words.terms.begin() + own, words.terms.begin() + behind);
+      found.counts.insert(found.counts.end(), words.counts.begin() + own, words.counts.begin() + behind);
+      found.sizes.push_back(words.sizes[static_cast<size_t>(row)]);
+      found.lengths.push_back(words.lengths[static_cast<size_t>(row)]);
+      continue;
+    }
     const uint8_t traits = wanted == Grams::kAll ? kIfForeign | kAlways : wanted == Grams::kNone ? 0 : kAlways;
     for (size_t at = begin; at < end; ++at) {
       const auto word = static_cast<size_t>(words.terms[at]);

@@ -79,6 +79,7 @@ class TermCounter {
   const bool mixed_;   // words are terms, and some have n-grams
   const bool direct_;  // words are terms, with the same numbers
   StringTable stop_words_, english_, others_, words_, terms_;
+  size_t longest_ = 0;  // bytes of a frequent word
   // Word w is terms term_ids_[term_offsets_[w]] to term_ids_[term_offsets_[w + 1]], unless words are terms.
   Values<int32_t> term_ids_;
   Values<int64_t> term_offsets_;
