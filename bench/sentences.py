@@ -3,6 +3,10 @@
 An end is the last character of a sentence that is not white space; the document's end is not counted. `inside` counts
 only ends that are not at a line break. Splitters that are not installed are listed as such.
 
+Beside the treebanks a table of cases by kind, where a data folder has one: how many have all their boundaries right. A
+line of it is name, tab, language, tab, text, where "¦" marks the ends inside the text. The peers are told the
+language, pychunk is not.
+
     python bench/sentences.py --data ../shared/data
     python bench/sentences.py --conllu de_gsd-ud-test.conllu      any treebank of Universal Dependencies
 """
@@ -16,6 +20,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import record
@@ -83,6 +88,63 @@ def others() -> dict[str, Callable[[str], set[int]] | str]:
         found["punkt (untrained)"] = lambda text: aligned(text, punkt.tokenize(text))
     except ImportError:
         found["punkt (untrained)"] = "not installed"
+    return found
+
+
+def peers_by_language() -> dict[str, Callable[[str, str], set[int]] | str]:
+    """Peers that take (language, text), for the table of cases; a reason in place of one that cannot run."""
+    found: dict[str, Callable[[str, str], set[int]] | str] = {}
+    try:
+        import sentencex
+
+        found["sentencex"] = lambda language, text: aligned(text, list(sentencex.segment(language, text)))
+    except ImportError:
+        found["sentencex"] = "not installed"
+    try:
+        import pysbd
+
+        def split(language: str, text: str) -> set[int]:
+            known = language if language in pysbd.languages.LANGUAGE_CODES else "en"
+            return aligned(text, pysbd.Segmenter(language=known, clean=False).segment(text))
+
+        found["pysbd"] = split
+    except ImportError:
+        found["pysbd"] = "not installed"
+    return found
+
+
+def read_cases(file: Path) -> list[tuple[str, str, str, set[int]]]:
+    """(name, language, text, where sentences end inside it) of each line of a table of cases."""
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name, language, marked = line.split("\t")
+        marked = marked.replace("\\n", "\n")
+        text, ends, at = marked.replace("¦", ""), set[int](), 0
+        for part in marked.split("¦")[:-1]:
+            at += len(part)
+            ends.add(len(text[:at].rstrip()))
+        found.append((name, language, text, ends))
+    return found
+
+
+def case_rows(file: Path, peers: bool) -> list[dict[str, Any]]:
+    """How many cases of the table each splitter has right, and which not."""
+    cases = read_cases(file)
+    rows: dict[str, Callable[[str, str], set[int]] | str] = {"pychunk": lambda _, text: pychunk_ends(text)}
+    if peers:
+        rows.update(peers_by_language())
+    found: list[dict[str, Any]] = []
+    for name, ends in rows.items():
+        if isinstance(ends, str):
+            found.append({"splitter": name, "right": ends})
+            continue
+        wrong = []
+        for case, language, text, wanted in cases:
+            if {at for at in ends(language, text) if at < len(text.rstrip())} != wanted:
+                wrong.append(case)
+        found.append({"splitter": name, "right": len(cases) - len(wrong), "cases": len(cases), "wrong": wrong})
     return found
 
 
@@ -163,10 +225,21 @@ def main() -> None:
         size = 2 * sum(len(d["text"].encode()) for documents in corpora.values() for d in documents)
         print(f"{name:20}" + "".join(f"{cell:>22}" for cell in cells) + f"{size / taken / 1e6:>22.2f}")
         figures.append({"row": name, **dict(zip(corpora, cells)), "MB/s": size / taken / 1e6})
+    table = options.data.parent / "cases" / "text" / "01-sentences.txt"
+    cases = case_rows(table, not options.no_peers) if table.exists() else []
+    for row in cases:
+        print(f"{row['splitter']:20} {row['right']} of {row.get('cases', '?')} cases right")
+    if not cases:
+        print(f"cases: skipped, for there is no {table.name} beside the data")
     if options.save:
-        about = "F1 over sentence ends: of all, and of those that are not at a line break; speed with offsets."
+        about = (
+            "F1 over sentence ends: of all, and of those that are not at a line break; speed with offsets. Cases by kind: "
+            "how many have all their boundaries right, where the peers are told the language and pychunk is not."
+        )
         packages = ("sentencex", "blingfire", "pysbd", "nltk")
-        record.save(options.save, "Sentence splitting", {"rows": figures}, about=about, packages=packages)
+        record.save(
+            options.save, "Sentence splitting", {"rows": figures, "Cases": cases}, about=about, packages=packages
+        )
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ constexpr std::string_view kDegreeWords =
     "med phil jur iur rer nat theol habil vet dent oec pol publ agr mult paed sc h.c hc forest ";
 constexpr std::string_view kStreetWords = "str ";
 constexpr std::string_view kYearWords = "г гг р рр r ";
-constexpr std::string_view kVietnameseWords = "GS TS PGS ThS Ths BS KS LS CN TP Tp tp TX Tx TT ĐH NSND NSƯT Q P H ";
+constexpr std::string_view kVietnameseWords = "GS TS PGS ThS Ths BS KS LS CN TP Tp tp TX Tx TT ĐH NSND NSƯT ";
 // The names of Latin letters in other scripts, by which initials are written: एस. रामन.
 constexpr std::string_view kLetterWords =
     "ए बी सी डी एफ एच जे के एल एम एन ओ क्यू आर एस टी यू वी व्ही डब्ल्यू एक्स वाई वाय जेड ज़ेड झेड "
@@ -73,13 +73,15 @@ constexpr std::string_view kLetterWords =
 constexpr std::string_view kDoubtfulLetterWords = "ई जी आई आय पी ਸੀ ਪੀ ਆਈ ઈ એ પી ஈ இ ای جی آئی پی ٹی ";
 constexpr std::string_view kPronounWords =
     "My Mine I Myself Nobody Somebody Everybody Everyone Someone Several Few Neither Either No Any Whose Which "
-    "Mi Mis Tu Tus Su Sus Nuestro Nuestra Yo Ella Ellos Nosotros Esto Ese Esa Mon Ma Mes Ton Ta Tes Son Sa Ses Notre Nos "
+    "Mi Mis Tu Tus Su Sus Nuestro Nuestra Yo Ella Ellos Nosotros Esto Ese Esa Mon Ma Mes Ton Ta Tes Son Sa Ses Notre "
+    "Nos "
     "Votre Leur Leurs Je Nous Vous On Cet Ces Io Noi Lui Lei Loro Mio Mia Suo Sua Questo Questa Eu Meu Minha Seu "
     "Ele Ela Ik Wij Jij Hij Zij Mijn Onze Dit Dat Jag Vi Han Hon Min Mitt Vår Jeg Hun Vores Euer Eure Eine "
     "Я Ты Мы Вы Мой Моя Мои Наш Наша Его Её Их Мій Моя Наша Його Її Їх Ми Ви ";
 // What ends a clause that says who spoke, and the words of the same ends that do not.
 constexpr std::string_view kSaidWords =
-    "说 說 道 问 問 答 喊 叫 嚷 吼 嘆 叹 骂 罵 曰 讲 講 表示 指出 回应 回應 解释 解釋 补充 補充 强调 強調 言った 言う 答えた 尋ねた 聞いた 叫んだ "
+    "说 說 道 问 問 答 喊 叫 嚷 吼 嘆 叹 骂 罵 曰 讲 講 表示 指出 回应 回應 解释 解釋 补充 補充 强调 強調 言った 言う "
+    "答えた 尋ねた 聞いた 叫んだ "
     "話した 述べた つぶやいた ";
 constexpr std::string_view kUnsaidWords =
     "知道 街道 味道 难道 難道 小说 小說 学问 學問 疑问 疑問 听说 聽說 通道 频道 頻道 管道 地道 报道 報道 轨道 道道 ";
@@ -87,7 +89,7 @@ constexpr std::string_view kQuotingWords = "라고 라며 라는 이라고 이�
 constexpr std::string_view kNumberWords =
     // English
     "no nos p pp vol vols fig figs ch chap sec sect art arts eq eqs ex para par pt pts app nr op bk ver rev jan feb "
-    "mar apr jun jul aug sep sept oct nov dec tel ext pop reg regs subsec subsecs pars cl cls dir "
+    "mar apr jun jul aug sep sept oct nov dec tel ext pop reg regs subsec subsecs pars cl cls "
     // German, French, Italian, Spanish, Dutch
     "s bd bde kap mrd ziff anm abb tab okt dez mai aufl rdnr rn buchst n° núm tom pag blz "
     // Danish, Icelandic, Estonian, Latvian, Finnish
@@ -101,9 +103,11 @@ constexpr std::string_view kNumberWords =
 constexpr std::string_view kTitleWords =
     "inc ltd co corp plc llc bros jr sr esq u.s u.k u.n u.s.a u.s.s.r d.c n.y l.a e.u st ph.d m.d b.a m.a b.sc m.sc "
     "d.phil gmbh mbh s.a s.p.a n.v b.v u.a a.k.a v.i.p mass calif conn fla ill ind kan ky la md mich minn miss mo "
-    "mont neb nev okla ore pa tenn tex va vt wash wis wyo ariz ark colo del ga me fed civ crim evid supp bankr cal cir ct dkt proc sess stat const amend ";
+    "mont neb nev okla ore pa tenn tex va vt wash wis wyo ariz ark colo del ga me fed civ crim evid supp bankr cal cir "
+    "ct dkt proc prac sess stat const amend educ welf veh dir ";
 constexpr std::string_view kMayCloseWords =
-    "etc al suiv sqq usw u.s.w ecc a.m p.m b.c a.d b.c.e c.e n.chr v.chr j.-c m.fl m.m o.s.v osv mv enz e.d etc. jne jms jm "
+    "etc al suiv sqq usw u.s.w ecc a.m p.m b.c a.d b.c.e c.e n.chr v.chr j.-c m.fl m.m o.s.v osv mv enz e.d etc. jne "
+    "jms jm "
     "ym yms utt u.c stb vb ee.uu ș.a o.fl o.s.frv kr pct proc "
     "itd itp ipd atd atď aj stol stor god kn zł r р рр г гг др т.д т.п т.н п.д ін и.т.д и.т.п тощо н.э н.е до.н.е "
     "грн коп тис млн млрд кг км см мм га хв сек год лв κ.λπ κ.ά κ.τ.λ μ.χ "
@@ -137,7 +141,28 @@ constexpr std::string_view kGermanWords =
 constexpr std::string_view kOtherWords =
     "the of to and that for with de het een van en la le les et og det er at til que el un ";
 
-using Words = std::unordered_set<std::string_view>;
+// Words of a list. Length and both ends turn most others down without hashing them.
+class Words {
+ public:
+  void insert(std::string_view word) {
+    words_.insert(word);
+    outlines_.set(outline(word));
+  }
+  bool contains(std::string_view word) const {
+    return !word.empty() && outlines_[outline(word)] && words_.contains(word);
+  }
+  auto begin() const { return words_.begin(); }
+  auto end() const { return words_.end(); }
+
+ private:
+  static size_t outline(std::string_view word) {
+    const auto first = static_cast<unsigned char>(word.front()), last = static_cast<unsigned char>(word.back());
+    return (word.size() * 341 + first * 37 + last) % 4096;
+  }
+
+  std::unordered_set<std::string_view> words_;
+  std::bitset<4096> outlines_;
+};
 
 Words words_of(std::string_view list) {
   Words found;
@@ -162,9 +187,12 @@ void lower_first(char* word) {
   const auto [c, length] = decode_utf8(std::string_view(word, 4), 0);
   if (length != 2 || case_of(c) != Case::kUpper || c == 0x130 || c == 0x178) return;
   char32_t small = c;
-  if (c <= 0xDE || (c >= 0x391 && c <= 0x3A9) || (c >= 0x410 && c <= 0x42F)) small = c + 0x20;
-  else if (c >= 0x100 && c <= 0x17F) small = c + 1;
-  else if (c >= 0x400 && c <= 0x40F) small = c + 0x50;
+  if (c <= 0xDE || (c >= 0x391 && c <= 0x3A9) || (c >= 0x410 && c <= 0x42F))
+    small = c + 0x20;
+  else if (c >= 0x100 && c <= 0x17F)
+    small = c + 1;
+  else if (c >= 0x400 && c <= 0x40F)
+    small = c + 0x50;
   word[0] = static_cast<char>(0xC0 | small >> 6);
   word[1] = static_cast<char>(0x80 | (small & 0x3F));
 }
@@ -232,7 +260,8 @@ bool looks_vietnamese(std::string_view text) {
   for (size_t i = 0; i + 1 < text.size(); ++i) {
     const auto a = static_cast<unsigned char>(text[i]), b = static_cast<unsigned char>(text[i + 1]);
     if (a == 0xC6 && (b == 0xA0 || b == 0xA1 || b == 0xAF || b == 0xB0)) return true;  // Ơ ơ Ư ư
-    if (a == 0xE1 && ((b == 0xBA && i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0xA0) || b == 0xBB))
+    if (a == 0xE1 &&
+        ((b == 0xBA && i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0xA0) || b == 0xBB))
       return true;  // U+1EA0 to U+1EFF
   }
   return false;

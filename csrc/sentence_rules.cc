@@ -64,6 +64,12 @@ bool is_syllable(std::string_view word) {
   return true;
 }
 
+// Words of one letter with its marks in the south of India, where initials have marks, too: come, go, give, you.
+bool is_syllable_word(std::string_view word) {
+  return word == "வா" || word == "போ" || word == "தா" || word == "நீ" || word == "రా" || word == "పో" || word == "ಬಾ" ||
+         word == "ಹೋ" || word == "വാ" || word == "പോ";
+}
+
 bool is_short_part(std::string_view word) {
   return is_syllable(word) || is_letter_name(word) || is_doubtful_letter_name(word);
 }
@@ -87,6 +93,11 @@ bool is_vowelless(std::string_view word) {
   if (word.size() == 1 && !is_ascii_lower(word[0])) return false;
   return std::none_of(word.begin(), word.end(),
                       [&](char c) { return std::string_view("aeiouy").find(lower(c)) != std::string_view::npos; });
+}
+
+// Titles of Vietnamese have at most four letters, a capital first but for one: most words need not be looked up.
+bool may_be_vietnamese(std::string_view word) {
+  return word.size() <= 5 && (word == "tp" || (!word.empty() && !is_ascii_lower(word[0]))) && is_vietnamese_title(word);
 }
 
 bool begins_dialogue(char32_t c) { return c == 0x2013 || c == 0x2014; }
@@ -204,9 +215,11 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   const bool one_letter = begin + first_length == i;
   const bool single = one_letter && case_of(first) == Case::kUpper;
   if (is_doubled_capital(word) && is_doubled_capital(following()) && text_.is_byte(inside + 2, '.')) return false;
-  if (is_caseless(first) && is_initial(start, i, i + 1)) return false;
-  if (follows == Case::kUpper && is_vietnamese_title(last_part(word)) && looks_vietnamese()) return false;
-  switch (single || is_acronym(word) ? Abbreviation::kNone : abbreviation(word)) {
+  if (first >= 0x80 && is_caseless(first) && is_initial(start, begin, i, i + 1)) return false;
+  if (follows == Case::kUpper && may_be_vietnamese(last_part(word)) && looks_vietnamese()) return false;
+  const size_t joint = word.rfind(".-");  // "Univ.-Prof."
+  const std::string_view looked_up = joint == std::string_view::npos ? word : word.substr(joint + 2);
+  switch (single || is_acronym(word) ? Abbreviation::kNone : abbreviation(looked_up)) {
     case Abbreviation::kDegree:
       return opens() || !(begin - 2 > start && text_.slice(begin - 2, begin) == ". ");
     case Abbreviation::kStreet:
@@ -221,11 +234,14 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
       return opens() || (is_ascii_lower(word[0]) && (word == "no" || !is_label(inside)));
     case Abbreviation::kTitle:  // of a name, so capitalised: "Wash." is a state, "wash." is not
       if (word == "Me" && begin == start) return true;
-      return opens() || (!is_ascii_lower(word[0]) && pronoun()) ||
+      return opens() || (begin > start && !is_ascii_lower(word[0]) && pronoun()) ||
              (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos && word != "jr" && word != "sr");
     case Abbreviation::kMayClose:
       // Initials behind a year: "В 1999 г. А. С. Пушкину", or behind what is too short for a sentence.
       if ((is_year_word(word) || begin - start <= 24) && is_counted(start, begin)) {
+        // "В 1965 г. Леонов": a preposition and a year are no sentence.
+        const std::string_view head = text_.slice(start, begin);
+        if (is_year_word(word) && head.size() <= 40 && std::count(head.begin(), head.end(), ' ') <= 2) return false;
         const std::string_view found = following();
         const bool letter = !found.empty() && decode_utf8(found, 0).length == static_cast<int>(found.size());
         if (letter && follows == Case::kUpper && text_.is_byte(inside + static_cast<int64_t>(found.size()), '.'))
@@ -240,7 +256,7 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
     if (first == 'I' && begin > start && !is_name_before(start, begin)) return true;
     return begin > start && opens();  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
   }
-  if (is_dotted(word)) return opens() || (case_of(first) == Case::kUpper && pronoun());
+  if (is_dotted(word)) return opens() || (begin > start && case_of(first) == Case::kUpper && pronoun());
   if (one_letter && (following().size() == 1 || following() == "Chr" || is_digit(c)))
     return opens();  // "z. B.", "l. 633"
   if (is_number(word)) return number_ends(start, begin, inside, word, opens());
@@ -307,12 +323,16 @@ bool SentenceRules::is_name_before(int64_t start, int64_t begin) const {
 
 bool SentenceRules::is_initial(int64_t start, int64_t i, int64_t stops) const {
   const int64_t begin = word_before(start, i);
+  return begin < i && is_initial(start, begin, i, stops);
+}
+
+bool SentenceRules::is_initial(int64_t start, int64_t begin, int64_t i, int64_t stops) const {
   const std::string_view word = text_.slice(begin, i);
-  if (word.empty()) return false;
   const char32_t first = text_.at(begin), stop = text_.at(i);
   if (!is_caseless(first) || is_any_digit(first)) return false;
   if (is_letter_name(last_part(word))) return true;
-  if (!is_syllable(word) && !is_doubtful_letter_name(word)) return false;
+  const bool joined_and = word.size() == 4 && word.starts_with("و") && is_syllable(word.substr(2));
+  if (!is_syllable(word) && !joined_and && !is_doubtful_letter_name(word)) return false;
   const int64_t inside = text_.skip_space(stops);
   const std::string_view after = word_at(inside);
   bool chained = is_short_part(after) && text_.at(inside + static_cast<int64_t>(after.size())) == stop;
@@ -322,7 +342,10 @@ bool SentenceRules::is_initial(int64_t start, int64_t i, int64_t stops) const {
       chained = chained || is_short_part(text_.slice(word_before(start, before), before));
   }
   const bool one_letter = decode_utf8(word, 0).length == static_cast<int>(word.size());
-  if (!one_letter) return chained;
+  if (!one_letter) {
+    if (joined_and) return chained || !is_counted(start, begin);  // "and" is written on
+    return chained || (first >= 0xB80 && first < 0xE00 && !is_syllable_word(word));
+  }
   return chained || !is_counted(start, begin) || (first >= 0x900 && first < 0xE00);
 }
 

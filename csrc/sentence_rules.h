@@ -25,6 +25,7 @@ class SentenceRules {
   bool is_initial(int64_t start, int64_t i, int64_t stops) const;
 
  private:
+  bool is_initial(int64_t start, int64_t begin, int64_t i, int64_t stops) const;
   bool ends_before_lower(int64_t start, int64_t i, int64_t stops) const;
   bool full_stop_ends(int64_t start, int64_t i, int64_t inside, Case follows);
   bool number_ends(int64_t start, int64_t begin, int64_t inside, std::string_view number, bool opens);

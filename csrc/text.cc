@@ -92,7 +92,11 @@ class Splitter {
     int64_t i = end;
     while (i > start_ && is_closer(text_.at(text_.before(i)))) i = text_.before(i);
     int64_t run = i;
-    for (int64_t b; run > start_ && is_stop_at(text_.at(b = text_.before(run)), b);) run = b;
+    while (run > start_) {
+      const int64_t b = text_.before(run);
+      if (!is_stop_at(text_.at(b), b)) break;
+      run = b;
+    }
     return run < i && rules_.ends(start_, run, i, end, next);
   }
 
@@ -135,14 +139,15 @@ class Splitter {
   // paragraph.
   bool opens(char32_t c, int64_t i) { return c == 0x201C || (c == '"' && quotes_before(i) % 2 == 0); }
 
-  // Whether what is closed before i is a quotation inside a sentence that goes on: a Japanese particle makes one of it,
-  // or a clause says who spoke. The particle's letter begins words, too (very, at any rate, at last, suddenly), which the
-  // next one tells.
-  bool is_quoted(int64_t i) const {
+  // Rare, so kept out of the loop: whether what is closed before i is a quotation inside a sentence that goes on: a
+  // Japanese particle makes one of it, or a clause says who spoke. The particle's letter begins words, too (very, at
+  // any rate, at last, suddenly), which the next one tells.
+  [[gnu::noinline]] bool is_quoted(int64_t i) const {
     const std::string_view rest = text_.slice(i, std::min(text_.size, i + 6));
     if (rest.starts_with("って")) return true;
     constexpr std::string_view kWords[] = {"とて", "とこ", "とに", "とり", "とう", "とつ", "とき"};
-    if (rest.starts_with("と") && std::find(std::begin(kWords), std::end(kWords), rest) == std::end(kWords)) return true;
+    if (rest.starts_with("と") && std::find(std::begin(kWords), std::end(kWords), rest) == std::end(kWords))
+      return true;
     const char32_t quote = text_.at(text_.before(i));
     if (quote != '"' && quote != 0x2019 && quote != 0x201D && quote != 0x300D && quote != 0x300F) return false;
     const auto ends_clause = [](char32_t c) {
@@ -161,7 +166,7 @@ class Splitter {
   }
 
   // Whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters.
-  bool is_chinese_pause(int64_t i, int64_t stops) const {
+  [[gnu::noinline]] bool is_chinese_pause(int64_t i, int64_t stops) const {
     if (text_.slice(i, stops) != "……" || i <= start_) return false;
     const int64_t at = text_.before(i);
     const char32_t before = text_.at(at), after = text_.at(stops);
@@ -176,7 +181,7 @@ class Splitter {
   }
 
   // Whether a stop ends a sentence without a space behind it: a danda, a shad, an Arabic, Armenian or Ethiopic stop.
-  bool is_strong(int64_t i, char32_t c, int64_t stops) const {
+  [[gnu::noinline]] bool is_strong(int64_t i, char32_t c, int64_t stops) const {
     switch (c) {
       case 0x2026:
         return is_chinese_pause(i, stops);

@@ -62,12 +62,15 @@ void mark_words(const uint8_t* text, size_t size, uint64_t* bits) {
 
 // Marks where a sentence may end: bit i % 64 of bits[i / 64] for each ASCII stop (. ! ?) and line-break byte,
 // for a semicolon behind a letter that is not of ASCII, which is a question mark in Greek, and for the second byte of
-// each character of several that may be a stop or a line break: U+0085 (C2 85), the Greek question mark (CD BE),
+// each character of several that may be a stop or a line break: U+0085 (C2 85), the Greek question mark (CD),
 // Armenian, Arabic and Urdu stops (D6 89, D8 9F, DB 94), danda and shad (E0 A5, E0 BC), Ethiopic, Khmer and Myanmar
-// stops (E1 8D, 9F, 81), general punctuation (E2 80, E2 81), CJK punctuation and full-width forms (E3 80, EF BC, EF BD).
+// stops (E1 8D, 9F, 81), general punctuation (E2 80, E2 81), CJK punctuation and full-width forms (E3 80, EF BC, EF
+// BD).
 void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
-  uint64_t high = 0;  // bytes of other characters in the block before
-  uint64_t c2 = 0, cd = 0, d6 = 0, d8 = 0, db = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0, ef = 0;  // of the block before
+  // Of the block before: bytes of other characters, those that begin one of two bytes, of three, and each kind. Of all
+  // but the last byte nothing matters, so what is not looked at need not be cleared.
+  uint64_t high = 0, twos = 0, threes = 0;
+  uint64_t c2 = 0, cd = 0, d6 = 0, d8 = 0, db = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0, ef = 0;
   for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
     uint64_t marks = block.eq('.') | block.eq('!') | block.eq('?') | block.range('\n', '\r') | block.range(0x1C, 0x1E);
     const auto pair = [&](uint64_t& before, uint8_t lead) {
@@ -75,23 +78,28 @@ void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
       before = leads;
       return shifted;
     };
-    const uint64_t now = block.high(), behind = now << 1 | high >> 63;
-    high = now;
-    if (behind != 0) marks |= block.eq(';') & behind;
-    if (now != 0) {
-      const uint64_t x80 = block.eq(0x80), x81 = block.eq(0x81);
-      marks |= pair(c2, 0xC2) & block.eq(0x85);
-      marks |= pair(cd, 0xCD) & block.eq(0xBE);
-      marks |= pair(d6, 0xD6) & block.eq(0x89);
-      marks |= pair(d8, 0xD8) & block.eq(0x9F);
-      marks |= pair(db, 0xDB) & block.eq(0x94);
-      marks |= pair(e0, 0xE0) & (block.eq(0xA5) | block.eq(0xBC));
-      marks |= pair(e1, 0xE1) & (block.eq(0x8D) | block.eq(0x9F) | x81);
-      marks |= pair(e2, 0xE2) & (x80 | x81);
-      marks |= pair(e3, 0xE3) & x80;
-      marks |= pair(ef, 0xEF) & block.range(0xBC, 0xBD);
-    } else {
-      c2 = cd = d6 = d8 = db = e0 = e1 = e2 = e3 = ef = 0;
+    const uint64_t high_before = high;
+    high = block.high();
+    if ((high | high_before >> 63) != 0) {
+      marks |= block.eq(';') & (high << 1 | high_before >> 63);
+      const uint64_t twos_before = twos, threes_before = threes;
+      twos = block.range(0xC2, 0xDB);
+      threes = block.range(0xE0, 0xEF);
+      if ((twos | twos_before >> 63) != 0) {
+        marks |= pair(c2, 0xC2) & block.eq(0x85);
+        marks |= pair(cd, 0xCD);  // few other characters begin so
+        marks |= pair(d6, 0xD6) & block.eq(0x89);
+        marks |= pair(d8, 0xD8) & block.eq(0x9F);
+        marks |= pair(db, 0xDB) & block.eq(0x94);
+      }
+      if ((threes | threes_before >> 63) != 0) {
+        const uint64_t x80 = block.eq(0x80), x81 = block.eq(0x81);
+        marks |= pair(e0, 0xE0) & (block.eq(0xA5) | block.eq(0xBC));
+        marks |= pair(e1, 0xE1) & (block.eq(0x8D) | block.eq(0x9F) | x81);
+        marks |= pair(e2, 0xE2) & (x80 | x81);
+        marks |= pair(e3, 0xE3) & x80;
+        marks |= pair(ef, 0xEF) & block.range(0xBC, 0xBD);
+      }
     }
     bits[at / 64] = marks;
   });

@@ -176,7 +176,8 @@ bool line_break_separates(std::string_view text, int64_t at, int64_t width) {
   if (blank(before) || blank(after) || begins_item_or_heading_or_row(after)) return true;
   const std::string_view s = stripped(before);
   if (!s.empty() && (s[0] == '#' || s[0] == '|')) return true;
-  return !full(before, after, 3 * width / 4) && !hyphen_parts(text, at);  // a short line stands by itself: a heading, a signature
+  return !full(before, after, 3 * width / 4) &&
+         !hyphen_parts(text, at);  // a short line stands by itself: a heading, a signature
 }
 
 }  // namespace pychunk

@@ -247,7 +247,7 @@ def test_options_that_are_equal_are_not_the_same() -> None:
     pychunk.segment("One.", "semantic", threshold=("percentile", 1))
     with pytest.raises(ValueError, match="must be a number; got True"):
         pychunk.segment("One.", "semantic", threshold=("percentile", True))
-    with pytest.raises(ValueError, match="wrap must be 'auto' or False; got 0"):
+    with pytest.raises(ValueError, match="wrap must be 'auto', True or False; got 0"):
         pychunk.segment("One.", "fixed", wrap=0)
 
 

@@ -84,7 +84,7 @@ BUDGETS = st.fixed_dictionaries(
         "atoms": st.booleans(),
         "overlap": st.sampled_from([0, 0, 1, 6]),
         "vectors": st.sampled_from([None, "chunk", "sentence"]),
-        "wrap": st.sampled_from(["auto", False]),
+        "wrap": st.sampled_from(["auto", True, False]),
     }
 )
 
@@ -277,13 +277,40 @@ LISTED = st.sampled_from(
         ),
     ]
 )
+#: What the rules know of other languages: titles, names of letters, stops, quotations and who said them.
+SCRIPTS = st.sampled_from(
+    [
+        *("डॉ", "एस", "आई", "है", "क", "कि", "२.१", "ন", "கோ", "د", "آئی", "م", "א", "ศ", "1990", "12", "۔", "।"),
+        *("?", ";", "\u037e", "Τι", "είναι", "α", "Ա", "։", "10", "།", "༎", " །", "བོད", "他", "说", "知道", "了", "……"),
+        *("“", "”", "「", "」", "。", "！", "，", "いた", "言った", "と", "—", "–", "Jan", "라고", "하고", "나"),
+        *("EE", "UU", "GS", "PGS.TS", "ThS", "Hồ", "Đ", "J", "R", "Moss", "г", "р", "А", "Проф", "Dr", "med", "str"),
+        *("१२", "zapytał", "Univ.-Prof", "ود", "वा", "மு", "வா"),
+        *("Fed", "Civ", "Me", "Reg", "(EU)", "(a)", "subsecs", "Rdnr", "U.S.A", "E.D", "My", "I", "Su", "suiv"),
+        *("-", "Nord-", "\n", "\n", "\n> ", "Fuß\u2010", "see", "See", "tp", "\u0138", "İ", "Ÿ", "À", "Č", "ǅ"),
+    ]
+)
+WRAPS = st.sampled_from(["auto", True, False])
 SNIPPETS = st.lists(st.one_of(LISTED, LISTED, STOPS, STOPS, MARKS, st.just(" "), st.characters()), max_size=60)
 
 
 @settings(max_examples=500, deadline=None)
-@given(pieces=SNIPPETS, wrap=st.booleans())
-def test_sentences_equal_the_reference(pieces: list[str], wrap: bool) -> None:
+@given(pieces=SNIPPETS, wrap=WRAPS)
+def test_sentences_equal_the_reference(pieces: list[str], wrap: str | bool) -> None:
     check_sentences("".join(pieces), wrap)
+
+
+@settings(max_examples=500, deadline=None)
+@given(pieces=st.lists(st.one_of(SCRIPTS, SCRIPTS, LISTED, st.just(" "), st.just(". ")), max_size=40), wrap=WRAPS)
+def test_sentences_of_other_scripts_equal_the_reference(pieces: list[str], wrap: str | bool) -> None:
+    check_sentences("".join(pieces), wrap)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    lines=st.lists(st.lists(st.one_of(LISTED, SCRIPTS), min_size=1, max_size=6).map(" ".join), max_size=12), wrap=WRAPS
+)
+def test_sentences_of_lines_equal_the_reference(lines: list[str], wrap: str | bool) -> None:
+    check_sentences("\n".join(lines), wrap)
 
 
 @settings(max_examples=100, deadline=None)
@@ -292,10 +319,10 @@ def test_sentences_equal_the_reference(pieces: list[str], wrap: bool) -> None:
     width=st.integers(20, 90),
 )
 def test_wrapped_sentences_equal_the_reference(words: list[str], width: int) -> None:
-    check_sentences("\n".join(textwrap.wrap(". ".join(map(" ".join, batched(words, 7))), width)), True)
+    check_sentences("\n".join(textwrap.wrap(". ".join(map(" ".join, batched(words, 7))), width)), "auto")
 
 
-def check_sentences(text: str, wrap: bool) -> None:
+def check_sentences(text: str, wrap: str | bool) -> None:
     data = text.encode(errors="replace")
     array, offsets = np.frombuffer(data, np.uint8), np.array([0, len(data)])
     check_split(Request(Features(array, offsets), Plan("sentence", wrap=wrap)))

@@ -33,7 +33,7 @@ def split(text: str, wrap: str | bool = False) -> list[str]:
         ["1. First item", "2. Second item"],
         ["We like apples, pears, etc. and plums.", "Acme Inc. makes them."],
         ["今日は晴れ。", "明日は雨！", "本当？"],
-        ["他走了。", "“你好！”", "她说。"],
+        ["他走了。", "“你好！”她说。"],
         ["他走了。", "“你好!”她说。", "“再见。”", "门关了。"],
         ["他走了。", '"你好。"', '"再见。"', "门关了。"],
         ["雨が降る。", "「本当に寒いです。」と彼は言った。", "「行くよ。」って言った。", "「寒い。」", "とても寒い。"],
@@ -143,7 +143,7 @@ TEXTS = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".jo
 
 
 @settings(max_examples=400, deadline=None)
-@given(TEXTS, st.sampled_from(["auto", False]))
+@given(TEXTS, st.sampled_from(["auto", True, False]))
 def test_sentences_tile_the_document(text: str, wrap: str | bool) -> None:
     spans = pychunk.sentences(text, wrap=wrap)[0]
     assert bool(spans) == bool(text.strip())

@@ -31,6 +31,8 @@ _DASHES = "-–—"
 _QUOTED = re.compile("って|と(?![てこにりうつき])")  # a particle behind a quotation, unless it begins a word
 _CLAUSE_ENDS = "，。！？：；、,!?:;“「『"
 _ENDS_OF_DIALOGUE = "–—"
+#: Words of one letter with its marks in the south of India, where initials have marks, too: come, go, give, you.
+_SYLLABLE_WORDS = ("வா", "போ", "தா", "நீ", "రా", "పో", "ಬಾ", "ಹೋ", "വാ", "പോ")
 _KINDS = ("title", "may close", "number", "open", "degree", "street")
 
 
@@ -214,7 +216,7 @@ class Splitter:
         text = self.text
         if _QUOTED.match(text, end):
             return True
-        if text[end - 1] not in "\"”’」』":
+        if text[end - 1] not in '"”’」』':
             return False
         stop = end
         while stop < len(text) and stop - end < 20 and text[stop] not in _CLAUSE_ENDS and not text[stop].isspace():
@@ -347,7 +349,8 @@ class Splitter:
         last = word[word.rfind(".") + 1 :]
         if last in _words()["letter"]:
             return True
-        if not _is_syllable(word) and word not in _words()["doubtful letter"]:
+        joined_and = len(word) == 2 and word[0] == "و" and _is_syllable(word[1:])
+        if not _is_syllable(word) and not joined_and and word not in _words()["doubtful letter"]:
             return False
         inside = self.skip_space(stops)
         after = self.cluster_at(inside)
@@ -355,8 +358,10 @@ class Splitter:
         head = text[max(self.start, begin - 2) : begin]
         if len(head) == 2 and head[0] == text[i] and head[1] == " ":
             chained |= self.is_short_before(begin - 2)
+        if joined_and:
+            return chained or not self.is_counted(begin)
         if len(word) > 1:
-            return chained
+            return chained or ("\u0b80" <= word < "\u0e00" and word not in _SYLLABLE_WORDS)
         return chained or not self.is_counted(begin) or "\u0900" <= word < "\u0e00"
 
     def is_counted(self, begin: int) -> bool:
@@ -407,17 +412,18 @@ class Splitter:
         small = "a" <= first <= "z"
         titles = ("MR", "MS", "DR", "ST", "NO", "VS", "LT", "MT", "FT", "JR", "SR")
         acronym = bool(re.fullmatch("[A-Z]{2}", word)) or word == "E.D"  # a court's district; "e.d." is Dutch
-        if acronym and word[0] == word[1] and re.fullmatch(r"([A-Z])\1", following):
-            if text[inside + 2 : inside + 3] == ".":
-                return False
+        if acronym and word[0] == word[1] and re.match(r"([A-Z])\1\.", text[inside : inside + 3]):
+            return False
         if _is_caseless(first) and self.is_initial(i, i + 1):
             return False
         last = word[word.rfind(".") + 1 :]
-        if upper and last in _words()["vietnamese title"] and _vietnamese(text):
+        if upper and _size(last) <= 5 and last in _words()["vietnamese title"] and _vietnamese(text):
             return False
         single = len(word) == 1 and is_upper(first)
-        kind = None if single or (acronym and word not in titles) else _abbreviation(word)
-        pronoun = following in _words()["pronoun"] and text[inside + len(following) : inside + len(following) + 1] != "."
+        looked_up = word[word.rfind(".-") + 2 :] if ".-" in word else word
+        kind = None if single or (acronym and word not in titles) else _abbreviation(looked_up)
+        dot = text[inside + len(following) : inside + len(following) + 1] == "."
+        pronoun = begin > start and following in _words()["pronoun"] and not dot  # not an initial: "U.S. I. Lee"
         dotted = bool(re.fullmatch(r"([^.0-9]{1,2}\.)+[^.0-9]{0,2}", word))
         if kind == "degree":
             return opens or not (begin - 2 > start and text[begin - 2 : begin] == ". ")
@@ -434,9 +440,14 @@ class Splitter:
         if kind == "title":
             if word == "Me" and begin == start:
                 return True
-            return opens or (pronoun and not small) or (small and "." not in word and word not in ("jr", "sr"))
+            closes = small and "." not in word and word not in ("jr", "sr")
+            return opens or (pronoun and not small) or closes
         if kind == "may close":
-            if (self.is_counted(begin) and self.initial_follows(inside)) and (word in _words()["year"] or _size(text[start:begin]) <= 24):
+            year = word in _words()["year"]
+            size = _size(text[start:begin])
+            # "В 1965 г. Леонов": a preposition and a year are no sentence.
+            brief = year and size <= 40 and text.count(" ", start, begin) <= 2
+            if self.is_counted(begin) and (brief or ((year or size <= 24) and self.initial_follows(inside))):
                 return False
             return upper and text[i + 2 : i + 3] != "("
         if single:
@@ -451,8 +462,8 @@ class Splitter:
             return opens
         if re.fullmatch(r"[0-9]|[0-9][0-9.]*[0-9]", word):
             return self.number_ends(begin, inside, word, opens)
-        if is_digit(c) and begin > start and re.fullmatch("[A-Za-z]?[a-z]+", word) and not set(word.lower()) & set("aeiouy"):
-            return False
+        if is_digit(c) and begin > start and re.fullmatch("(?i:(?![aeiouy])[a-z])?(?:(?![aeiouy])[a-z])+", word):
+            return False  # no word is without a vowel, and many abbreviations are: "Rdnr. 5"
         if begin == start and all(map(is_any_digit, word)):
             return False
         if begin == start and _size(word) <= 5 and (_is_roman(word) or not word.strip("ivx") or len(word) == 1):
