@@ -91,7 +91,7 @@ def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: d
 
     ``when``: the day that the page is of, for what counts from then.
 
-    >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {}), render("fact|a|b", {}) == COUNTED
+    >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {}), render("chess row|a|b", {}) == COUNTED
     ('5 km', '', True)
     """
     name = name_of(content.partition("|")[0])
