@@ -233,8 +233,8 @@ def main() -> None:
         print(f"cases: skipped, for there is no {table.name} beside the data")
     if options.save:
         about = (
-            "F1 over sentence ends: of all, and of those that are not at a line break; speed with offsets. Cases by kind: "
-            "how many have all their boundaries right, where the peers are told the language and pychunk is not."
+            "F1 over sentence ends: of all, and of those that are not at a line break; speed with offsets. Cases by "
+            "kind: how many have all their boundaries right, where the peers are told the language and pychunk is not."
         )
         packages = ("sentencex", "blingfire", "pysbd", "nltk")
         record.save(
