@@ -169,7 +169,7 @@ bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) c
   int length = 0;
   const char32_t stop = text_.at(i, length);
   // The name of a key: "Press ? for help"; who writes all small may set spaces before marks.
-  if (stops - i == length && i - 1 > start && text_.is_byte(i - 1, ' ') && case_of(text_.at(start)) == Case::kUpper)
+  if (stops - i == length && i - 1 > start && text_.is_byte(i - 1, ' ') && case_of(text_.at(start)) != Case::kLower)
     return false;
   if (stop == '?' || stop == ';' || stop == 0x37E) return !begins_dialogue(text_.at(start));  // "— Oui ? dit-elle."
   if (stop != '.' && stop != '!') return false;
