@@ -141,8 +141,8 @@ constexpr std::string_view kGermanWords =
 constexpr std::string_view kOtherWords =
     "the of to and that for with de het een van en la le les et og det er at til que el un ";
 
-// Words of a list. Length and both ends turn most others down without hashing them.
-class Words {
+// WordSet of a list. Length and both ends turn most others down without hashing them.
+class WordSet {
  public:
   void insert(std::string_view word) {
     words_.insert(word);
@@ -164,8 +164,8 @@ class Words {
   std::bitset<4096> outlines_;
 };
 
-Words words_of(std::string_view list) {
-  Words found;
+WordSet words_of(std::string_view list) {
+  WordSet found;
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find(' ', at), list.size());
     if (end > at) found.insert(list.substr(at, end - at));
@@ -200,11 +200,11 @@ void lower_first(char* word) {
 struct Lists {
   std::unordered_map<std::string_view, Abbreviation> kinds;
   std::bitset<(kLongest + 1) * 1024> outlines;
-  Words openers = words_of(kOpenerWords), pronouns = words_of(kPronounWords), years = words_of(kYearWords),
-        vietnamese = words_of(kVietnameseWords), letters = words_of(kLetterWords),
-        doubtful = words_of(kDoubtfulLetterWords), said = words_of(kSaidWords), unsaid = words_of(kUnsaidWords),
-        quoting = words_of(kQuotingWords), shorts = words_of(kShortWords), months = words_of(kGermanMonths),
-        german = words_of(kGermanWords), others = words_of(kOtherWords);
+  WordSet openers = words_of(kOpenerWords), pronouns = words_of(kPronounWords), years = words_of(kYearWords),
+          vietnamese = words_of(kVietnameseWords), letters = words_of(kLetterWords),
+          doubtful = words_of(kDoubtfulLetterWords), said = words_of(kSaidWords), unsaid = words_of(kUnsaidWords),
+          quoting = words_of(kQuotingWords), shorts = words_of(kShortWords), months = words_of(kGermanMonths),
+          german = words_of(kGermanWords), others = words_of(kOtherWords);
 
   Lists() {
     const auto add = [&](std::string_view list, Abbreviation kind) {
@@ -284,7 +284,7 @@ bool is_short_word(std::string_view word) { return lists().shorts.contains(word)
 bool is_german_month(std::string_view word) { return lists().months.contains(word); }
 
 bool capitalises_after_ordinals(std::string_view text) {
-  const Words &german = lists().german, &others = lists().others;
+  const WordSet &german = lists().german, &others = lists().others;
   // One pass over the beginning: enough to tell, and cheap beside the splitting itself.
   text = text.substr(0, 4096);
   int balance = 0;

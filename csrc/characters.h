@@ -51,7 +51,7 @@ inline bool is_letter(char32_t c) { return case_of(c) != Case::kNone || (c >= 0x
 inline bool is_caseless(char32_t c) { return is_letter(c) && case_of(c) == Case::kNone && c < 0x2000; }
 
 // Digits of those alphabets, and ASCII ones.
-inline bool is_any_digit(char32_t c) {
+inline bool is_script_digit(char32_t c) {
   if (c < 0x660) return is_digit(c);
   if (c < 0x900) return c <= 0x669 || (c >= 0x6F0 && c <= 0x6F9) || (c >= 0x7C0 && c <= 0x7C9);
   if (c < 0xE00) return (c & 0x7F) >= 0x66 && (c & 0x7F) <= 0x6F;

@@ -55,7 +55,7 @@ bool is_doubled_capital(std::string_view word) {
 bool is_syllable(std::string_view word) {
   if (word.empty()) return false;
   auto [c, length] = decode_utf8(word, 0);
-  if (!is_caseless(c) || is_any_digit(c)) return false;
+  if (!is_caseless(c) || is_script_digit(c)) return false;
   for (auto i = static_cast<int64_t>(length); i < static_cast<int64_t>(word.size()); i += length) {
     const Decoded next = decode_utf8(word, i);
     if (!is_sign(next.code_point)) return false;
@@ -80,7 +80,7 @@ bool is_all_digits(std::string_view word) {
   int length = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(word.size()); i += length) {
     const Decoded c = decode_utf8(word, i);
-    if (!is_any_digit(c.code_point)) return false;
+    if (!is_script_digit(c.code_point)) return false;
     length = c.length;
   }
   return true;
@@ -169,7 +169,7 @@ bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) c
   int length = 0;
   const char32_t stop = text_.at(i, length);
   // The name of a key: "Press ? for help"; who writes all small may set spaces before marks.
-  if (stops - i == length && i - 1 > start && text_.is_byte(i - 1, ' ') && case_of(text_.at(start)) == Case::kUpper)
+  if (stops - i == length && i - 1 > start && text_.is_byte(i - 1, ' ') && case_of(text_.at(start)) != Case::kLower)
     return false;
   if (stop == '?' || stop == ';' || stop == 0x37E) return !begins_dialogue(text_.at(start));  // "— Oui ? dit-elle."
   if (stop != '.' && stop != '!') return false;
@@ -329,7 +329,7 @@ bool SentenceRules::is_initial(int64_t start, int64_t i, int64_t stops) const {
 bool SentenceRules::is_initial(int64_t start, int64_t begin, int64_t i, int64_t stops) const {
   const std::string_view word = text_.slice(begin, i);
   const char32_t first = text_.at(begin), stop = text_.at(i);
-  if (!is_caseless(first) || is_any_digit(first)) return false;
+  if (!is_caseless(first) || is_script_digit(first)) return false;
   if (is_letter_name(last_part(word))) return true;
   const bool joined_and = word.size() == 4 && word.starts_with("و") && is_syllable(word.substr(2));
   if (!is_syllable(word) && !joined_and && !is_doubtful_letter_name(word)) return false;
@@ -351,7 +351,7 @@ bool SentenceRules::is_initial(int64_t start, int64_t begin, int64_t i, int64_t 
 
 // Whether a number and a space stand before.
 bool SentenceRules::is_counted(int64_t start, int64_t begin) const {
-  return text_.is_byte(begin - 1, ' ') && begin - 1 > start && is_any_digit(text_.at(text_.before(begin - 1)));
+  return text_.is_byte(begin - 1, ' ') && begin - 1 > start && is_script_digit(text_.at(text_.before(begin - 1)));
 }
 
 // Whether a small letter with its full stop stands before: "z. B.", "i. d. R.".

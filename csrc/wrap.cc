@@ -71,7 +71,7 @@ bool ends_in_hyphen(std::string_view line, size_t& hyphen) {
 }
 
 // Whether a line ends in a mark or a digit of ASCII, other than a hyphen.
-bool closes(std::string_view line) {
+bool closes_line(std::string_view line) {
   const char c = line[line.find_last_not_of(" \t\r")];
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return static_cast<unsigned char>(c) < 0x80 && !letter && c != '-';
@@ -132,7 +132,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
     if (blank(line) || blank(next) || begins_item_or_heading_or_row(next)) continue;
     const char32_t first = decode_utf8(stripped(next), 0).code_point;
     const bool capital = case_of(first) == Case::kUpper, marked = !is_letter(first);
-    inner.push_back({line_columns(line), first_word(next), capital, marked, (capital || marked) && closes(line),
+    inner.push_back({line_columns(line), first_word(next), capital, marked, (capital || marked) && closes_line(line),
                      word_of(line) == word_of(next)});
   }
   if (inner.size() < 3) return 0;

@@ -119,6 +119,7 @@ KINDS = {
         "Appuyez sur . pour continuer et sur ? pour voir la liste.¦ Le menu apparaît.",
         "Painamalla ? saat ohjeen näkyviin.¦ Paina q.",
         "Prima ? para ver a ajuda.¦ Depois prima ! para sair.",
+        "(pulse ? para la ayuda y ! para salir).¦ Luego pulse q.",
         "Naciśnij ? aby zobaczyć pomoc.¦ Potem naciśnij q.",
     ],
 }

@@ -307,7 +307,7 @@ class Splitter:
     def ends_before_lower(self, i: int, stops: int) -> bool:
         text, stop = self.text, self.text[i]
         alone = stops - i == 1 and i - 1 > self.start and text[i - 1] == " "
-        if alone and is_upper(text[self.start]):
+        if alone and not is_lower(text[self.start]):
             return False  # the name of a key: "Press ? for help"; who writes all small may set spaces before marks
         if stop in "?;\u037e":
             return text[self.start] not in _ENDS_OF_DIALOGUE

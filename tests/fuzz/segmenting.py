@@ -359,7 +359,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
             options["overlap"] = wanted
     options["vectors"] = rng.choice([None, None, None, "chunk", "sentence"])
     if rng.random() < 0.2:
-        options["wrap"] = False
+        options["wrap"] = rng.choice([False, True])
     options["threads"] = rng.choice([1, 1, 1, 2, 3])
     return options
 
