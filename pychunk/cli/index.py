@@ -49,7 +49,7 @@ pychunk index notes -o notes.idx --prune        (again: only what changed, witho
 
 pychunk index --verify wiki.idx
 
-pychunk index leaflets -o leaflets.idx --method page --terms ngrams --augment head    (found by their documents' heads)
+pychunk index leaflets -o leaflets.idx --method page --augment head    (found by their documents' heads)
 
 pychunk index articles.parquet -o levels.idx --levels sentence,paragraph,section,document
 
