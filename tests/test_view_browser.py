@@ -182,7 +182,7 @@ def test_methods_side_by_side_hold_the_same_text(browser: chromium.Browser, tmp_
 
 def test_borders_are_shared_whatever_is_repeated(browser: chromium.Browser, tmp_path: Path) -> None:
     text = "\n\n".join(f"Cats purr {i} times. Dogs bark at night." for i in range(30))
-    chunks = [pychunk.segment(text, "semantic", threshold=1.0, overlap=overlap, **OWN_CUTS) for overlap in (0, 12, 40)]
+    chunks = [pychunk.segment(text, "semantic", threshold=1.0, overlap=overlap, **OWN_CUTS) for overlap in (0, 3, 40)]
     assert chunks[2].table["overlap"].to_pylist()[5] > chunks[1].table["overlap"].to_pylist()[5] > 0
     chunks[0].view(tmp_path / "page.html", against=chunks[1:])
     browser.open(tmp_path / "page.html")
