@@ -65,7 +65,7 @@ class Problem(NamedTuple):
 
 
 def chosen(lines: Sequence[Line], commit: str, budget: float = BUDGET) -> list[Line]:
-    """Those that a commit's hash puts first, as many as fit; the same for the same commit."""
+    """Return the lines that a commit's hash puts first, as many as fit; the same for the same commit."""
     found, left = [], budget
     for line in sorted(lines, key=lambda each: hashlib.sha256(f"{commit} {each.command}".encode()).digest()):
         if line.seconds <= left:
@@ -75,7 +75,7 @@ def chosen(lines: Sequence[Line], commit: str, budget: float = BUDGET) -> list[L
 
 
 def run(line: Line) -> dict[str, Any]:
-    """What the command finds; ValueError with its words where it fails."""
+    """Return what the command finds; ValueError with its words where it fails."""
     with tempfile.TemporaryDirectory() as folder:  # not the checkout, whose pychunk/ may not be compiled
         out = Path(folder) / "found.json"
         words = [sys.executable, "-m", *shlex.split(line.command), "--json", str(out)]
@@ -117,7 +117,7 @@ def problems(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> list[
 
 
 def pattern(template: str) -> str:
-    """What a template looks like with any figures, each in a group, and any white space."""
+    """Return what a template looks like with any figures, each in a group, and any white space."""
     pieces = FIELD.split(" ".join(template.split()))
     return f"({FIGURE})".join(r"\s+".join(map(re.escape, piece.split(" "))) for piece in pieces[::3])
 
@@ -137,7 +137,7 @@ def mend(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> None:
 
 
 def _shown(figure: float, form: str) -> str:
-    """As the page writes it; ``s`` before the format: without the zero before the point."""
+    """Return a figure as the page writes it; ``s`` before the format: without the zero before the point."""
     if form.startswith("s"):
         return re.sub(r"^([-+]?)0\.", r"\1.", f"{figure:{form[1:]}}")
     return f"{figure:{form}}"

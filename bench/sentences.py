@@ -130,7 +130,7 @@ def read_cases(file: Path) -> list[tuple[str, str, str, set[int]]]:
 
 
 def case_rows(file: Path, peers: bool) -> list[dict[str, Any]]:
-    """How many cases of the table each splitter has right, and which not."""
+    """Return how many cases of the table each splitter has right, and which not."""
     cases = read_cases(file)
     rows: dict[str, Callable[[str, str], set[int]] | str] = {"pychunk": lambda _, text: pychunk_ends(text)}
     if peers:

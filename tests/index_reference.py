@@ -141,7 +141,7 @@ def worth(query: str, vector: Any, mode: str) -> Any:
 
 
 def shown(found: list[tuple[float, int, dict[str, Any]]]) -> list[tuple[Any, ...]]:
-    """What a user sees of the best rows, of which those that score nothing are none."""
+    """Return what a user sees of the best rows, of which those that score nothing are none."""
     return [(row.get("id"), row["document"], row["chunk"], row["text"], -score) for score, _, row in found if score]
 
 

@@ -15,7 +15,7 @@ COLUMNS = {"id": [7, 8], "text": ["One. Two.", "Three."], "author": ["Ann", None
 
 
 class Dataset:
-    """What ``datasets.Dataset`` looks like: no mapping, columns by their names, a table in another format."""
+    """A stand-in for ``datasets.Dataset``: no mapping, columns by their names, a table in another format."""
 
     def __init__(self, columns: dict[str, Any], form: str | None = None) -> None:
         self._columns, self._form = columns, form

@@ -164,7 +164,7 @@ KEPT = {
 
 
 def cuts(text: str, wrap: str | bool = "auto") -> set[int]:
-    """Where sentences end, counted in characters that are not white space."""
+    """Return where sentences end, counted in characters that are not white space."""
     return {len("".join(text[:start].split())) for start, _ in pychunk.sentences(text, wrap=wrap)[0]}
 
 
@@ -214,7 +214,7 @@ def test_wrap_is_forced() -> None:
 def test_what_wrap_may_be() -> None:
     for wrap in (0, 1, None, "on", "True"):
         with pytest.raises(ValueError, match="wrap must be 'auto', True or False"):
-            pychunk.sentences("One.", wrap=wrap)  # type: ignore[arg-type]
+            pychunk.sentences("One.", wrap=wrap)  # type: ignore[arg-type]  # the point of it
 
 
 @settings(max_examples=100, deadline=None)

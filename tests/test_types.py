@@ -1,4 +1,4 @@
-"""What users write is checked by mypy as they have it: the README's Python, and calls that are misspelt."""
+"""Mypy on what users write: the README's Python, and calls that are misspelt."""
 
 import ast
 import importlib.util

@@ -38,7 +38,7 @@ def is_letter(c: str) -> bool:
 
 
 def is_any_digit(c: str) -> bool:
-    """Whether a digit of the scripts whose letters have no case, or an ASCII one."""
+    """Return whether a character is a digit, of ASCII or of the scripts whose letters have no case."""
     return is_digit(c) or ("\u0660" <= c < "\u1050" and c.isdecimal())
 
 
@@ -47,7 +47,7 @@ def is_greek(c: str) -> bool:
 
 
 def is_sign(c: str) -> bool:
-    """Whether a vowel sign or another mark of the scripts of India and Sri Lanka, which goes with a letter."""
+    """Return whether a character is a mark of the scripts of India and Sri Lanka, which goes with a letter."""
     at = ord(c) & 0x7F
     if "\u0d80" <= c <= "\u0dff":
         return at in (0x02, 0x03) or 0x4A <= at <= 0x5F or at >= 0x72

@@ -60,17 +60,17 @@ def _abbreviation(word: str) -> str | None:
 
 
 def _is_caseless(c: str) -> bool:
-    """Whether a letter of an alphabet without case, which may be an initial: Chinese and Japanese signs are none."""
+    """Return whether a character is a letter of an alphabet without case; Chinese and Japanese signs are none."""
     return is_letter(c) and not is_upper(c) and not is_lower(c) and ord(c) < 0x2000
 
 
 def _is_syllable(word: str) -> bool:
-    """Whether a letter of such an alphabet with its marks."""
+    """Return whether a string is a letter of such an alphabet with its marks."""
     return word != "" and _is_caseless(word[0]) and not is_any_digit(word[0]) and all(map(is_sign, word[1:]))
 
 
 def _vietnamese(text: str) -> bool:
-    """Whether the text's beginning holds letters that hardly another language writes."""
+    """Return whether the text's beginning holds letters that hardly another language writes."""
     head = text.encode()[:4096]
     return re.search(rb"\xe1(?:\xba[\xa0-\xbf]|\xbb)|\xc6[\xa0\xa1\xaf\xb0]", head, re.DOTALL) is not None
 
@@ -113,7 +113,7 @@ class Splitter:
                 self.stop(i)
 
     def is_stop(self, i: int) -> bool:
-        """Whether a stop; a semicolon is the question mark of Greek."""
+        """Return whether a character is a stop; a semicolon is the question mark of Greek."""
         return self.text[i] in STOPS or (self.text[i] == ";" and i > 0 and is_greek(self.text[i - 1]))
 
     def skip_space(self, i: int) -> int:
@@ -144,7 +144,7 @@ class Splitter:
         self.border(following, flags_of_gap(space))
 
     def is_wrap(self, i: int) -> bool:
-        """Whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word."""
+        """Return whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word."""
         text = self.text
         if self.wrapped:
             return not separates(text, i, self.width)
@@ -194,7 +194,7 @@ class Splitter:
         return stops
 
     def is_strong(self, i: int, stops: int) -> bool:
-        """Whether a stop ends a sentence without a space behind it."""
+        """Return whether a stop ends a sentence without a space behind it."""
         text = self.text
         if text[i] == "…":
             return self.is_chinese_pause(i, stops)
@@ -203,7 +203,7 @@ class Splitter:
         return text[i] in STRONG_STOPS and not (text[i] == "\u06d4" and self.is_initial(i, stops))
 
     def is_chinese_pause(self, i: int, stops: int) -> bool:
-        """Whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters."""
+        """Return whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters."""
         text = self.text
         if text[i:stops] != "……" or i - 1 <= self.start:
             return False
@@ -212,7 +212,7 @@ class Splitter:
         return "\u4e00" <= before <= "\u9fff" and "\u4e00" <= after <= "\u9fff" and before != after and not quoted
 
     def is_quoted(self, end: int) -> bool:
-        """Whether what is closed before is a quotation inside a sentence that goes on: と, or a clause of saying."""
+        """Return whether a quotation that ends here is inside a sentence that goes on: と, or a clause of saying."""
         text = self.text
         if _QUOTED.match(text, end):
             return True
@@ -331,7 +331,7 @@ class Splitter:
         return len(word) >= (6 if capital else 4) or (not capital and stop == "!") or word in _words()["short"]
 
     def word_before(self, i: int) -> int:
-        """Where the word before i begins."""
+        """Return where the word before i begins."""
         begin = i
         while begin > self.start and i - begin < 40:
             c = self.text[begin - 1]
@@ -341,7 +341,7 @@ class Splitter:
         return begin
 
     def is_initial(self, i: int, stops: int) -> bool:
-        """Whether a word without case before the stop is an initial, the name of a letter, or a short title."""
+        """Return whether a word without case before the stop is an initial, the name of a letter, or a short title."""
         text, begin = self.text, self.word_before(i)
         word = text[begin:i]
         if not word or not _is_caseless(word[0]) or is_any_digit(word[0]):
@@ -365,7 +365,7 @@ class Splitter:
         return chained or not self.is_counted(begin) or "\u0900" <= word < "\u0e00"
 
     def is_counted(self, begin: int) -> bool:
-        """Whether a number and a space stand before."""
+        """Return whether a number and a space stand before."""
         text = self.text
         return begin - 2 >= self.start and text[begin - 1] == " " and is_any_digit(text[begin - 2])
 
@@ -384,14 +384,14 @@ class Splitter:
         return len(word) == 1 and is_upper(word) and self.text[inside + 1 : inside + 2] == "."
 
     def is_spaced_part(self, begin: int) -> bool:
-        """Whether a small letter with its full stop stands before: "z. B.", "i. d. R."."""
+        """Return whether a small letter with its full stop stands before: "z. B.", "i. d. R."."""
         text = self.text
         if begin - 3 < self.start or text[begin - 2 : begin] != ". " or not is_lower(text[begin - 3]):
             return False
         return begin - 3 == self.start or text[begin - 4].isspace() or text[begin - 4] in OPENERS
 
     def is_label(self, inside: int) -> bool:
-        """Whether a bracket without a space in it follows, of at most eight characters: "(EU)", "[b]"."""
+        """Return whether a bracket without a space in it follows, of at most eight characters: "(EU)", "[b]"."""
         if self.text[inside - 1] not in "([":
             return False
         found = re.match(r"[^\s()\[\]]{1,8}[)\]]", self.text[inside : inside + 9])

@@ -35,14 +35,14 @@ def _begins_block(line: str) -> bool:
 
 
 def hyphenated(line: str, following: str) -> bool:
-    """Whether a line ends in a letter and a hyphen, and the next one goes on in a small letter."""
+    """Return whether a line ends in a letter and a hyphen, and the next one goes on in a small letter."""
     before, after = line.rstrip(" \t\r"), _inside(following)
     return len(before) > 1 and before[-1] in "-\u2010" and is_letter(before[-2]) and after != "" and is_lower(after[0])
 
 
 @dataclass
 class _Lines:
-    """What is counted of the lines that another of their block follows."""
+    """The counts of lines that another line of their block follows."""
 
     number: int = 0
     full: int = 0  # the next line's first word would not have fitted
@@ -55,7 +55,7 @@ class _Lines:
 
 
 def _closes(line: str) -> bool:
-    """Whether a line ends in a mark or a digit of ASCII, other than a hyphen."""
+    """Return whether a line ends in a mark or a digit of ASCII, other than a hyphen."""
     c = line.rstrip(" \t\r")[-1]
     return c.isascii() and not c.isalpha() and c != "-"
 
@@ -110,7 +110,7 @@ def _is_wrapped(seen: _Lines, width: int) -> bool:
 
 
 def separates(text: str, at: int, width: int) -> bool:
-    """Whether the line break at ``at`` parts two blocks of wrapped text; a width of 0: of which nothing is known."""
+    """Return whether the line break at ``at`` parts two blocks of wrapped text; a width of 0 is not known."""
     before = text[:at].rsplit("\n", 1)[-1]
     after = text[at + 1 :].split("\n", 1)[0]
     if _blank(before) or _blank(after) or _begins_block(after):

@@ -115,7 +115,7 @@ def warn_of_repeats(ids: pa.Array) -> None:
 
 
 def _of_caller() -> int:
-    """How many frames above the one that asks the first is that is not of this package."""
+    """Return how many frames above the one that asks the first is that is not of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{_PACKAGE}."):
         frame, level = frame.f_back, level + 1

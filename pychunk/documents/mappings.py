@@ -43,7 +43,7 @@ class MappedColumns:
             return list(values)
 
     def text_columns(self) -> list[str]:
-        """Those that hold a string: mixed ones, too, so that the row that is not one can be named."""
+        """Return the columns that hold a string; mixed ones, too, so that the row that is not one can be named."""
         return [name for name in self._columns if _has_text(self.column(name))]
 
 

@@ -146,7 +146,7 @@ class PandasColumns:
         return self._frame.iloc[:, next(i for i, own in self._places if own == name)]
 
     def text_columns(self) -> list[str]:
-        """Those that hold a string: mixed ones, too, so that the row that is not one can be named."""
+        """Return the columns that hold a string; mixed ones, too, so that the row that is not one can be named."""
         return [name for i, name in self._places if self._has_text(self._frame.iloc[:, i])]
 
     @staticmethod

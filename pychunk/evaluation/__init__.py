@@ -1,4 +1,4 @@
-"""How good chunks are: measures on arrays and strings, and the comparison of methods on questions."""
+"""Measures of chunks on arrays and strings, and the comparison of methods on questions."""
 
 from typing import TYPE_CHECKING
 

@@ -68,7 +68,7 @@ def _units(text: str, data: Dataset, number: int) -> I64:
 
 
 def _answering(chunked: Chunked, chosen: I64, data: Dataset) -> Bools:
-    """Which chunks hold what answers a question of their document, or one of no document that is known."""
+    """Return which chunks hold what answers a question of their document, or one of no document that is known."""
     table = chunked.table.take(chosen)
     asked: dict[int, list[int]] = {}
     for number, each in enumerate(data.questions):

@@ -194,7 +194,7 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
 
 
 def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
-    """Where the answers stand by their ``answer_start``; none where one lacks it, None where one is not there."""
+    """Return where the answers stand by their ``answer_start``; none if one lacks it, None if one is not there."""
     found = []
     for answer in answers:
         begin = None if isinstance(answer, str) else answer.get("answer_start")
@@ -208,7 +208,7 @@ def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
 
 
 def _astray(count: int, of: int, key: str) -> list[str]:
-    """What is to be said of questions whose answers stand elsewhere than is said."""
+    """Return what is to be said of questions whose answers stand elsewhere than is said."""
     if not count:
         return []
     which = "1 question has its answer" if count == 1 else f"{count} questions have their answers"

@@ -1,4 +1,4 @@
-"""Whether a place of a text holds an answer: by its characters, folded in width, case and white space.
+"""The check that a place of a text holds an answer: by its characters, folded in width, case and white space.
 
 - Letters of a script with spaces are held as whole words: ``art`` is not in ``start``, nor in ``article``.
 - A number is held whole: ``12`` is not in ``2012``, ``1.5`` neither in ``11.5`` nor in ``1.55``.
@@ -86,7 +86,7 @@ class Folded:
         self._endings = None if self.text.isascii() else _endings_of(text)
 
     def holds(self, answer: str, start: int = 0, end: int | None = None) -> bool:
-        """Whether the folded answer stands in these characters of the text, as whole words and numbers.
+        """Return whether the folded answer stands in these characters of the text, as whole words and numbers.
 
         Args:
             answer: one of its :func:`forms`. start, end: in characters of the text as it was given.
@@ -123,7 +123,7 @@ class Folded:
         return self._written_on(place, answer)
 
     def _written_on(self, place: int, answer: str) -> bool:
-        """Whether what stands before, from the start of the word on, is written onto words."""
+        """Return whether what stands before, from the start of the word on, is written onto words."""
         begin = place
         while begin and _in_word(self.text[begin - 1]) and not _without_spaces(self.text[begin - 1]):
             begin -= 1
@@ -170,7 +170,7 @@ class Folded:
         return self._endings is not None and self._endings.fullmatch(ending) is not None
 
     def _joins(self, place: int) -> bool:
-        """Whether what stands between digits there makes one number of them."""
+        """Return whether what stands between digits there makes one number of them."""
         text = self.text
         if not (0 < place < len(text) - 1 and text[place - 1].isdecimal() and text[place + 1].isdecimal()):
             return False
@@ -218,13 +218,13 @@ class Gold:
                 self.nowhere.append(number)
 
     def held(self, question: int, document: int, start: int, end: int) -> list[str]:
-        """Which answers of a question these characters of a document hold, wherever else they may stand."""
+        """Return which answers of a question these characters of a document hold, wherever else they may stand."""
         text = self._folded[document]
         return [answer for form, answer in self._forms[question] if text.holds(form, start, end)]
 
 
 def holds(text: str, answer: str) -> bool:
-    """Whether a text holds an answer.
+    """Return whether a text holds an answer.
 
     Example:
         >>> holds("Opened in 2012.", "2012"), holds("Opened in 2012.", "12"), holds("诺曼底在法国。", "法国")
@@ -304,7 +304,7 @@ def _character(cluster: str) -> str:
 
 
 def _pointing(character: str) -> bool:
-    """Whether it is a vowel sign of Arabic or Hebrew, which is written or not."""
+    """Return whether a character is a vowel sign of Arabic or Hebrew, which is written or not."""
     return "\u064b" <= character <= "\u0652" or character == "\u0670" or "\u0591" <= character <= "\u05c7"
 
 
@@ -325,7 +325,7 @@ def _without_spaces(character: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _loose(character: str) -> bool:
-    """Whether white space beside it says nothing."""
+    """Return whether white space beside it says nothing."""
     wide = "\u3001" <= character <= "\u303f" or "\uff01" <= character <= "\uff65"
     return _without_spaces(character) or (wide and unicodedata.category(character)[0] == "P")
 
@@ -335,7 +335,7 @@ def _numeral(answer: str) -> bool:
 
 
 def _endings_of(text: str) -> re.Pattern[str] | None:
-    """What may follow on a word of a Latin alphabet, by how many letters no other language has.
+    """Return what may follow on a word of a Latin alphabet, by how many letters no other language has.
 
     A name in a text of another language has some, too; of texts of their own they are five in a hundred and two.
     """

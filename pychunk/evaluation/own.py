@@ -21,7 +21,7 @@ _PLACE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def is_place(text: str) -> bool:
-    """Whether it is ``module:name``.
+    """Return whether a text is ``module:name``.
 
     Example:
         >>> is_place("my.methods:Shift"), is_place("recursive:size=80"), is_place("models/mine")
@@ -31,7 +31,7 @@ def is_place(text: str) -> bool:
 
 
 def load(place: str) -> Any:
-    """What ``module:name`` is; modules are also looked for in the working folder.
+    """Return the object that ``module:name`` names; modules are also looked for in the working folder.
 
     Raises:
         ValueError: there is no such module, or nothing of that name in it.
@@ -131,7 +131,7 @@ class Model:
         return self._checked(self._encode, texts)
 
     def encode_queries(self, texts: Sequence[str]) -> F32:
-        """The same of questions."""
+        """Return vectors of questions."""
         return self._checked(self._queries, texts)
 
     def _checked(self, encode: Any, texts: Sequence[str]) -> F32:

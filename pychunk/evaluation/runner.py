@@ -212,7 +212,7 @@ def _answers(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
 
 
 def _holds_place(question: Question, document: I64, start: I64, end: I64) -> npt.NDArray[np.bool_]:
-    """Which chunks hold the whole of a place of the answer, where the dataset says where it stands; bool[chunks]."""
+    """Return bool[chunks]: which hold the whole of a place of the answer, if the dataset says where it stands."""
     held = np.zeros(len(document), np.bool_)
     for first, last in question.spans:
         held |= (document == question.document) & (start <= first) & (last <= end)
@@ -380,7 +380,7 @@ def run(
 
 
 def _nowhere(data: Dataset) -> list[str]:
-    """What is to be said of questions that no chunk can answer; ValueError where that is all of them."""
+    """Return what is to be said of questions that no chunk can answer; ValueError where that is all of them."""
     lost = data.gold.nowhere if data.kind == "answers" else []
     if not lost:
         return []

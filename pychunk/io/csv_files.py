@@ -237,7 +237,7 @@ class _Rows:
 
 
 def _letters(found: csv_quotes.Cut) -> dict[int, tuple[str, bool]]:
-    """What is told of rows, by their numbers, and whether they are read all the same."""
+    """Return what is told of rows, by their numbers, and whether they are read all the same."""
     told = {row: (reason, True) for row, reason in found.told.items()}
     return told | {row: (reason, False) for row, reason in found.bad.items()}
 

@@ -1,4 +1,4 @@
-"""Where rows of CSV end, by the rules of Arrow's parser: a quote counts where it begins a field.
+"""The ends of rows of CSV, by the rules of Arrow's parser: a quote counts where it begins a field.
 
 A field that begins with a quote ends with one, before a separator or a line end. Where another character stands there,
 the quote that began the field was none, as in ``5,"Never again, he wrote``: its row is at fault, and rows go on in the
@@ -116,7 +116,7 @@ def _fault(line: int, at: Integers, begin: int, close: int) -> str:
 
 
 def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
-    """Where lines end: the last byte of each line break."""
+    """Return where lines end: the last byte of each line break."""
     breaks = values == _LF
     if b"\r" in data:
         returns = values == _CR
@@ -159,7 +159,7 @@ def _walked(
     *,
     within: bool,
 ) -> _Toggles:
-    """From quote to quote: one inside a field that has none around it means nothing."""
+    """Yield spans from quote to quote; one inside a field that has none around it means nothing."""
     found: list[int] = []
     faults: list[tuple[int, int]] = []
     places: list[int] = marks.tolist()
@@ -194,7 +194,7 @@ def _walked(
 
 
 def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers, fields: int) -> npt.NDArray[np.bool_]:
-    """Which lines hold as many separators as a row of so many fields without quotes."""
+    """Return which lines hold as many separators as a row of so many fields without quotes."""
     separators = np.flatnonzero(values == separator[0])
     alike: npt.NDArray[np.bool_] = np.diff(np.searchsorted(separators, at), prepend=0) == fields - 1
     return alike

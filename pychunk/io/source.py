@@ -105,7 +105,7 @@ class Source:
         return found
 
     def kept_types(self) -> dict[str, pa.DataType]:
-        """Of each column to keep its type in the first file that has it, where it is not null; of CSV strings.
+        """Return the type of each column to keep in the first file that has it, if not null; of CSV strings.
 
         Those that JSON Lines may have further down are left out, and needed ones, of which each file tells for itself.
 
@@ -128,7 +128,7 @@ class Source:
         return types
 
     def lacking(self, names: Sequence[str]) -> list[str]:
-        """Those columns that no file has, as far as that can be said before all is read."""
+        """Return the columns that no file has, as far as that can be said before all is read."""
         _, seen, is_sure = self._found_types([name for name in names if name not in _OWN])
         return [name for name in names if name not in _OWN and name not in seen] if is_sure else []
 
@@ -395,7 +395,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     """The type that a column to keep has in a batch: without dictionaries and views."""
     try:
         return plain(pa.array([], kind)).type
-    except (pa.ArrowException, NotImplementedError):
+    except (pa.ArrowException, NotImplementedError):  # Arrow has no cast for it, so its columns stay as they are
         return kind
 
 

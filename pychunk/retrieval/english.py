@@ -1,4 +1,4 @@
-"""Whether a text in Latin letters is English, by its frequent words: a table of 5 kB until there is a detector.
+"""The table of frequent words that tells English from other text in Latin letters, until there is a detector.
 
 Of 240 English paragraphs of XQuAD it takes one, a list of names, for another language; of 1,190 questions none. All 480
 German and Turkish paragraphs are of another language; of manual pages in 16 languages it takes those for English that

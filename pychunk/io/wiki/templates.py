@@ -71,7 +71,7 @@ class Arguments:
 
     @property
     def names(self) -> list[str]:
-        """Those of the named arguments, as they are written."""
+        """Return the names of the named arguments, as they are written."""
         return list(self._named)
 
     @property

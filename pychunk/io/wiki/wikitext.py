@@ -175,7 +175,7 @@ class Cleaner:
         return self.page(wikitext, when)[:2]
 
     def page(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None, int]:
-        """What :meth:`with_blocks` returns, and how many templates were left out inside sentences.
+        """Return what :meth:`with_blocks` returns, and how many templates were left out inside sentences.
 
         References, notices, boxes, icons and the like are not counted.
 
