@@ -7,9 +7,10 @@ next line. One pass over the quotes finds them; where all pair up it is a few ar
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,10 @@ ADVICE = "where quotes mean nothing, pass quotes=False"
 #: has a line with one comma.
 _FIELDS_ALIKE = 3
 
-Integers = npt.NDArray[np.int64]
+#: Bytes that arrays are made for at a time.
+_PIECE = 1 << 22
+
+Integers = npt.NDArray[np.signedinteger[Any]]
 
 
 class Cut(NamedTuple):
@@ -77,7 +81,7 @@ def cut(
         return _look_like_rows(values, separator, at, mark, marks, fields)
 
     toggles = _toggles(values, separator, at, hopeless if give_up and fields else None, within=within)
-    outside = np.searchsorted(toggles.at, at) % 2 == 0
+    outside = ~_are_inside(toggles, at)
     found = _rows(at, outside, toggles, line)
     if fields < 2 or within or len(found.ends) == len(at):
         return found
@@ -87,10 +91,10 @@ def cut(
 def fields_of(data: bytes, begins: Integers, separator: bytes, *, quotes: bool) -> Integers:
     """Return how many fields rows have that begin at these bytes, none of which is at fault."""
     values = np.frombuffer(data, np.uint8)
-    separators = np.flatnonzero(values == separator[0])
+    separators = _places(values == separator[0])
     if quotes and b'"' in data:
         toggles = _toggles(values, separator, _breaks(data, values), None, within=False)
-        separators = separators[np.searchsorted(toggles.at, separators) % 2 == 0]
+        separators = separators[~_are_inside(toggles, separators)]
     return np.diff(np.searchsorted(separators, np.append(begins, len(data)))) + 1
 
 
@@ -122,7 +126,27 @@ def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
         returns = values == _CR
         returns[:-1] &= ~breaks[1:]  # CR LF is one line break
         breaks |= returns
-    return np.flatnonzero(breaks)
+    return _places(breaks)
+
+
+def _places(chosen: npt.NDArray[np.bool_]) -> Integers:
+    """Return which bytes are chosen: half the memory of ``np.flatnonzero()``, as a row of 64 MB may be all quotes."""
+    found = np.empty(np.count_nonzero(chosen), np.int32)
+    filled = 0
+    for begin in range(0, len(chosen), _PIECE):
+        some = np.flatnonzero(chosen[begin : begin + _PIECE])
+        found[filled : filled + len(some)] = some + begin
+        filled += len(some)
+    return found
+
+
+def _are_inside(toggles: _Toggles, places: Integers) -> npt.NDArray[np.bool_]:
+    """Return which places are inside of quotes."""
+    found = np.empty(len(places), bool)
+    for begin in range(0, len(places), _PIECE):
+        some = slice(begin, begin + _PIECE)
+        found[some] = np.searchsorted(toggles.at, places[some]) % 2
+    return found
 
 
 def _toggles(
@@ -133,14 +157,18 @@ def _toggles(
     *,
     within: bool,
 ) -> _Toggles:
-    marks = np.flatnonzero(values == _QUOTE)
+    marks = _places(values == _QUOTE)
     borders = np.zeros(256, bool)
     borders[[separator[0], _LF, _CR]] = True
-    begins = borders[values[np.maximum(marks - 1, 0)]]
+    begins, ends, doubled = (np.empty(len(marks), bool) for _ in range(3))
+    for at in range(0, len(marks), _PIECE):
+        some = slice(at, at + _PIECE)
+        begins[some] = borders[values[np.maximum(marks[some] - 1, 0)]]
+        following = np.minimum(marks[some] + 1, len(values) - 1)
+        ends[some] = borders[values[following]]
+        doubled[some] = (values[following] == _QUOTE) & (following > marks[some])
     begins[0] |= marks[0] == 0
-    ends = borders[values[np.minimum(marks + 1, len(values) - 1)]]
     ends[-1] |= marks[-1] == len(values) - 1
-    doubled = np.append(marks[1:] == marks[:-1] + 1, False)
     # Each quote begins or ends a field, in turn; of two inside one, the first ends it and the second begins it again.
     again = np.append(False, doubled[:-1])
     pair_up = (begins[0::2] | again[0::2]).all() and (ends[1::2] | doubled[1::2]).all()
@@ -160,10 +188,9 @@ def _walked(
     within: bool,
 ) -> _Toggles:
     """Yield spans from quote to quote; one inside a field that has none around it means nothing."""
-    found: list[int] = []
+    found = array("i")
     faults: list[tuple[int, int]] = []
-    places: list[int] = marks.tolist()
-    begin, end, twice = begins.tolist(), ends.tolist(), doubled.tolist()
+    places, begin, end, twice = marks.data, begins.data, ends.data, doubled.data
     count = len(places)
     this = 0
     while this < count:
@@ -175,7 +202,7 @@ def _walked(
         while this < count and twice[this]:
             this += 2
         if this < count and end[this]:
-            found += (first, places[this])
+            found.extend((first, places[this]))
             this += 1
             continue
         if this >= count and (hopeless is None or not hopeless(first, marks)):
@@ -183,20 +210,25 @@ def _walked(
             break
         close = places[this] if this < count else -1
         if within and first == 0 and close > 0:  # the row was told, and ends with the line
-            found += (first, close)
+            found.extend((first, close))
         else:
             faults.append((first, close))
         line = int(np.searchsorted(breaks, close if within and first == 0 else first))
         if line == len(breaks):
             break
         this = bisect_right(places, int(breaks[line]))
-    return _Toggles(np.array(found, np.int64), faults)
+    return _Toggles(np.asarray(found), faults)
 
 
 def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers, fields: int) -> npt.NDArray[np.bool_]:
     """Return which lines hold as many separators as a row of so many fields without quotes."""
-    separators = np.flatnonzero(values == separator[0])
-    alike: npt.NDArray[np.bool_] = np.diff(np.searchsorted(separators, at), prepend=0) == fields - 1
+    separators = _places(values == separator[0])
+    alike = np.empty(len(at), bool)
+    before = 0
+    for begin in range(0, len(at), _PIECE):
+        count = np.searchsorted(separators, at[begin : begin + _PIECE])
+        alike[begin : begin + _PIECE] = np.diff(count, prepend=before) == fields - 1
+        before = count[-1]
     return alike
 
 
@@ -229,7 +261,7 @@ def _without_pairs(
     """
     before = np.append(0, found.lines[:-1])
     count = found.lines - before
-    alike = np.append(0, np.cumsum(_fields_alike(values, separator, at, fields)))
+    alike = np.cumsum(np.append(False, _fields_alike(values, separator, at, fields)), dtype=np.int32)
     rows = (count > 1) & (alike[found.lines] - alike[before] == count)
     if separator != b"\t":
         rows &= (count - 1) * (fields - 1) >= _FIELDS_ALIKE
@@ -240,15 +272,15 @@ def _without_pairs(
         if b'""' in data[begin:end]:
             continue  # as in a table inside a field
         separators = begin + np.flatnonzero(values[begin:end] == separator[0])
-        own = int(np.count_nonzero(np.searchsorted(toggles.at, separators) % 2 == 0)) + 1
+        own = int(np.count_nonzero(~_are_inside(toggles, separators))) + 1
         if row in found.bad or own != fields:
             apart.append((begin, end))
             outside[int(before[row]) : int(found.lines[row])] = True
         else:
             told[begin] = int(count[row])
-    faults = toggles.faults
+    parted = np.array(apart, np.int64).ravel()
+    faults = [each for each in toggles.faults if np.searchsorted(parted, each[0], side="right") % 2 == 0]
     for begin, end in apart:
-        faults = [each for each in faults if not begin <= each[0] < end]
         for first, close in _line_faults(data[begin:end], separator):
             faults.append((begin + first, close if close < 0 else begin + close))
     rows_apart = _rows(at, outside, toggles._replace(faults=faults), line) if apart else found
