@@ -72,7 +72,7 @@ class Filler {
     while (first < end_) {
       int64_t stop = first + 1;
       if (filling_.knows_borders()) {
-        while (stop < end_ && !begins_section(filling_.borders->ties[static_cast<size_t>(stop)])) ++stop;
+        while (stop < end_ && !begins_run(filling_.borders->ties[static_cast<size_t>(stop)])) ++stop;
       } else {
         stop = end_;
       }
@@ -83,6 +83,15 @@ class Filler {
   }
 
  private:
+  bool begins_run(Tie tie) const { return tie == Tie::kWall || (filling_.sections && tie == Tie::kSection); }
+
+  // How much parts a border parts: nothing in a document more than the beginning of a section.
+  int strength(size_t border) const {
+    const Break found = filling_.borders->breaks[border];
+    const bool section = filling_.borders->ties[border] == Tie::kSection && found < Break::kDocument;
+    return section ? 2 * static_cast<int>(Break::kPage) + 1 : 2 * static_cast<int>(found);
+  }
+
   // Returns where the last group begins, with what it repeats.
   int64_t fill(int64_t before, int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) {
     if (!filling_.even || size.limit <= 0) return filled(before, first, stop, size, out).begin;
@@ -158,7 +167,7 @@ class Filler {
       if (is_closed(borders.ties[border])) continue;
       if (!filling_.by_structure) return b;
       if (found > 0 && (*size.lengths)(start, b) < size.limit - size.limit / 2) break;
-      if (found == 0 || borders.breaks[border] > borders.breaks[static_cast<size_t>(found)]) found = b;
+      if (found == 0 || strength(border) > strength(static_cast<size_t>(found))) found = b;
     }
     return found;
   }
@@ -177,7 +186,7 @@ void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap
   Filler(last, size, overlap, filling, groups).run(first);
 }
 
-void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReason>& cuts) {
+void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutReason>& cuts) {
   CutReason carried = CutReason::kEnd;
   const auto pass = [&](size_t s, Tie direction) {
     const Tie tie = borders.ties[s];
@@ -195,9 +204,9 @@ void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReaso
   for (size_t s = 1; s < cuts.size(); ++s) {
     if (borders.ties[s] == Tie::kWall) {
       cuts[s] = CutReason::kRemoved;
-    } else if (sections && borders.ties[s] == Tie::kSection &&
-               (cuts[s] == CutReason::kEnd || cuts[s] == CutReason::kSize)) {
-      cuts[s] = CutReason::kHeading;
+    } else if (borders.ties[s] == Tie::kSection) {
+      const bool by_size = sections != Sections::kIgnored && cuts[s] == CutReason::kSize;
+      if (by_size || (sections == Sections::kCut && cuts[s] == CutReason::kEnd)) cuts[s] = CutReason::kHeading;
     }
   }
 }

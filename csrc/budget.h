@@ -61,6 +61,7 @@ struct Filling {
   const Borders* borders = nullptr;  // null, or unknown ones: all alike
   bool by_structure = false;         // the strongest border of the second half of what fits, in place of the last
   bool even = false;                 // as many groups, of which the longest is as short as can be
+  bool sections = true;              // a section begins a run; else its border is only stronger than any inside one
   int64_t least = 0;                 // of what groups are even to: the longest run that is tied
   IsShort is_scrap = nullptr;        // for what would be left over: no scrap, if it can be
   // What a tail of the part before a border measures, which is repeated if no whole part can be.
@@ -75,9 +76,13 @@ struct Filling {
 void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap, const Filling& filling,
                  std::vector<Group>& groups);
 
+// What sections are to cuts that settle_on_atoms() moves.
+enum class Sections : uint8_t { kIgnored, kNamed, kCut };
+
 // Moves the cuts before sentences (kEnd: none) off borders that are tied, to the nearest one on the side that the tie
-// says, adds one at each wall, and with `sections` one before each of them.
-void settle_on_atoms(const Borders& borders, bool sections, std::vector<CutReason>& cuts);
+// says, and adds one at each wall. kNamed: a cut by size before a section has its heading as a reason. kCut: so has one
+// that is added before each section.
+void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutReason>& cuts);
 
 // Which groups join_short() joins.
 struct Joining {

@@ -32,6 +32,12 @@ class Chunker {
   bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
   // Whether the method's own size is a limit of its groups of sentences.
   bool bounds_groups() const { return plan_.method->sized && plan_.size > 0 && !plan_.cuts_text(); }
+  // Whether the method fills groups up to its size, whatever sections they are of.
+  bool fills_sizes() const { return bounds_groups() && !inputs_.cuts.given(); }
+  Sections sections() const {
+    if (plan_.min_characters == 0) return Sections::kIgnored;
+    return fills_sizes() ? Sections::kNamed : Sections::kCut;
+  }
   // Whether groups heed borders at all.
   bool heeds_borders() const { return plan_.atoms || plan_.method->outline || document_.has_walls(); }
   void split_by_separators();
@@ -46,7 +52,7 @@ class Chunker {
     }
     std::vector<Group>& groups = out_.grouping.groups;
     if (heeds_borders() && !plan_.method->outline) {
-      settle_on_atoms(document_.borders(), plan_.min_characters > 0, out_.begins);
+      settle_on_atoms(document_.borders(), sections(), out_.begins);
       groups_of_begins();
     }
     out_.parts.of_sentences(document_);
@@ -54,11 +60,11 @@ class Chunker {
     const Affinities affinities = [this] { return affinities_of_parts(); };
     const auto fit = [&](bool join_only) {
       const std::vector<Limit> limits = limits_of_parts();
-      if (limits_.least > 0) join_short(groups, {is_under_least(), borders()}, limits, affinities);
+      if (limits_.least > 0) join_short(groups, {is_under_least(), borders(), fills_sizes()}, limits, affinities);
       const size_t joined = groups.size();
       if (!join_only)
         for (const Limit& limit : limits)
-          cut_long(groups, limit, affinities, {.borders = borders(), .by_structure = true});
+          cut_long(groups, limit, affinities, {.borders = borders(), .by_structure = true, .sections = !fills_sizes()});
       return groups.size() > joined;
     };
     const bool cut = fit(false);

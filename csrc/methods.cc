@@ -38,7 +38,7 @@ void page(const Plan&, Document& document, Grouping& out) {
 
 // Of known borders where atoms stay whole, or structure counts.
 void filled(const Plan& plan, Document& document, bool by_structure, Grouping& out) {
-  Filling filling{.by_structure = by_structure, .even = plan.balance};
+  Filling filling{.by_structure = by_structure, .even = plan.balance, .sections = false};
   if (plan.atoms || by_structure) filling.borders = &document.borders();
   // Every group of a section asks for what would be left of it: the white space at its end is looked through once.
   int64_t last = -1, end = 0;

@@ -25,9 +25,7 @@ class OutlineWriter {
         outline_(outline),
         rows_(rows),
         chunks_(out.chunks.data() + (out.chunks.size() - rows.size())),
-        texts_(out.outline) {
-    for (const Section& section : outline.sections) firsts_.push_back(section.first);
-  }
+        texts_(out.outline) {}
 
   void run() {
     const auto before = static_cast<int64_t>(texts_.heading_offsets.size()) - 1;
@@ -41,7 +39,8 @@ class OutlineWriter {
     write_parts();
     for (const OwnSentences& row : rows_) {
       const size_t at = texts_.path.size();
-      for (int64_t s = last_up_to(firsts_, row.first); s >= 0; s = section(s).parent) texts_.path.push_back(before + s);
+      for (int64_t s = outline_.common_section(row.first, row.last); s >= 0; s = section(s).parent)
+        texts_.path.push_back(before + s);
       std::reverse(texts_.path.begin() + static_cast<std::ptrdiff_t>(at), texts_.path.end());
       texts_.path_offsets.push_back(static_cast<int64_t>(texts_.path.size()));
       write_header(row.first);
@@ -58,15 +57,15 @@ class OutlineWriter {
            document_.blocks().has_markup(block[static_cast<size_t>(s)]);
   }
 
-  // A section hangs on the chunk that holds its heading, and that one on the chunk of the section above; no chunk holds
-  // a title that is left out.
+  // A chunk hangs on the one that holds the heading of what its sentences have in common, or of the section above if it
+  // holds that itself; no chunk holds a title that is left out.
   void write_parents() {
-    std::vector<int64_t> holder(firsts_.size(), -1);
+    std::vector<int64_t> holder(outline_.sections.size(), -1);
     size_t next = 0;  // section whose holder is not known
     for (size_t r = 0; r < rows_.size(); ++r) {
-      for (; next < firsts_.size() && firsts_[next] < rows_[r].last; ++next)
-        if (firsts_[next] >= rows_[r].first) holder[next] = static_cast<int64_t>(r);
-      int64_t s = last_up_to(firsts_, rows_[r].first);
+      for (; next < holder.size() && outline_.sections[next].first < rows_[r].last; ++next)
+        if (outline_.sections[next].first >= rows_[r].first) holder[next] = static_cast<int64_t>(r);
+      int64_t s = outline_.common_section(rows_[r].first, rows_[r].last);
       if (s >= 0 && holder[static_cast<size_t>(s)] == static_cast<int64_t>(r)) s = section(s).parent;
       const int64_t parent = s < 0 ? -1 : holder[static_cast<size_t>(s)];
       chunks_[r].parent = parent;
@@ -123,7 +122,6 @@ class OutlineWriter {
   const std::vector<OwnSentences>& rows_;
   Chunk* chunks_;
   OutlineTexts& texts_;
-  std::vector<int32_t> firsts_;  // sentences of sections
 };
 
 // A line of Markdown without the marks of quotes and list items that it begins with.

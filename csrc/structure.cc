@@ -10,8 +10,6 @@
 namespace pychunk {
 namespace {
 
-// A section of less than this share of a chunk shares one with its first subsection.
-constexpr int64_t kShortSection = 4;
 // Cuts by topics make as few chunks of less than this share of one as can be: some 64 of 200 tokens, as `topic` has it.
 constexpr int64_t kShortPart = 3;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
@@ -36,7 +34,7 @@ class Structurer {
   void run() {
     walls_.assign(static_cast<size_t>(sentences_), CutReason::kEnd);
     find_sections(document_, out_.outline.sections);
-    wall_sections();
+    part_sections();
     find_walls();
     glue();
     for (int64_t first = 0, last = 1; first < sentences_; first = last++) {
@@ -44,11 +42,15 @@ class Structurer {
       if (document_.is_removed(first)) {
         add(first, last);
       } else {
-        pack(first, last);
+        share(first, last);
       }
     }
-    for (const Group& group : out_.groups)
-      out_.reasons.push_back(wall(group.first) == CutReason::kEnd ? CutReason::kSize : wall(group.first));
+    for (const Group& group : out_.groups) {
+      const CutReason reason = wall(group.first);
+      out_.reasons.push_back(reason != CutReason::kEnd     ? reason
+                             : begins_section(group.first) ? CutReason::kHeading
+                                                           : CutReason::kSize);
+    }
     for (int64_t s = 1; s < sentences_; ++s)
       if (wall(s) != CutReason::kEnd) document_.wall_off(s);
   }
@@ -66,19 +68,42 @@ class Structurer {
     out_.groups.push_back({from, static_cast<int32_t>(last), from});
   }
 
-  // Headings begin sections, which chunks do not cross; a short one shares its chunk with its first subsection.
-  void wall_sections() {
+  // A heading parts its section from what is before it, unless it is a subsection's and follows its section's heading.
+  void part_sections() {
+    begins_section_.assign(static_cast<size_t>(sentences_), 0);
     const std::vector<Section>& sections = out_.outline.sections;
     for (size_t i = 0; i < sections.size(); ++i) {
-      const int64_t first = sections[i].first;
-      if (first == 0) continue;
       const bool deeper = i == 0 || sections[i - 1].level < sections[i].level;
-      const int64_t before = i == 0 ? 0 : sections[i - 1].first;
-      const bool leads = tie(first) == Tie::kLead;
-      const bool shares = deeper && (leads || (*size_.lengths)(before, first) * kShortSection <= size_.limit);
-      if (!shares) wall(first) = CutReason::kHeading;
+      if (!deeper || tie(sections[i].first) != Tie::kLead) begins_section_[static_cast<size_t>(sections[i].first)] = 1;
     }
   }
+  bool begins_section(int64_t s) const { return begins_section_[static_cast<size_t>(s)] != 0; }
+
+  // Sections that fit into one chunk share it. One that does not, or leaves the parent of what the chunk begins with,
+  // begins the next if the chunk is half full; else it is cut together with what is there. The last part of a section
+  // that was cut is shared like a section.
+  void share(int64_t first, int64_t last) {
+    int64_t begin = first;
+    for (int64_t section = first, end = first + 1; section < last; section = end++) {
+      while (end < last && !begins_section(end)) ++end;
+      const bool half = begin < section && (*size_.lengths)(begin, section) * 2 >= size_.limit;
+      if (half && (leaves(begin, section) || !size_.allows(begin, end))) {
+        pack(begin, section, false);
+        begin = section;
+      }
+      if (end == last || size_.allows(begin, end)) continue;
+      pack(begin, end, false);
+      begin = out_.groups.back().first;
+      out_.groups.pop_back();
+    }
+    pack(begin, last, plan_.balance);
+  }
+  // Whether the section that begins with a sentence is in none that the section of an earlier sentence is in.
+  bool leaves(int64_t from, int64_t s) const {
+    const int64_t before = out_.outline.section_at(from);
+    return before >= 0 && section(out_.outline.section_at(s)).parent < section(before).parent;
+  }
+  const Section& section(int64_t at) const { return out_.outline.sections[static_cast<size_t>(at)]; }
 
   void find_walls() {
     for (int64_t s = 1; s < sentences_; ++s) {
@@ -102,7 +127,7 @@ class Structurer {
       if (s > 0 && wall(s) == CutReason::kEnd) {
         const bool next = begins_block(s);
         const bool item = document_.kind_of(s) == BlockKind::kItem && document_.kind_of(s - 1) == BlockKind::kItem;
-        glued = is_closed(tie(s)) || item;
+        glued = !begins_section(s) && (is_closed(tie(s)) || item);
         const bool terms = next && document_.kind_of(s) == BlockKind::kTerm;
         coarse_[at] = has_blocks() && (tie(s) == Tie::kLead ? terms
                                        : next               ? tie(s) != Tie::kTrail
@@ -117,26 +142,26 @@ class Structurer {
   }
 
   // Units of one section, or of the part of it that walls leave.
-  void pack(int64_t first, int64_t last) {
+  void pack(int64_t first, int64_t last, bool even) {
     int64_t begin = first;  // of what was not packed yet
     for (int64_t unit = first, end = first + 1; unit < last; unit = end++) {
       while (end < last && is_glued(end)) ++end;
       if (end - unit == 1 || size_.allows(unit, end)) continue;
-      if (begin < unit) put_together(begin, unit);
+      if (begin < unit) put_together(begin, unit, even);
       for (int64_t s = unit + 1; s < end; ++s)
         if (coarse_[static_cast<size_t>(s)] != 0) borders_.ties[static_cast<size_t>(s)] = Tie::kOpen;
       open_heads(unit, end);
       fill(unit, end, holds_code(unit, end), true);
       begin = end;
     }
-    if (begin < last) put_together(begin, last);
+    if (begin < last) put_together(begin, last, even);
   }
   // Whole units [first, last), of which only single sentences may be too long.
-  void put_together(int64_t first, int64_t last) {
+  void put_together(int64_t first, int64_t last, bool even) {
     if (plan_.within == Within::kSize || size_.allows(first, last)) {
-      fill(first, last, true, plan_.balance);
+      fill(first, last, true, even);
     } else if (plan_.within == Within::kTopic) {
-      part_by_topics(first, last);
+      part_by_topics(first, last, even);
     } else {
       std::vector<Group> parts{{static_cast<int32_t>(first), static_cast<int32_t>(last), static_cast<int32_t>(first)}};
       cut_long(parts, size_, [this] { return affinities(); }, {.borders = &borders_, .by_structure = true});
@@ -145,7 +170,7 @@ class Structurer {
   }
   // As few short chunks as can be, and of these the least sum of affinities that are cut. What is measured are sums
   // over units, so that a chunk may be too long where a word lies across their border.
-  void part_by_topics(int64_t first, int64_t last) {
+  void part_by_topics(int64_t first, int64_t last, bool even) {
     std::vector<int32_t> units, parts;
     std::vector<int64_t> lengths;
     std::vector<float> gaps;
@@ -165,7 +190,7 @@ class Structurer {
       if (size_.allows(begin, end)) {
         add(begin, end);
       } else {
-        fill(begin, end, true, plan_.balance);
+        fill(begin, end, true, even);
       }
     }
   }
@@ -213,11 +238,27 @@ class Structurer {
   int64_t sentences_;
   Borders borders_;
   std::vector<CutReason> walls_;  // of each sentence, why nothing crosses the border before it; kEnd: something may
-  std::vector<uint8_t> coarse_;
+  std::vector<uint8_t> begins_section_, coarse_;
   std::vector<float> affinities_;
 };
 
 }  // namespace
+
+int64_t Outline::section_at(int64_t s) const {
+  const auto behind = std::upper_bound(sections.begin(), sections.end(), s,
+                                       [](int64_t at, const Section& section) { return at < section.first; });
+  return behind - sections.begin() - 1;
+}
+
+int64_t Outline::common_section(int64_t first, int64_t last) const {
+  const auto parent = [&](int64_t at) { return static_cast<int64_t>(sections[static_cast<size_t>(at)].parent); };
+  int64_t found = section_at(first);
+  for (int64_t next = found + 1; found >= 0 && next < static_cast<int64_t>(sections.size()); ++next) {
+    if (sections[static_cast<size_t>(next)].first >= last) break;
+    while (found >= 0 && parent(next) < found) found = parent(found);
+  }
+  return found;
+}
 
 void group_by_structure(const Plan& plan, Document& document, Grouping& out) { Structurer(plan, document, out).run(); }
 

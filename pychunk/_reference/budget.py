@@ -28,6 +28,8 @@ class Filling:
     characters: Length | None = None
     #: What an even limit is at least: the longest run that is tied.
     least: int = 0
+    #: Whether a section begins a run; else its border is only stronger than any inside one.
+    sections: bool = True
     #: What a tail of the sentence before a border measures, which is repeated if no whole sentence can be.
     tail: Callable[[int], int] | None = None
 
@@ -35,7 +37,8 @@ class Filling:
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
     """Runs of whole sentences up to `size`, each begun with the overlap that leaves room for the next sentence."""
     ties = filling.borders[0] if filling.borders else []
-    sections = [s for s in range(first + 1, last) if ties and ties[s].begins_section]
+    begins = (Tie.WALL, Tie.SECTION) if filling.sections else (Tie.WALL,)
+    sections = [s for s in range(first + 1, last) if ties and ties[s] in begins]
     groups: list[Group] = []
     before = first  # where the group before begins, with what it repeats
     for begin, end in pairwise([first, *sections, last]):
@@ -108,11 +111,20 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
     if not opened or not filling.by_structure:
         return opened[-1] if opened else None
     half = [b for b in opened if length(start, b) >= size - size // 2]
-    return max(half, key=lambda b: (breaks[b], b)) if half else opened[-1]
+
+    def strength(border: int) -> float:
+        """How much a border parts: nothing in a document more than the beginning of a section."""
+        section = ties[border] == Tie.SECTION and breaks[border] < Break.DOCUMENT
+        return Break.PAGE + 0.5 if section else breaks[border]
+
+    return max(half, key=lambda b: (strength(b), b)) if half else opened[-1]
 
 
-def settle_on_atoms(ties: Sequence[Tie], sections: bool, cuts: dict[int, int]) -> dict[int, int]:
-    """Cuts, with their reasons, moved off tied borders to the nearest one that the tie says; and before sections."""
+def settle_on_atoms(ties: Sequence[Tie], sections: str, cuts: dict[int, int]) -> dict[int, int]:
+    """Return cuts, with their reasons, moved off tied borders to the nearest one that the tie says.
+
+    ``"named"``: a cut by size before a section has its heading as a reason; ``"cut"``: so has one before each section.
+    """
     n = len(ties)
     settled = {s: why for s, why in cuts.items() if not ties[s].is_closed or s == 0}
     for direction, step in ((Tie.LEAD, -1), (Tie.TRAIL, 1)):
@@ -126,8 +138,10 @@ def settle_on_atoms(ties: Sequence[Tie], sections: bool, cuts: dict[int, int]) -
     for s in range(1, n):
         if ties[s] == Tie.WALL:
             settled[s] = CUT_REASONS.index("removed")
-        elif sections and ties[s] == Tie.SECTION and settled.get(s, CUT_SIZE) == CUT_SIZE:
-            settled[s] = CUT_REASONS.index("heading")
+        elif ties[s] == Tie.SECTION:
+            by_size = sections != "ignored" and settled.get(s) == CUT_SIZE
+            if by_size or (sections == "cut" and s not in settled):
+                settled[s] = CUT_REASONS.index("heading")
     return settled
 
 

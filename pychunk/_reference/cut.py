@@ -75,7 +75,7 @@ def _filled(d: Document, by_structure: bool) -> Decision:
     plan = d.plan
     characters = d.length("characters") if plan.min_characters else None
     borders = d.borders if plan.atoms or by_structure else None
-    filling = budget.Filling(borders, by_structure, plan.balance, characters, tail=tails(d))
+    filling = budget.Filling(borders, by_structure, plan.balance, characters, tail=tails(d), sections=False)
     return Decision(budget.fill(0, d.n, d.length(plan.unit), plan.size, plan.overlap, filling))
 
 
@@ -209,7 +209,8 @@ class Cut:
         reasons = self.decision.reasons or [CUT_REASONS.index(plan.traits.reason)] * len(groups)
         self.begins = {first: why for (first, _), why in zip(groups, reasons, strict=True)}
         if d.heeds_borders and not plan.traits.outline:
-            self.begins = budget.settle_on_atoms(d.borders[0], plan.min_characters > 0, self.begins)
+            sections = ("named" if self._fills_sizes else "cut") if plan.min_characters else "ignored"
+            self.begins = budget.settle_on_atoms(d.borders[0], sections, self.begins)
             groups = _runs([s in self.begins for s in range(d.n)])
         parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
         cuts = d.request.cuts
@@ -220,13 +221,18 @@ class Cut:
         affinities = d.affinities if has_vectors and budgets else None
         limits = self._limits()
         unit, _, least = d.limits
-        groups = self._joined(groups, parts, unit, least, affinities)
+        groups = self._joined(groups, parts, unit, least, affinities, across=self._fills_sizes)
         for limit in limits:
-            fits, filling = parts.fits([limit]), budget.Filling(parts.borders, by_structure=True)
+            fits, filling = (
+                parts.fits([limit]),
+                budget.Filling(parts.borders, by_structure=True, sections=not self._fills_sizes),
+            )
             length = parts.length(limit[0])
             groups = budget.cut_long(groups, fits, parts.affinities(affinities), length, limit[1], filling)
         groups, parts = self._split_long_sentences(groups, parts)
-        groups = self._joined(groups, parts, unit, least, affinities)  # what cutting left short
+        groups = self._joined(
+            groups, parts, unit, least, affinities, across=self._fills_sizes
+        )  # what cutting left short
         groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
         unit = plan.unit if plan.size or not plan.traits.sized else "tokens"
         starts: list[tuple[int, int | None]] = [(first, None) for first, _ in groups]
@@ -282,6 +288,12 @@ class Cut:
         fits = parts.fits(self._limits())
         within = parts.affinities(affinities)
         return budget.join_short(groups, parts.length(unit), least, fits, within, parts.borders, across=across)
+
+    @property
+    def _fills_sizes(self) -> bool:
+        """Whether the method fills groups up to its size, whatever sections they are of."""
+        plan = self.plan
+        return plan.traits.sized and plan.size > 0 and not plan.cuts_text and self.document.request.cuts is None
 
     def _limits(self) -> list[tuple[str, int]]:
         """Of a chunk, as (unit, limit): the method's own size and max_tokens."""

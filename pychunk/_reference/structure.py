@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from ..data.blocks import CODE, ITEM, TABLE, TERM
@@ -22,7 +22,6 @@ from .topic import cut_within
 if TYPE_CHECKING:
     from .document import Document
 
-SHORT_SECTION = 4
 SHORT_PART = 3
 REMOVED, PAGE, HEADED = (CUT_REASONS.index(name) for name in ("removed", "page", "heading"))
 
@@ -43,6 +42,15 @@ class Outline:
     def section_at(self, sentence: int) -> int:
         return bisect_right([section.first for section in self.sections], sentence) - 1
 
+    def above(self, section: int) -> list[int]:
+        """Return a section and those that it is part of, from the outermost on."""
+        return [*self.above(self.sections[section].parent), section] if section >= 0 else []
+
+    def path(self, first: int, last: int) -> list[int]:
+        """Return the sections that sentences [first, last) are all in."""
+        paths = [self.above(section) for section in range(self.section_at(first), self.section_at(last - 1) + 1)]
+        return [each[0] for each in takewhile(lambda each: len(set(each)) == 1, zip(*paths, strict=False))]
+
     def unit_at(self, sentence: int) -> int:
         return bisect_right(self.units, sentence) - 1
 
@@ -62,7 +70,7 @@ class Structure:
         self.groups: list[budget.Group] = []
         self.walls: dict[int, int] = {}
         self.outline.sections += find_sections(d)
-        self._wall_sections()
+        self._part_sections()
         for s in range(1, d.n):
             if self.ties[s] == Tie.WALL:
                 self.walls[s] = REMOVED
@@ -74,21 +82,39 @@ class Structure:
             if d.removed[first]:
                 self.groups.append((first, last))
             else:
-                self._pack(first, last)
-        self.reasons = [self.walls.get(first, CUT_REASONS.index("size")) for first, _ in self.groups]
+                self._share(first, last)
+        size = CUT_REASONS.index("size")
+        self.reasons = [self.walls.get(first, HEADED if first in self.parted else size) for first, _ in self.groups]
         for s in self.walls:
             self.ties[s] = Tie.WALL
 
-    def _wall_sections(self) -> None:
-        before = Section(0, -1, 0, "")
-        for number, section in enumerate(self.outline.sections):
-            deeper = number == 0 or before.level < section.level
-            leads = self.ties[section.first] == Tie.LEAD
-            if section.first > 0:
-                short = self.length(before.first, section.first) * SHORT_SECTION <= self.size
-                if not (deeper and (leads or short)):
-                    self.walls[section.first] = HEADED
-            before = section
+    def _part_sections(self) -> None:
+        """A heading parts its section from what is before it, unless it directly follows that of a section above."""
+        self.parted: set[int] = set()
+        level = 0
+        for section in self.outline.sections:
+            if section.level <= level or self.ties[section.first] != Tie.LEAD:
+                self.parted.add(section.first)
+            level = section.level
+
+    def _share(self, first: int, last: int) -> None:
+        """Fills chunks with sections; the last part of one that is cut counts as a section."""
+        begin = first
+        edges = [first, *(s for s in sorted(self.parted) if first < s < last), last]
+        for section, end in pairwise(edges):
+            half = begin < section and 2 * self.length(begin, section) >= self.size
+            if half and (self._leaves(begin, section) or self.length(begin, end) > self.size):
+                self._pack(begin, section, False)
+                begin = section
+            if end < last and self.length(begin, end) > self.size:
+                self._pack(begin, end, False)
+                begin, _ = self.groups.pop()
+        self._pack(begin, last, self.plan.balance)
+
+    def _leaves(self, sentence: int, other: int) -> bool:
+        """Whether a section begins with the other sentence that is not in the parent of the section of the first."""
+        before, after = (self.outline.above(self.outline.section_at(s)) for s in (sentence, other))
+        return bool(before) and before[:-1] != after[: len(before) - 1]
 
     def _find_units(self) -> None:
         d = self.d
@@ -97,7 +123,7 @@ class Structure:
             if s > 0 and s not in self.walls:
                 begins = not d.blocks or d.block_of[s] != d.block_of[s - 1]
                 kind, before = d.kind_of(s), d.kind_of(s - 1)
-                self.glued[s] = self.ties[s].is_closed or kind == before == ITEM
+                self.glued[s] = s not in self.parted and (self.ties[s].is_closed or kind == before == ITEM)
                 if d.blocks and self.ties[s] != Tie.LEAD:
                     self.coarse[s] = self.ties[s] != Tie.TRAIL if begins else kind in ROWS
                 elif d.blocks:
@@ -105,14 +131,14 @@ class Structure:
             if not self.glued[s]:
                 self.outline.units.append(s)
 
-    def _pack(self, first: int, last: int) -> None:
+    def _pack(self, first: int, last: int, even: bool) -> None:
         edges = [s for s in self.outline.units if first <= s < last] + [last]
         begin = first
         for unit, end in pairwise(edges):
             if end - unit == 1 or self.length(unit, end) <= self.size:
                 continue
             if begin < unit:
-                self._put_together(begin, unit)
+                self._put_together(begin, unit, even)
             tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
             opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
             for a, b in pairwise(opened):  # a table is cut behind its head, not inside it
@@ -125,13 +151,13 @@ class Structure:
             self._fill(unit, end, tied, code, True)
             begin = end
         if begin < last:
-            self._put_together(begin, last)
+            self._put_together(begin, last, even)
 
-    def _put_together(self, first: int, last: int) -> None:
+    def _put_together(self, first: int, last: int, even: bool) -> None:
         if self.plan.within == "size" or self.length(first, last) <= self.size:
-            self._fill(first, last, self.glued, True, self.plan.balance)
+            self._fill(first, last, self.glued, True, even)
         elif self.plan.within == "topic":
-            self._part_by_topics(first, last)
+            self._part_by_topics(first, last, even)
         else:
             found = zip(self.d.affinities, self.glued[1:], strict=True)
             affinities = [math.inf if glued else affinity for affinity, glued in found]
@@ -142,7 +168,7 @@ class Structure:
 
             self.groups += budget.cut_long([(first, last)], fits, affinities, self.length, self.size, filling)
 
-    def _part_by_topics(self, first: int, last: int) -> None:
+    def _part_by_topics(self, first: int, last: int, even: bool) -> None:
         units = [s for s in range(first, last) if s == first or not self.glued[s]]
         left = [self.length(s, last) for s in units] + [0]
         lengths = [max(0, before - after) for before, after in pairwise(left)]
@@ -152,7 +178,7 @@ class Structure:
             if self.length(begin, end) <= self.size:
                 self.groups.append((begin, end))
             else:
-                self._fill(begin, end, self.glued, True, self.plan.balance)
+                self._fill(begin, end, self.glued, True, even)
 
     def _fill(self, first: int, last: int, tied: Sequence[bool], by_structure: bool, even: bool) -> None:
         opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
@@ -245,16 +271,10 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
         for number, section in enumerate(outline.sections):
             if first <= section.first < last:
                 holder.setdefault(number, r)
-    for r, (row, (first, _)) in enumerate(zip(rows, own, strict=True)):
-        above = outline.section_at(first)
-        path: list[int] = []
-        at = above
-        while at >= 0:
-            path.insert(0, at)
-            at = outline.sections[at].parent
-        if above >= 0 and holder.get(above) == r:
-            above = outline.sections[above].parent
-        parent = holder.get(above, -1)
+    for r, (row, (first, last)) in enumerate(zip(rows, own, strict=True)):
+        path = outline.path(first, last)
+        above = path[:-1] if path and holder.get(path[-1]) == r else path
+        parent = holder.get(above[-1], -1) if above else -1
         row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
         row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first)}
     for row in reversed(rows):
