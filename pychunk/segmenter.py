@@ -94,10 +94,10 @@ class Segmenter:
             ``"auto"``: 64 for methods that cut by meaning (half of a ``max_tokens`` below 128), 0 for the others.
         overlap: tokens (for ``fixed`` and ``recursive``: in their unit) repeated from the chunk before, in whole
             sentences; if none fits, the last clause or words of one.
-        atoms: whether a heading begins a chunk and stays with what follows it, a list keeps the line that introduces
-            it, and a line without a letter, a bare number or mark-up never stands alone; a chunk of under 50 characters
-            joins another one. ``atoms=False, min_tokens=0`` keeps every cut of the method. ``"auto"``:
-            for all but ``given``, and ``recursive`` with ``separators``.
+        atoms: whether a heading begins a chunk (with ``size=``: one that is half full ends before it) and stays with
+            what follows it, a list keeps the line that introduces it, and a line without a letter, a bare number or
+            mark-up never stands alone; a chunk of under 50 characters joins another one. ``atoms=False, min_tokens=0``
+            keeps every cut of the method. ``"auto"``: for all but ``given``, and ``recursive`` with ``separators``.
         vectors: ``None``, ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
         wrap: ``"auto"``: in documents whose lines are filled to a common width a single line break is a space;
             ``True``: it is one in all documents, except before list items, headings and rows; ``False``: every line

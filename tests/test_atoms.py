@@ -170,7 +170,7 @@ def test_where_headings_stop_a_line_with_a_quantity_above_one_is_text() -> None:
     assert any(chunk.text.startswith("Children") for chunk in chunks)
     assert any(chunk.text.startswith("Overdose") for chunk in chunks)
     years = f"{PROSE[2]}\nThe war years.\nFrom 1914 to 1918.\nThe front.\n{PROSE[0]} {PROSE[1]}"
-    chunks = list(pychunk.segment(years, "recursive", size=60, min_tokens=0))
+    chunks = list(pychunk.segment(years, "semantic", threshold=-1.0, min_tokens=0))
     assert any(chunk.text.startswith("The war years.\nFrom 1914 to 1918.\nThe front.\n") for chunk in chunks)
 
 

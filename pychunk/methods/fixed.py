@@ -14,8 +14,8 @@ class Fixed(Method):
     """Greedy runs of whole sentences up to ``size`` in ``unit``; PIC's baseline is ``size=100, unit="words"``.
 
     ``overlap`` counts in the same unit: each run begins with as many whole sentences of the one before as fit. A
-    sentence longer than ``size`` is cut at word, then character borders. ``balance=True`` makes the chunks of a section
-    as even as can be, and no more of them.
+    sentence longer than ``size`` is cut at word, then character borders. ``balance=True`` makes chunks as
+    even as can be, and no more of them.
     """
 
     name = "fixed"

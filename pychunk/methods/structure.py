@@ -28,13 +28,14 @@ class Structure(Method):
     one level. A unit is a list with the line that introduces it, a question with its answer, a table with its caption,
     code with the sentence before it, or a sentence, the first of a block with the next where it has at most five words,
     as a heading that runs into its text; a heading belongs to what it heads. Chunks end at the strongest border of
-    their second half (blank line, line, else sentence), and those of a section are as even as can be
-    (``balance``). A unit that is too long is cut into even parts, at items, rows and lines where that is enough; the
-    columns ``part`` and ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk
-    crosses a heading of its own level or a higher one, the start of a page (``page_starts=``) between two blocks, or
-    what ``removed=`` leaves out.
-    A section of at most a quarter of ``size`` shares its chunk with its first subsection, none with another of its
-    level. ``within`` says where a section that is longer than a chunk is cut between units, in place of ``"size"``:
+    their second half (blank line, line, else sentence), and the last ones are as even as can be (``balance``). A unit
+    that is too long is cut into even parts, at items, rows and lines where that is enough; the columns ``part`` and
+    ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk crosses the start of a
+    page (``page_starts=``) between two blocks, or what ``removed=`` leaves out.
+
+    Sections that fit into one chunk share it; its ``path`` are the headings above all of them. One that does not fit, or
+    is not in the section that holds the chunk's first one, begins the next chunk if this one is half full; else both
+    are cut as one. ``within`` says where what is longer than a chunk is cut between units, in place of ``"size"``:
     ``"topic"`` where the network of method ``topic`` is surest, all cuts together, that the topic changes, with as few
     chunks under a third of ``size`` as can be; ``"semantic"`` at the lowest adjacent cosine, ``"nsp"`` at the lowest
     probability that the next sentence follows, and what is left again until it fits.
