@@ -46,13 +46,13 @@ try:
     from .methods.base import Method
     from .plumbing.lazy import on_demand as _on_demand
     from .segmenter import Segmenter
-except (KeyboardInterrupt, ImportError) as error:
+except (KeyboardInterrupt, ImportError, MemoryError) as error:
     # Loading NumPy and Arrow takes the first 0.3 s of the command, before any of its code can see Ctrl-C or report.
     if not _is_command:
         raise
-    if isinstance(error, ImportError):
-        _sys.stderr.write(f"error: {error}\n")
-    _sys.exit(2 if isinstance(error, ImportError) else 130)
+    if not isinstance(error, KeyboardInterrupt):
+        _sys.stderr.write(f"error: {str(error) or 'there is not enough memory to start'}\n")
+    _sys.exit(130 if isinstance(error, KeyboardInterrupt) else 2)
 
 __all__ = [
     "Chunk",

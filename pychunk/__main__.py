@@ -1,10 +1,14 @@
 """``python -m pychunk``, and the command ``pychunk``."""
 
+import contextlib
+import ctypes
 import sys
 
 
 def main() -> None:
     """Runs the command line; Ctrl-C while it loads ends it without a word."""
+    with contextlib.suppress(OSError):  # else the end of a thread loads it, and without memory ends the process, too
+        ctypes.CDLL("libgcc_s.so.1")
     try:
         from .cli.main import app
         from .plumbing.quick_start import leave
@@ -15,6 +19,10 @@ def main() -> None:
     except SystemExit as end:
         leave(end.code)
         raise
+    except MemoryError:  # of loading a command
+        sys.stderr.write("error: there is not enough memory to start\n")
+        leave(2)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ No other module imports ``pychunk._core``. ``pychunk._reference`` offers the sam
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 import weakref
@@ -26,6 +27,16 @@ if not getattr(sys, "_is_gil_enabled", lambda: True)():
     raise ImportError(
         "pychunk does not support free-threaded Python, which runs here without its lock; use the ordinary build of "
         f"Python {sys.version_info.major}.{sys.version_info.minor} (not the one whose name ends in t)"
+    )
+
+# pybind11 takes the lock of the main interpreter: in another one loading the extension would wait for ever.
+_interpreter, _main_interpreter = (
+    ctypes.PYFUNCTYPE(ctypes.c_void_p)((f"PyInterpreterState_{name}", ctypes.pythonapi))() for name in ("Get", "Main")
+)
+if _interpreter != _main_interpreter:
+    raise ImportError(
+        "pychunk runs in Python's main interpreter alone; imported in a sub-interpreter: import it in the main one "
+        "(under mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a process of its own"
     )
 
 if importlib.util.find_spec(f"{__package__}._core") is None:

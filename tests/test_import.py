@@ -205,3 +205,24 @@ def test_what_python_has_to_say_at_its_end_is_left_to_it() -> None:
     assert left("leave('a message'); print('still here')").stdout == "still here\n"
     assert left("sys.setprofile(lambda *_: None); leave(0); print('still here')").stdout == "still here\n"
     assert left("sys.stdout = open('/dev/full', 'w'); print('x'); leave(0); sys.exit(5)").returncode == 120
+
+
+SUB_INTERPRETER = """
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+interpreters.run_string(interpreters.create(), '''
+try:
+    import pychunk
+except ImportError as error:
+    print(error)
+''')
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="sub-interpreters have a module from Python 3.10 on")
+def test_a_sub_interpreter_is_refused() -> None:
+    assert "interpreter" in printed(SUB_INTERPRETER, "-W", "ignore")
+    if sys.version_info < (3, 12):  # later ones refuse NumPy
+        assert "WSGIApplicationGroup" in printed(SUB_INTERPRETER, "-W", "ignore")

@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from ..plumbing.memory import LACK, is_lack
 from .consoles import say
 
 #: What a message advises to pass to a function.
@@ -81,8 +82,14 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
         raise typer.Exit(130) from None
     except BrokenPipeError:  # whoever read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        say(f"error: {in_flags(str(error), flags)}", "red")
+    except (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError) as error:
+        if is_lack(error):
+            message = LACK
+        elif isinstance(error, RuntimeError):
+            raise
+        else:
+            message = in_flags(str(error) or type(error).__name__, flags)
+        say(f"error: {message}", "red")
         raise typer.Exit(2) from None
     finally:
         logger.removeHandler(logged)

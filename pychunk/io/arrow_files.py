@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._arrow import items
+from ..plumbing.memory import check_memory
 from . import arrow_messages
 from .documents import DeadLetter, DeadLetters
 from .tables import REPEATED_OBJECTS, TABLE_BYTES, Part, as_bytes, check, said, wanted_of
@@ -35,6 +36,7 @@ def parts(
     try:
         batches = _record_batches(source)
     except Exception as error:
+        check_memory(error)
         dead_letters(DeadLetter(name, "whole file", f"cannot be read as .arrow: {said(error)}"))
         return
     done = number = 0
@@ -43,6 +45,7 @@ def parts(
         try:
             batch = next(batches, None)
         except Exception as error:
+            check_memory(error)
             dead_letters(DeadLetter(name, place, f"cannot be read: {said(error)}"))
             if isinstance(batches, _Stream):
                 return
@@ -59,6 +62,7 @@ def parts(
             rows = min(_ROWS, TABLE_BYTES * max(1, length) // max(1, batch.get_total_buffer_size()))
             rows = max(1, min([rows, *(REPEATED_OBJECTS // max(1, _longest(values)) for values in batch.columns)]))
         except Exception as error:
+            check_memory(error)
             reason = f"{length:,} rows cannot be read: {said(error)}"
             dead_letters(DeadLetter(name, place, reason))
             done += max(0, length)

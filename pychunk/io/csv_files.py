@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .. import _native
+from ..plumbing.memory import check_memory
 from . import csv_quotes
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
@@ -296,6 +297,7 @@ class _Wanted:
             numbers = np.delete(numbers, bad)
             problem = "" if len(table) == len(numbers) else f"{len(numbers)} rows became {len(table)}"
         except (pa.ArrowException, OSError, ValueError) as error:
+            check_memory(error)
             problem = said(error)
         _tell(told, rows.dead_letters)
         if problem:

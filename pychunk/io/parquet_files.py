@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from ..plumbing.memory import check_memory
 from . import bombs, parquet_footer
 from .documents import DeadLetter, DeadLetters
 from .tables import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
@@ -48,6 +49,7 @@ def parts(
         wanted = wanted_of(schema.names, columns, optional)
         most = REPEATED_OBJECTS if any(map(pa.types.is_dictionary, schema.types)) else REPEATED_BYTES
     except Exception as error:
+        check_memory(error)
         dead_letters(DeadLetter(name, "whole file", f"cannot be read as .parquet: {said(error)}"))
         return
     with opened:
@@ -65,6 +67,7 @@ def parts(
                 if done - begun != group.num_rows:
                     raise ValueError(f"the group should have {group.num_rows:,} rows, and has {done - begun:,}")
             except Exception as error:
+                check_memory(error)
                 reason = f"cannot be read as .parquet: {said(error)}"
                 dead_letters(DeadLetter(name, f"row {done + 1}, in row group {number}", reason))
             total += done - begun
@@ -107,7 +110,8 @@ def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
         schema = opened.schema_arrow
         wanted_of(schema.names, None, ())
         return dict(zip(schema.names, schema.types, strict=True)) if opened.metadata.num_rows else {}
-    except Exception:
+    except Exception as error:
+        check_memory(error)
         return {}
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ..plumbing.isolated import KilledError, Processes
+from ..plumbing.memory import check_memory
 from . import paged_files
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
@@ -55,6 +56,7 @@ def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], li
         if isinstance(found, ImportError):
             raise found
         if isinstance(found, Exception):
+            check_memory(found if isinstance(found, MemoryError) else MemoryError())
             known = isinstance(found, (PdfError, KilledError, MemoryError))
             reason = str(found) if known else f"cannot be read: {type(found).__name__}: {found}"
             letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))

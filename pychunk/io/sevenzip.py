@@ -57,7 +57,7 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
                 raise EOFError(f"the archive's data end after {done:,} of {members[0].uncompressed:,} bytes")
             if members[0].crc32 is not None and crc != members[0].crc32:
                 raise OSError("the archive is damaged: the file's checksum is another")
-    except (OSError, EOFError):
+    except (OSError, EOFError, MemoryError):
         raise
     except Exception as error:  # py7zr's own errors, and those of its decompressors
         raise OSError(f"{type(error).__name__}: {error}") from error

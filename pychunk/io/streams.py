@@ -36,6 +36,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from ..plumbing.memory import check_memory
 from . import bzip2, sevenzip
 from .bzip2 import Block
 from .documents import DeadLetter, DeadLetters
@@ -95,6 +96,7 @@ def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads:
             source.position = max(source.position, block.bytes_read)  # an archive is not read through the source
             yield block
     except (zlib.error, lzma.LZMAError, EOFError, OSError, pa.ArrowException, MemoryError) as error:
+        check_memory(error)
         reason = f"cannot be read further: {error or type(error).__name__}"
         dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))
         yield Block(b"", source.position, gap=True)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ..plumbing.memory import check_memory
+
 #: Text of one table, roughly.
 TABLE_BYTES = 16 << 20
 #: Text of one table at most where a file's rows repeat long values, which it holds once, and each value becomes an
@@ -51,6 +53,7 @@ def check(batch: pa.RecordBatch) -> None:
         try:
             as_bytes(values).validate(full=True)
         except Exception as error:
+            check_memory(error)
             raise ValueError(f"column {name!r}: {said(error)}") from None
 
 

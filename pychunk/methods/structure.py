@@ -33,8 +33,8 @@ class Structure(Method):
     ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk crosses the start of a
     page (``page_starts=``) between two blocks, or what ``removed=`` leaves out.
 
-    Sections that fit into one chunk share it; its ``path`` are the headings above all of them. One that does not fit, or
-    is not in the section that holds the chunk's first one, begins the next chunk if this one is half full; else both
+    Sections that fit into one chunk share it; its ``path`` are the headings above all of them. One that does not fit,
+    or is not in the section that holds the chunk's first one, begins the next chunk if this one is half full; else both
     are cut as one. ``within`` says where what is longer than a chunk is cut between units, in place of ``"size"``:
     ``"topic"`` where the network of method ``topic`` is surest, all cuts together, that the topic changes, with as few
     chunks under a third of ``size`` as can be; ``"semantic"`` at the lowest adjacent cosine, ``"nsp"`` at the lowest

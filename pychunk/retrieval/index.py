@@ -121,9 +121,10 @@ class Index:
         Raises:
             ValueError: an option out of range; a folder that holds other files; or an index already: without
                 ``exist_ok`` any, with it one of other options, which are named.
-            ImportError: FAISS is not installed.
+            ImportError: ``kind="hnsw"``, and FAISS is not installed.
         """
-        import_faiss()
+        if kind == "hnsw":
+            import_faiss()
         for name, value, choices in (
             ("vectors", vectors, ("sentence", "chunk", "both")),
             ("dtype", dtype, ("float16", "float32", "int8")),

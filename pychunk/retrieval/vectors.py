@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +37,8 @@ def import_faiss() -> Any:
     """``faiss``, or an error that names the command which installs it."""
     try:
         import faiss
-    except ImportError as error:
-        raise ImportError('an index needs FAISS: pip install "pychunk-native[index]"') from error
+    except ModuleNotFoundError as error:
+        raise ImportError('an index of kind "hnsw" needs FAISS: pip install "pychunk-native[index]"') from error
     return faiss
 
 
@@ -248,7 +249,7 @@ class VectorIndex:
     def _on_gpu(self, placement: Placement) -> Any:
         """The rows on a GPU, searched by a GPU build of FAISS or, where there is none, by torch."""
         assert placement.device is not None
-        faiss = import_faiss()
+        faiss: Any = import_faiss() if importlib.util.find_spec("faiss") else None
         if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus():
             index = faiss.index_factory(self.dim, "SQfp16" if self._half() else "Flat", faiss.METRIC_INNER_PRODUCT)
             for block in self._blocks(0):

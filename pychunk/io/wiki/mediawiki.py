@@ -19,6 +19,7 @@ from xml.parsers import expat
 import pyarrow as pa
 
 from ...parsing.columns import BLOCKS_TYPE, packed
+from ...plumbing.memory import check_memory
 from ..bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
@@ -350,7 +351,8 @@ def rendered(found: Sequence[RawPage], wanted: Wanted) -> tuple[list[Document], 
         except ValueError as error:
             letters.append(lost(page, f"the page cannot be read: {error}"))
             continue
-        except MemoryError:
+        except MemoryError as error:
+            check_memory(error)
             letters.append(lost(page, f"the page of {page.size:,} bytes takes more memory than there is"))
             continue
         if document is not None:
