@@ -1,5 +1,5 @@
 // Blocks, removed spans and pages on one to four documents: chunks and what is left out cover the text, by method
-// structure no chunk crosses a heading of its level, and every subtree is a slice.
+// structure paths are what the sections of a chunk have in common, and every subtree is a slice.
 #include "fuzz.h"
 
 namespace {
@@ -93,18 +93,32 @@ void check_document(const Inputs& in, const Table& t, int64_t d, int64_t from, i
     REQUIRE(t.part.data[i] >= 1 && t.part.data[i] <= t.parts.data[i], i, " ", t.part.data[i]);
   }
   const BlockSpans blocks = in.layout.blocks_of(d);
-  for (int64_t i = from; i < to; ++i) {
-    int64_t level = 0;
-    for (int64_t b = 0; b < blocks.size(); ++b) {
+  if (blocks.size() == 0) return;
+  std::vector<int64_t> above;  // levels of the headings that the text is under
+  int64_t b = 0;
+  const auto pass = [&](int64_t before, bool inside, std::vector<int64_t>& common) {
+    for (; b < blocks.size(); ++b) {
       if (blocks.kind_of(b) != BlockKind::kHeading) continue;
       const int64_t next =
           b + 1 < blocks.size() ? blocks.start[static_cast<size_t>(b) + 1] : static_cast<int64_t>(text.size());
       const int64_t at = trim_begin(text, blocks.start[static_cast<size_t>(b)], next);
       if (at == next || is_removed(in, d, at)) continue;
+      if (at >= before) return;
       const int64_t own = std::max<int64_t>(1, blocks.level[static_cast<size_t>(b)]);
-      if (at <= t.start_byte.data[i]) level = own;
-      REQUIRE(at <= t.start_byte.data[i] || at >= t.end_byte.data[i] || own > level, "chunk ", i, " crosses ", at);
+      while (!above.empty() && above.back() >= own) above.pop_back();
+      if (inside && common.size() > above.size()) common.resize(above.size());
+      above.push_back(own);
     }
+  };
+  for (int64_t i = from; i < to; ++i) {
+    std::vector<int64_t> common;
+    pass(t.start_byte.data[i] + 1, false, common);
+    common = above;
+    pass(t.end_byte.data[i], true, common);
+    const int64_t path =
+        t.outline.path_offsets[static_cast<size_t>(i) + 1] - t.outline.path_offsets[static_cast<size_t>(i)];
+    const auto least = static_cast<int64_t>(common.size());  // and a title that is left out
+    REQUIRE(path >= least && path <= least + 1, "chunk ", i, " has a path of ", path, " headings, not ", least);
   }
 }
 
