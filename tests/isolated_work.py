@@ -13,6 +13,8 @@ def work(data: bytes) -> bytes:
         os.kill(os.getpid(), signal.SIGSEGV)
     if data == b"eat":
         return bytes(8 << 30)
+    if data.startswith(b"take "):
+        return b"%d" % len(bytes(int(data[5:]) << 20))
     if data == b"fail":
         raise KeyError("not there")
     return data[::-1]

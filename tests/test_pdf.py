@@ -1304,6 +1304,19 @@ def test_processes_are_bounded_in_time_and_memory() -> None:
         processes.close()
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_processes_share_their_memory(count: int) -> None:
+    processes = Processes(count, "isolated_work:work", seconds=60, memory=3 << 30)
+    items = [b"take 100", b"take 1500", b"take 1500", b"eat", b"die", b"take 200"]
+    try:
+        found = processes.map(items)
+    finally:
+        processes.close()
+    assert [found[i] for i in (0, 1, 2, 5)] == [b"%d" % (int(items[i][5:]) << 20) for i in (0, 1, 2, 5)]
+    assert isinstance(found[3], MemoryError)
+    assert str(found[4]) == "the process that read it ended (signal 11): out of memory (3,072 MB), or a damaged file"
+
+
 def test_without_pypdfium2_the_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.pdf").write_bytes(made([headed()]))
     monkeypatch.setitem(sys.modules, "pypdfium2", None)

@@ -37,6 +37,10 @@ from {own} import serve
 serve()
 """
 _LENGTH = struct.Struct("<q")
+#: Of a call: the bytes of address space that it may have, and how many bytes follow.
+_HEAD = struct.Struct("<qq")
+#: Address space that a process has at least: Python, NumPy and Arrow take half a gigabyte of it.
+_LEAST = 1 << 30
 #: Seconds that a process may take to start: it imports NumPy and Arrow.
 _START = 60.0
 #: Bytes written or read at once.
@@ -45,6 +49,10 @@ _PIECE = 1 << 20
 
 class KilledError(Exception):
     """The process was ended, or ended, before it was done: its message says why."""
+
+
+class LateError(KilledError):
+    """The process was ended, as it took too long."""
 
 
 class Isolated:
@@ -66,18 +74,19 @@ class Isolated:
             code = _CODE.format(
                 path=sys.path, package=_PACKAGE, folders=list(sys.modules[_PACKAGE].__path__), own=__name__
             )
-            said = [self._function, repr(self._seconds), str(self._memory), str(os.getpid())]
+            said = [self._function, repr(self._seconds), str(os.getpid())]
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code, *said], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
 
-    def __call__(self, data: bytes) -> Any:
-        """What the function returns.
+    def __call__(self, data: bytes, memory: int | None = None) -> Any:
+        """What the function returns, with so much address space, or all that the process may have.
 
         Raises:
             KilledError: it took too long, or the process died.
             Exception: what the function raised.
         """
+        memory = memory or self._memory
         self.start()
         process = self._process
         assert process is not None
@@ -85,16 +94,16 @@ class Isolated:
         assert process.stdout is not None
         try:
             try:
-                process.stdin.write(_LENGTH.pack(len(data)))
+                process.stdin.write(_HEAD.pack(memory, len(data)))
                 process.stdin.write(data)
                 process.stdin.flush()
                 ended = time.monotonic() + self._seconds + _START
                 length = _LENGTH.unpack(_read(process.stdout, _LENGTH.size, ended))[0]
                 good, found = pickle.loads(_read(process.stdout, length, ended))
             except (BrokenPipeError, EOFError):
-                raise KilledError(self._why()) from None
+                raise self._why(memory) from None
             except TimeoutError:
-                raise KilledError(f"takes longer than {self._seconds:g} seconds") from None
+                raise LateError(f"takes longer than {self._seconds:g} seconds") from None
         except BaseException:
             self.close()
             raise
@@ -113,17 +122,22 @@ class Isolated:
                         pipe.close()
             process.wait()
 
-    def _why(self) -> str:
+    def _why(self, memory: int) -> KilledError:
         assert self._process is not None
         status = self._process.wait()
         if status == -signal.SIGALRM:
-            return f"takes longer than {self._seconds:g} seconds"
+            return LateError(f"takes longer than {self._seconds:g} seconds")
         how = f"signal {-status}" if status < 0 else f"status {status}"
-        return f"the process that read it ended ({how}): out of memory ({self._memory >> 20:,} MB), or a damaged file"
+        return KilledError(
+            f"the process that read it ended ({how}): out of memory ({memory >> 20:,} MB), or a damaged file"
+        )
 
 
 class Processes:
     """Some processes that call one function; results come in the order of what they are made from.
+
+    Together they have ``memory`` bytes of address space, of which each gets its share, a gigabyte at least. What needs
+    more has all of it, while the others wait: the same item has the same result, however many processes there are.
 
     Example:
         >>> with contextlib.closing(Processes(2, "zlib:crc32", seconds=60, memory=4 << 30)) as processes:
@@ -132,7 +146,7 @@ class Processes:
     """
 
     def __init__(self, count: int, function: str, *, seconds: float, memory: int) -> None:
-        self._count = count
+        self._count, self._memory = count, memory
         self._made = partial(Isolated, function, seconds=seconds, memory=memory)
         self._all: list[Isolated] = []
 
@@ -147,14 +161,30 @@ class Processes:
         for one in self._all[:wanted]:
             idle.put(one)
 
-        def call(item: bytes) -> Any:
+        share = min(self._memory, max(_LEAST, self._memory // wanted)) if wanted else 0
+        free, left = threading.Condition(), self._memory
+
+        def call(item: bytes, memory: int = share) -> Any:
+            nonlocal left
+            with free:
+                free.wait_for(lambda: left >= memory)
+                left -= memory
             one = idle.get()
             try:
-                return one(item)
+                return one(item, memory)
+            except LateError as error:
+                return error
+            except (KilledError, MemoryError) as error:
+                if memory == self._memory:
+                    return error
             except Exception as error:
                 return error
             finally:
                 idle.put(one)
+                with free:
+                    left += memory
+                    free.notify_all()
+            return call(item, self._memory)
 
         if wanted < 2:
             return [call(item) for item in items]
@@ -195,18 +225,19 @@ def _read(pipe: Any, size: int, ended: float) -> bytes:
 
 def serve() -> None:
     """What the process does: calls the function of its arguments until its standard input ends."""
-    function, seconds, memory, parent = sys.argv[1:]
+    function, seconds, parent = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what others print is no answer
     threading.Thread(target=_follow, args=(int(parent),), daemon=True).start()
     module, _, name = function.partition(":")
     call = getattr(importlib.import_module(module), name)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (int(memory), resource.getrlimit(resource.RLIMIT_AS)[1]))
     source = sys.stdin.buffer
-    while head := source.read(_LENGTH.size):
-        data = source.read(_LENGTH.unpack(head)[0])
+    while head := source.read(_HEAD.size):
+        memory, length = _HEAD.unpack(head)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        data = source.read(length)
         signal.setitimer(signal.ITIMER_REAL, float(seconds))  # the signal ends the process, whatever it is doing
         found = _called(call, data)
         signal.setitimer(signal.ITIMER_REAL, 0)
