@@ -206,6 +206,55 @@ def test_hostile_numbers_with_right_checksums_are_refused(
         hits(folder, verify)
 
 
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("id", lambda index: index.ids()),
+        ("id", lambda index: index.get("d5")),
+        ("id", lambda index: index.search("cats", ids=["d5"])),
+        ("id", lambda index: index.remove(["d5"])),
+        (
+            "id",
+            lambda index: index.add(pychunk.segment(["Owls."], "sentence", vectors=index.info["vectors"], ids=["d5"])),
+        ),
+        ("text", lambda index: index.table.to_pylist()),
+        ("text", lambda index: index.count("text == 'Cats'")),
+        ("text", lambda index: index.remove([f"d{i}" for i in range(1100)]) and index.save()),
+        ("text", lambda index: index.search("cats", rewrite="feedback", mode="sparse")),
+    ],
+)
+def test_no_use_of_an_index_follows_a_hostile_offset(
+    name: str, use: Callable[[Index], Any], whole: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "part-000001" / "chunks.arrow"
+    path.write_bytes(string_offset(2**31 - 1, name)(path.read_bytes()))
+    with_right_checksums(folder)
+    index = Index.open(folder, verify=False)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        use(index)
+    index.close(discard=True)
+
+
+def test_a_hostile_name_of_a_level_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    with Index.create(folder, vectors="chunk") as index:
+        ids = [f"d{i}" for i in range(60)]
+        found = pychunk.segment(TEXTS[:60], levels=["sentence", "document"], vectors="chunk", ids=ids)
+        index.add(found.chunks())
+    path = folder / "part-000001" / "chunks.arrow"
+    data = path.read_bytes()
+    column = pa.ipc.open_file(pa.BufferReader(data)).read_all()["levels"].chunk(0)
+    offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1)
+    bad = offsets.copy()
+    bad[20::3] = 2**31 - 1
+    path.write_bytes(data.replace(offsets.tobytes(), bad.tobytes()))
+    assert path.read_bytes() != data
+    with_right_checksums(folder)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        Index.open(folder, verify=False).search("cats", levels="sentence")
+
+
 def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
     faiss = pytest.importorskip("faiss")
     folder = made(tmp_path / "x", "hnsw")
