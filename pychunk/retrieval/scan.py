@@ -60,17 +60,18 @@ class Scan:
         Raises:
             ValueError: a block has another hash than the manifest says; names the file.
         """
-        if not self._blocks:
+        blocks = self._blocks  # another thread may be done with them meanwhile
+        if not blocks:
             return
         if rows is None:
-            for own in self._blocks:
+            for own in blocks:
                 if own is not None:
                     own.check()
             self._blocks = []
             return
         part = np.searchsorted(self._first, rows, side="right") - 1
         for number in np.unique(part).tolist():
-            if (own := self._blocks[number]) is not None:
+            if (own := blocks[number]) is not None:
                 own.check_rows(rows[part == number] - self._first[number], self._size)
 
     def _check_chunks(self, chunks: I64) -> None:
