@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import pychunk
+from pychunk import _native
 from pychunk.retrieval import blocks
 from pychunk.retrieval.index import Index
 from pychunk.retrieval.store import Store, _digest, checksum, headers
@@ -299,6 +300,13 @@ def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path:
     file.write_bytes(file.read_bytes().replace(b"number 100 purr", b"number 100 bark"))
     with pytest.raises(ValueError, match=f"{file} is damaged"):
         hits(folder, "headers")
+
+
+def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:
+    data = bytes(range(100))
+    expected = [int(_native.hash128(data[at : at + 7])[-8:], 16) for at in range(0, 100, 7)]
+    assert _native.block_hashes(np.frombuffer(data, np.uint8), 7).tolist() == expected
+    assert _native.block_hashes(np.empty(0, np.uint8), 7).tolist() == []
 
 
 def test_a_block_is_compared_once_when_it_is_first_read(tmp_path: Path) -> None:
