@@ -49,6 +49,25 @@ void bind_text(py::module_& m) {
         return std::string(hex, sizeof(hex));
       },
       py::arg("data"), "128-bit hash as 32 hexadecimal digits (MurmurHash3_x64_128, seed 0).");
+  m.def(
+      "block_hashes",
+      [](const Array<uint8_t>& data, int64_t size, int threads) {
+        PYCHUNK_CHECK(data.ndim() == 1 && size >= 1, "blocks must be of a flat array, and of at least one byte");
+        const std::string_view bytes(reinterpret_cast<const char*>(data.data()), static_cast<size_t>(data.size()));
+        const int64_t count = (data.size() + size - 1) / size;
+        Array<uint32_t> out(count);
+        uint32_t* to = out.mutable_data();
+        without_gil([&] {
+          parallel_for(count, threads, [&](int64_t block) {
+            const auto own = bytes.substr(static_cast<size_t>(block * size), static_cast<size_t>(size));
+            to[block] = static_cast<uint32_t>(hash128(own, 0).low);
+          });
+          return true;
+        });
+        return out;
+      },
+      py::arg("data").noconvert(), py::arg("size"), py::arg("threads"),
+      "uint32[n]: the low 32 bits of hash128 of each run of so many bytes.");
 }
 
 void bind_vectors(py::module_& m) {

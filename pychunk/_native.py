@@ -69,6 +69,7 @@ __all__ = [
     "available_isas",
     "best_rows",
     "best_rows_of_groups",
+    "block_hashes",
     "block_words",
     "bm25_scores",
     "bytes_of_characters",
@@ -532,6 +533,11 @@ def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.i
     for kind in kinds - {np.dtype(np.float16)}:
         return _core.Scan([_contiguous(array, kind) for array in arrays], dim, bounds)
     return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
+
+
+def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
+    """Return the low 32 bits of the hash of each run of ``size`` bytes."""
+    return _core.block_hashes(data, size, default_threads())
 
 
 def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:

@@ -41,6 +41,8 @@ class BM25:
 
     def __init__(self, parts: Sequence[Postings], alive: npt.NDArray[np.bool_], *, k1: float, b: float) -> None:
         self.parts, self.alive = list(parts), alive
+        for part in self.parts:
+            part.check_lengths()
         lengths = [part.lengths for part in self.parts]
         every = np.concatenate(lengths) if lengths else np.empty(0, np.int32)
         self.rows = int(alive.sum())

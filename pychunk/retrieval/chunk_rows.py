@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ class ChunkRows:
 
     Args:
         table: memory-mapped; columns that no hit shows are left out.
+        check: asked before columns of rows [begin, end) are first read.
 
     Example:
         >>> rows = ChunkRows(pa.table({"text": ["Cats purr.", "They sleep a lot."], "chunk": [0, 1]}))
@@ -26,7 +28,8 @@ class ChunkRows:
         ({'text': 'They sleep a lot.', 'chunk': 1}, [4, 2])
     """
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, check: Callable[[Sequence[str], int, int], None] | None = None) -> None:
+        self._check = check
         names = [name for name in table.column_names if name not in _INTERNAL]
         self._batches = table.select(names).to_batches()
         self._first = np.cumsum([0, *(batch.num_rows for batch in self._batches)])[:-1]
@@ -44,6 +47,9 @@ class ChunkRows:
             columns = self._columns.get(number)
             if columns is None:
                 own = self._batches[number]
+                if self._check is not None:
+                    first = int(self._first[number])
+                    self._check(own.schema.names, first, first + own.num_rows)
                 columns = self._columns[number] = list(zip(own.schema.names, own.columns, strict=True))
             values.append({name: column[at].as_py() for name, column in columns})
         return values

@@ -19,6 +19,7 @@ from ..levels.names import LEVELS
 from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
 from . import digests, ingest
+from .blocks import Blocks, damaged
 from .calibration import Calibration
 from .digests import Digests
 from .finishing import Files, Finishing, finished
@@ -71,16 +72,24 @@ class Contents:
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
         self._parts = [
-            Part.load(self.store.folder / part["name"], self.layout, part["chunks"]) for part in manifest["parts"]
+            Part.load(self.store.folder / name, self.layout, part["chunks"], self._blocks(name))
+            for name, part in zip(self._names, manifest["parts"], strict=True)
         ]
         self._schema: pa.Schema | None = None
         for part in self._parts:
             self._schema = ingest.joined(self._schema, part.schema)
         self.removed = self._load_removed(manifest)
         files = [name for name in manifest["files"] if name.startswith("documents-")]
+        for name in files:
+            self.store.blocks(name).check()
         self.register = Register.load(self.store.folder / files[0]) if files else Register()
         # Opened now: the file may be gone when the first search reads it.
         self._stored = _opened(self.store.folder, manifest["stored"])
+        # FAISS reads a graph whole, and takes any number in it for a size.
+        self._stored_blocks = {
+            own["file"]: (self.store.whole if own["kind"] == "hnsw" else self.store.blocks)(own["file"])
+            for own in manifest["stored"].values()
+        }
         for name, own in manifest["stored"].items():
             if own["rows"] > self._counts()[name]:
                 raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
@@ -96,6 +105,9 @@ class Contents:
         self._searcher: Searcher | None = None
         self._lost: BaseException | None = None
         self.dirty = False
+
+    def _blocks(self, folder: str) -> Callable[[str], Blocks]:
+        return lambda name: self.store.blocks(f"{folder}/{name}")
 
     def __len__(self) -> int:
         """Chunks that can be found."""
@@ -274,7 +286,7 @@ class Contents:
             facts = self.store.manifest
             kinds = self._kinds()
             stored = {
-                name: Saved(self.store.folder / own["file"], own["rows"], file)
+                name: Saved(self.store.folder / own["file"], own["rows"], file, self._stored_blocks.get(own["file"]))
                 for name, (own, file) in self._stored.items()
                 if own["kind"] == kinds[name]
             }
@@ -323,7 +335,13 @@ class Contents:
         removed = np.zeros(rows, np.bool_)
         for name in manifest["files"]:
             if name.startswith("removed-"):
-                found = np.load(folder / name)
+                self.store.blocks(name).check()
+                try:
+                    found = np.load(folder / name, mmap_mode="r").view(np.ndarray)
+                except Exception as error:  # NumPy's of a header that is none are of many kinds
+                    raise ValueError(damaged(folder / name, f"{error!s:.200}")) from error
+                if found.ndim != 1 or found.dtype.kind not in "ui":
+                    raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
                 if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
                     raise ValueError(_unlike(folder / name, len(found), manifest["removed"]))
                 removed[found] = True
@@ -422,6 +440,7 @@ class Contents:
         first, removed = 0, np.array(self.removed, np.bool_)
         for part in self._parts:
             if column is None or column in part.table.column_names:
+                part.check(ingest.KEYS if column is None else [column])
                 own = ingest.keys(part.table) if column is None else part.table[column].cast(pa.large_string())
                 found = np.asarray(pc.is_in(own, value_set=wanted))
                 removed[first : first + len(part)] |= found
@@ -444,6 +463,7 @@ class Contents:
             own = np.flatnonzero(rows[first : first + len(part)])
             if len(own):
                 held = [name for name in columns if name in part.table.column_names]
+                part.check(["id", *held])
                 table = part.table.select(["id", *held]).take(primitive(own))
                 found.append(table.set_column(0, "id", table["id"].cast(pa.large_string())))
             first += len(part)
@@ -455,6 +475,7 @@ class Contents:
         for part in self._parts:
             own = np.flatnonzero(rows[first : first + len(part)])
             if len(own):
+                part.check(ingest.KEYS)
                 found.append(ingest.keys(part.table).take(primitive(own)))
             first += len(part)
         return pa.concat_arrays(found).unique()

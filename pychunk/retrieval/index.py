@@ -217,7 +217,10 @@ class Index:
             accuracy: candidates that an approximate search scores: more is slower, and finds more. None: as many as
                 found .985 of the nearest when the index was built, at least 512 (``"pq"``); 96 (``"hnsw"``).
             verify: compare the checksum of every file (about a second a gigabyte); ``"headers"``: those of the parts of
-                it that say how it is to be read, and its size; False: only sizes.
+                it that say how it is to be read, and each block of 64 KiB when it is first read, so that a damaged one
+                is an error and never another hit. The blocks of an index that an older version of pychunk saved have no
+                checksums: there ``"headers"`` notices damage of headers, sizes, offsets and texts that are no UTF-8.
+                False promises only that no damage ends the process: hits may be others.
             create: where there is no index, one is created, with the options that :meth:`create` has of itself.
 
         Raises:
@@ -318,6 +321,7 @@ class Index:
             return []
         if "id" not in table.column_names:
             raise ValueError("documents of this index have no ids: segment with ids=")
+        self._contents.searcher().check(["id"])
         alive = pa.array(self._contents.searcher().alive)
         found: list[Any] = table["id"].filter(alive).unique().drop_null().to_pylist()
         return list(map(uuid.UUID, found)) if self._contents.uuids else found
@@ -349,6 +353,7 @@ class Index:
         allowed = searcher.allowed(None, [id])
         if searcher.stored is None or allowed is None:
             return self.table
+        searcher.check()
         return searcher.as_added(searcher.stored.filter(pa.array(allowed)))
 
     # Writing
@@ -500,6 +505,12 @@ class Index:
                 "before, or close(discard=True)",
                 stacklevel=3,  # who closes it, or where its with block or its last name ends
             )
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"the index {str(self.path)!r} cannot be pickled, as it holds open files: save it, and open it in the "
+            "other process by its path, with pychunk.Index.open"
+        )
 
     def __enter__(self) -> Index:
         self._require_open()

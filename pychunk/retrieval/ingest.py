@@ -185,6 +185,10 @@ def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
     return found
 
 
+#: Columns that :func:`keys` reads one of.
+KEYS = ("id", "chunk_id")
+
+
 def keys(table: pa.Table) -> pa.Array:
     """What says that a chunk is there already: its document's id where there is one, else its own hash."""
     name = "id" if "id" in table.column_names else "chunk_id"

@@ -9,7 +9,7 @@ was, so that any part beside any other is read as it was added. What leaves the 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,17 +109,26 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 class Columns:
-    """Columns of parts' tables as they were added, each made when it is asked for: a condition reads one or two."""
+    """Columns of parts' tables as they were added, each made when it is asked for: a condition reads one or two.
 
-    def __init__(self, stored: pa.Table, schema: pa.Schema) -> None:
-        self._stored, self._schema = stored, schema
+    ``check`` is asked before columns are read, by name; None: all.
+    """
+
+    def __init__(
+        self, stored: pa.Table, schema: pa.Schema, check: Callable[[Sequence[str] | None], None] | None = None
+    ) -> None:
+        self._stored, self._schema, self._check = stored, schema, check
         self.column_names, self.num_rows = stored.column_names, stored.num_rows
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
+        if self._check is not None:
+            self._check([name])
         column, field = self._stored[name], self._schema.field(name)
         return column if column.type == field.type else column.cast(field.type)
 
     @property
     def table(self) -> pa.Table:
         """All of them."""
+        if self._check is not None:
+            self._check(None)
         return widened(self._stored, self._schema)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
 from . import beside, eight_bit, narrow, postings
+from .blocks import Blocks, damaged
 from .postings import Postings, PostingsBuilder
 from .terms import Analyzer
 
@@ -255,18 +257,31 @@ class Part:
     sentences: Vectors
     pooled: Vectors
     postings: Postings | None
+    blocks: Mapping[str, Blocks] = field(repr=False)
     source: Any = field(repr=False)  # keeps the memory map open
+    _checked: set[tuple[int, str]] = field(repr=False, default_factory=set)  # batches and columns
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, chunks: int) -> Part:
+    def load(cls, folder: Path, layout: Layout, chunks: int, blocks: Callable[[str], Blocks] | None = None) -> Part:
         """The part in a folder, of which so many chunks are expected.
 
+        Args:
+            blocks: of a file's name its blocks, by which what is read is checked; None: this process wrote the part.
+
         Raises:
-            ValueError: a file holds more or less than the others say; the message names it.
+            ValueError: a file holds more or less than the others say, or what cannot be; the message names it.
         """
         source = pa.memory_map(str(folder / CHUNKS))
-        table = pa.ipc.open_file(source).read_all()
+        try:
+            table = pa.ipc.open_file(source).read_all()
+            table.validate()
+            widened = narrow.widened_schema(table.schema)
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(damaged(folder / CHUNKS, f"{error!s:.200}")) from error
+        if not widened.names or len(set(widened.names)) < len(widened.names):
+            raise ValueError(damaged(folder / CHUNKS, "its columns"))
         _expect(folder / CHUNKS, table.num_rows, chunks)
+        own = {} if blocks is None else {name: blocks(name) for name in layout.files()}
 
         def mapped(name: str, dtype: str, width: int, wanted: bool, rows: int) -> Any:
             if not wanted:
@@ -277,6 +292,10 @@ class Part:
             return found.reshape(-1, width)
 
         offsets = mapped(OFFSETS, "int64", 1, layout.sentences, chunks + 1).reshape(-1)
+        if own and layout.sentences:
+            own[OFFSETS].check()
+            if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+                raise ValueError(damaged(folder / OFFSETS, "offsets must begin with 0 and rise"))
         sentences = int(offsets[-1]) if layout.sentences else 0
         found = cls(
             table,
@@ -284,13 +303,57 @@ class Part:
             mapped(SPANS, narrow.span_type(narrow.names(table.schema)), 2, layout.sentences, sentences),
             mapped(SENTENCES, layout.dtype, layout.width, layout.sentences, sentences),
             mapped(POOLED, layout.dtype, layout.width, layout.pooled, chunks),
-            Postings.load(folder) if layout.analyzer else None,
+            Postings.load(folder, own) if layout.analyzer else None,
+            own,
             source,
         )
         if found.postings is not None:
-            for name, own, wanted in found.postings.sizes(chunks):
-                _expect(folder / name, own, wanted)
+            for name, held, wanted in found.postings.sizes(chunks):
+                _expect(folder / name, held, wanted)
         return found
+
+    def check(self, names: Iterable[str] | None = None, begin: int = 0, end: int | None = None) -> None:
+        """Check columns of the table, None: all, as far as rows [begin, end) need them and nobody read them before.
+
+        Whoever reads values asks before: of strings and lists Arrow follows any offset, and a wrong one ends the
+        process.
+
+        Raises:
+            ValueError: a block has another hash, or an offset or a text cannot be right; names the file.
+        """
+        if not self.blocks or len(self._checked) == len(self._batches) * self.table.num_columns:
+            return
+        own, last, first = self.blocks[CHUNKS], len(self) if end is None else end, 0
+        wanted = self.table.column_names if names is None else [n for n in names if n in self.table.column_names]
+        for number, batch in enumerate(self._batches):
+            for name in wanted if first < last and begin < first + batch.num_rows else ():
+                if (number, name) not in self._checked:
+                    self._check_column(own, batch.column(name))
+                    self._checked.add((number, name))
+            first += batch.num_rows
+
+    @cached_property
+    def _batches(self) -> list[pa.RecordBatch]:
+        return list(self.table.to_batches())
+
+    @cached_property
+    def _mapped(self) -> pa.Buffer:
+        self.source.seek(0)
+        return self.source.read_buffer()
+
+    def _check_column(self, own: Blocks, column: pa.Array) -> None:
+        base, size = self._mapped.address, self._mapped.size
+        for buffer in column.buffers():
+            if buffer is None or not buffer.size:
+                continue
+            begin = buffer.address - base
+            if not 0 <= begin <= begin + buffer.size <= size:
+                raise ValueError(damaged(own.path, "a column is not stored as it is written"))
+            own.check(begin, begin + buffer.size)
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise ValueError(damaged(own.path, f"{error!s:.200}")) from error
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -310,6 +373,7 @@ class Part:
 
     def rows(self) -> Rows:
         """All that was written, to be written again."""
+        self.check()
         has = len(self.offsets) > 0
         return Rows(
             self.table,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pyarrow as pa
 from .. import _arrow, _native
 from ..plumbing.durable import new_file
 from . import characters
+from .blocks import Blocks, damaged
 from .terms import Analyzer
 
 I32 = npt.NDArray[np.int32]
@@ -42,10 +43,47 @@ class Postings:
     rows: Whole
     counts: Whole
     lengths: I32
+    blocks: Mapping[str, Blocks] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def words(self) -> pa.Array:
+        """The terms, checked, as are where their postings begin.
+
+        Raises:
+            ValueError: a file is damaged; names it.
+        """
+        if not self.blocks:
+            return self.terms
+        for name in FILES[:2]:
+            self.blocks[name].check()
+        try:
+            self.terms.validate(full=True)
+        except pa.ArrowException as error:
+            raise ValueError(damaged(self.blocks[FILES[0]].path, f"{error!s:.200}")) from error
+        if self.offsets[:1].any() or (self.offsets[1:] < self.offsets[:-1]).any():
+            raise ValueError(damaged(self.blocks[FILES[1]].path, "offsets must begin with 0 and rise"))
+        return self.terms
 
     @cached_property
     def _sorted(self) -> _native.SortedTerms:
-        return _native.SortedTerms(*_arrow.flat_text(self.terms))
+        return _native.SortedTerms(*_arrow.flat_text(self.words))
+
+    def check_lengths(self) -> None:
+        """Raise ValueError, with the file's name, unless the lengths of rows are as they were written."""
+        if self.blocks:
+            self.blocks[FILES[4]].check()
+            if self.lengths.min(initial=0) < 0:
+                raise ValueError(damaged(self.blocks[FILES[4]].path, "a length is below 0"))
+
+    def _check(self, begin: int, end: int) -> None:
+        """Check postings [begin, end), as far as nobody read them before."""
+        for name, array in ((FILES[2], self.rows), (FILES[3], self.counts)):
+            own, size = self.blocks[name], array.itemsize
+            ahead = own.size - array.nbytes if own.new else 0
+            for first, last in own.check(ahead + begin * size, ahead + end * size) if own.new else ():
+                values = array[max(0, (first - ahead) // size) : max(0, -(-(last - ahead) // size))]
+                if name == FILES[2] and len(values) and int(values.max()) >= len(self.lengths):
+                    raise ValueError(damaged(own.path, f"postings must be of rows below {len(self.lengths):,}"))
 
     def borders(self, terms: Sequence[str]) -> tuple[I64, I64]:
         """(first, end) of the postings of each term, int64[n]; 0 and 0 where nothing holds it."""
@@ -54,6 +92,9 @@ class Postings:
         at = places[known]
         begins, ends = np.zeros((2, len(places)), np.int64)
         begins[known], ends[known] = self.offsets[at], self.offsets[at + 1]
+        if self.blocks:
+            for begin, end in zip(begins[known].tolist(), ends[known].tolist(), strict=True):
+                self._check(begin, end)
         return begins, ends
 
     def find(self, terms: Sequence[str]) -> list[tuple[Whole, Whole]]:
@@ -62,13 +103,23 @@ class Postings:
         return [(self.rows[begin:end], self.counts[begin:end]) for begin, end in bounds]
 
     @classmethod
-    def load(cls, folder: Path) -> Postings:
-        """From a part's folder, memory-mapped."""
+    def load(cls, folder: Path, blocks: Mapping[str, Blocks] | None = None) -> Postings:
+        """From a part's folder, memory-mapped; ``blocks``: of each file; None: this process wrote it.
+
+        Raises:
+            ValueError: a file is damaged; names it.
+        """
         with pa.memory_map(str(folder / FILES[0])) as source:
-            terms = pa.ipc.open_file(source).read_all()["term"]
-        arrays = (np.load(folder / name, mmap_mode="r") for name in FILES[1:])
+            try:
+                terms = pa.ipc.open_file(source).read_all()["term"]
+                terms.validate(full=terms.num_chunks > 1)  # which are joined
+            except (pa.ArrowException, OSError, KeyError) as error:
+                raise ValueError(damaged(folder / FILES[0], f"{error!s:.200}")) from error
+        if terms.type not in (pa.string(), pa.large_string()) or terms.null_count:
+            raise ValueError(damaged(folder / FILES[0], "terms must be texts"))
         # As plain arrays, of which a slice takes a tenth of the time.
-        return cls(terms.combine_chunks(), *(array.view(np.ndarray) for array in arrays))
+        offsets, rows, counts, lengths = (_mapped(folder / name) for name in FILES[1:])
+        return cls(terms.combine_chunks(), offsets, rows, counts, lengths, blocks or {})
 
     def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
         """(file, its rows, the rows it must have) of a part of so many chunks."""
@@ -86,6 +137,16 @@ class Postings:
         arrays: tuple[npt.NDArray[Any], ...] = (*map(narrow, (self.offsets, self.rows, self.counts)), self.lengths)
         for name, array in zip(FILES[1:], arrays, strict=True):
             save_array(folder / name, array)
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    try:
+        found: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
+    except Exception as error:  # NumPy's of a header that is none are of many kinds, tokenize.TokenError among them
+        raise ValueError(damaged(path, f"{error!s:.200}")) from error
+    if found.ndim != 1 or found.dtype.kind not in "ui" or not found.dtype.isnative:
+        raise ValueError(damaged(path, f"it holds {found.dtype} of shape {found.shape}"))
+    return found
 
 
 def narrow(values: Whole) -> Whole:

@@ -32,7 +32,7 @@ class Register:
         """
         try:
             found = np.load(path, mmap_mode="r")
-        except (ValueError, EOFError) as error:
+        except Exception as error:  # NumPy's of a header that is none are of many kinds
             raise ValueError(f"{path} is damaged ({error}): restore it from a copy, or build the index again") from None
         if found.ndim != 2 or len(found) != 3 or found.dtype != np.uint64 or (found[0, 1:] <= found[0, :-1]).any():
             raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _native
+from .blocks import Blocks
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -28,6 +29,7 @@ class Scan:
             one to the next.
         dim: their width.
         offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
+        blocks: those of the arrays' files, which are compared when rows of them are first read; none: nobody wants to.
 
     Example:
         >>> scan = Scan([np.eye(3, dtype=np.float16)], 3, np.array([0, 2, 2, 3]))
@@ -36,11 +38,49 @@ class Scan:
         ([[2, 0]], [[2, 1]], True)
     """
 
-    def __init__(self, arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: I64 | None = None) -> None:
+    def __init__(
+        self,
+        arrays: Sequence[npt.NDArray[Any]],
+        dim: int,
+        offsets: I64 | None = None,
+        blocks: Sequence[Blocks | None] = (),
+    ) -> None:
         self._native = _native.scan(arrays, dim, offsets)
+        self._blocks = list(blocks) if any(blocks) else []
+        self._offsets = offsets
+        self._first = np.cumsum([0, *map(len, arrays)])
+        self._size = arrays[0].shape[1] * arrays[0].itemsize if arrays else 0
         count = sum(map(len, arrays))
         self._filled = None if offsets is None else np.diff(offsets) > 0
         self._count = count if self._filled is None else int(self._filled.sum())
+
+    def check(self, rows: I64 | None = None) -> None:
+        """Compare the blocks of rows, None: of all, that nobody read before.
+
+        Raises:
+            ValueError: a block has another hash than the manifest says; names the file.
+        """
+        blocks = self._blocks  # another thread may be done with them meanwhile
+        if not blocks:
+            return
+        if rows is None:
+            for own in blocks:
+                if own is not None:
+                    own.check()
+            self._blocks = []
+            return
+        part = np.searchsorted(self._first, rows, side="right") - 1
+        for number in np.unique(part).tolist():
+            if (own := blocks[number]) is not None:
+                own.check_rows(rows[part == number] - self._first[number], self._size)
+
+    def _check_chunks(self, chunks: I64) -> None:
+        if self._offsets is None or not self._blocks:
+            self.check(chunks)
+            return
+        sizes = self._offsets[chunks + 1] - self._offsets[chunks]
+        ends = np.cumsum(sizes)
+        self.check(np.arange(int(sizes.sum())) + np.repeat(self._offsets[chunks] - ends + sizes, sizes))
 
     def found(self, allowed: Mask | None) -> int:
         """Chunks that can be found: those with a vector, and allowed."""
@@ -76,6 +116,7 @@ class Scan:
         ``least`` float32[q] is what ``count`` of the chunks that are allowed score at least, -inf where nobody knows:
         the scan goes on from there, and finds the same.
         """
+        self.check()
         given: dict[str, Any] = {"beside": beside, "weight": float(weight), "groups": groups, "least": least}
         return _native.scan_top(self._native, queries, count, allowed, threads=threads, **given)
 
@@ -90,8 +131,12 @@ class Scan:
 
     def score_chunks(self, query: F32, chunks: I64) -> tuple[F32, I64]:
         """(score, best row) of chosen chunks, the very bits of :meth:`top`; 0 and -1 of those without rows."""
-        return self._native.score_chunks(query, np.ascontiguousarray(chunks, np.int64))
+        chosen = np.ascontiguousarray(chunks, np.int64)
+        self._check_chunks(chosen)
+        return self._native.score_chunks(query, chosen)
 
     def score_rows(self, query: F32, rows: I64) -> F32:
         """Scores of chosen rows, float32[n]; each depends on its row and the query alone."""
-        return self._native.score_rows(query, np.ascontiguousarray(rows, np.int64))
+        chosen = np.ascontiguousarray(rows, np.int64)
+        self.check(chosen)
+        return self._native.score_rows(query, chosen)

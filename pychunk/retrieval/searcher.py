@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from .._arrow import compute as pc
 from ..encoders.running.placement import Placement
+from ..levels.names import LEVELS
 from . import across, beside, checks, fusion, levels, narrow
 from . import where as conditions
 from .ahead import INSIDE, KEPT, Ahead
@@ -25,7 +26,7 @@ from .fusion import F32, I64, Ranked
 from .hits import Hit, Passage
 from .levels import Ranges
 from .nodes import Nodes
-from .part import Layout, Part
+from .part import POOLED, SENTENCES, SPANS, Layout, Part
 from .probes import Members, Probe, Together
 from .sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
 from .terms import GRAM_MARK
@@ -122,6 +123,7 @@ class Searcher:
         self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
         #: Their columns as they were added.
         self.schema = pa.unify_schemas([part.schema for part in parts] or [pa.schema([])], promote_options="permissive")
+        self._parts = list(parts)
         self.rows = len(removed)
         #: Whether chunks have text that is indexed beside their own.
         self.has_context = any(beside.is_in(part.table.schema) for part in parts)
@@ -132,7 +134,7 @@ class Searcher:
             [[0], *(part.offsets[1:] + first for part, first in zip(parts, self.span_first, strict=False))]
         ).astype(np.int64)
 
-        def index(name: str, arrays: list[Any], offsets: I64 | None = None) -> VectorIndex:
+        def index(name: str, arrays: list[Any], file: str, offsets: I64 | None = None) -> VectorIndex:
             return VectorIndex(
                 arrays,
                 layout.dim,
@@ -141,11 +143,12 @@ class Searcher:
                 stored=stored.get(name),
                 accuracy=accuracy,
                 placement=placement,
+                blocks=[part.blocks.get(file) for part in parts],
             )
 
         sentences = [part.sentences for part in parts]
-        self.sentences = index("sentences", sentences, self.offsets) if layout.sentences else None
-        self.pooled = index("chunks", [part.pooled for part in parts]) if layout.pooled else None
+        self.sentences = index("sentences", sentences, SENTENCES, self.offsets) if layout.sentences else None
+        self.pooled = index("chunks", [part.pooled for part in parts], POOLED) if layout.pooled else None
         postings = [part.postings for part in parts if part.postings is not None]
         self.bm25 = BM25(postings, self.alive, k1=k1, b=b) if layout.analyzer else None
         self._postings, self._k1, self._b = postings, k1, b
@@ -156,7 +159,22 @@ class Searcher:
 
         11 ms a million sentence vectors.
         """
+        self.check()
         return self.as_added(self.stored)
+
+    def check(self, names: Sequence[str] | None = None, begin: int = 0, end: int | None = None) -> None:
+        """Check columns of :attr:`stored`, None: all, as far as rows [begin, end) need them (:meth:`.Part.check`)."""
+        first, last = 0, self.rows if end is None else end
+        for part in self._parts:
+            if first < last and begin < first + len(part):
+                part.check(names, begin - first, last - first)
+            first += len(part)
+
+    def check_spans(self) -> None:
+        """Compare where sentences begin and end, as far as nobody read them before."""
+        for part in self._parts:
+            if part.blocks:
+                part.blocks[SPANS].check()
 
     def as_added(self, stored: pa.Table) -> pa.Table:
         """Rows of :attr:`stored` with the types that they were added with."""
@@ -170,10 +188,11 @@ class Searcher:
             return None
         mask = self._at(tuple(names)) if names else self.alive
         if where is not None:
-            mask = mask & conditions.rows(where, narrow.Columns(self.stored, self.schema))
+            mask = mask & conditions.rows(where, narrow.Columns(self.stored, self.schema, self.check))
         if ids is not None:
             if "id" not in self.stored.column_names:
                 raise ValueError("ids names documents, and those of this index have none: segment with ids=")
+            self.check(["id"])
             found = pc.is_in(self.stored["id"].cast(pa.large_string()), value_set=checks.ids("ids", ids))
             mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
@@ -193,6 +212,7 @@ class Searcher:
     @cached_property
     def levels(self) -> dict[str, Mask]:
         """Of each level which rows are at it; from fine to coarse."""
+        self.check([LEVELS])
         return {} if self.stored is None else levels.rows_at(self.stored)
 
     @cached_property
@@ -223,6 +243,7 @@ class Searcher:
     def _spans(self) -> tuple[I64, I64]:
         """First and last characters of the rows."""
         assert self.stored is not None
+        self.check(["start", "end"])
         return np.asarray(self.stored["start"], np.int64), np.asarray(self.stored["end"], np.int64)
 
     def places(self, rows: I64) -> tuple[I64, I64, I64]:
@@ -247,7 +268,7 @@ class Searcher:
     @cached_property
     def _has_grams(self) -> bool:
         places = [
-            (part.terms, bisect.bisect_left(part.terms, GRAM_MARK, key=lambda term: term.as_py()))
+            (part.words, bisect.bisect_left(part.words, GRAM_MARK, key=lambda term: term.as_py()))
             for part in self._postings
         ]
         return any(at < len(terms) and terms[at].as_py().startswith(GRAM_MARK) for terms, at in places)
@@ -564,12 +585,13 @@ class Searcher:
     def chunks(self) -> ChunkRows:
         """What the chunk table says of rows."""
         assert self.stored is not None
-        return ChunkRows(self.stored)
+        return ChunkRows(self.stored, self.check)
 
     @cached_property
     def outline(self) -> Outline:
         """The trees of headings of its documents."""
         assert self.stored is not None
+        self.check(["subtree", "parent", "chunk"])
         return Outline.of(self.stored, self._document_of)
 
     def path(self, row: int) -> list[str] | None:
@@ -596,6 +618,7 @@ class Searcher:
         names = [
             name for name in ("document", "id", "chunk", "start", "end", "text") if name in self.stored.column_names
         ]
+        self.check(names, begin, end)
         near = self.stored.select(names).slice(begin, end - begin).to_pylist()
         here = near[row - begin]
         kept = [
@@ -613,6 +636,7 @@ class Searcher:
     def _document_of(self) -> I64:
         """A number for each row's document: of its id; where there is none, its chunks follow one another."""
         assert self.stored is not None
+        self.check(["document", "chunk", "id"])
         document, chunk = (np.asarray(self.stored[name]) for name in ("document", "chunk"))
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
         found = np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)

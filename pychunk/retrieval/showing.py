@@ -59,6 +59,7 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
 
 def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None]:
     """Of sentences by their rows, in characters of their documents; None of -1."""
+    searcher.check_spans()
     found = np.zeros((len(sentences), 2), np.int64)
     part = np.searchsorted(searcher.span_first, sentences, side="right") - 1
     for each in fusion.distinct(part[sentences >= 0]).tolist():

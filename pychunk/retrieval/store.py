@@ -13,6 +13,7 @@ import json
 import os
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,8 @@ import pyarrow as pa
 
 from ..plumbing.durable import remove, whole_file
 from ..plumbing.folder_lock import FolderLock
+from . import blocks
+from .blocks import Blocks, damaged
 
 #: The newest version of an index that is read. 2: BM25's analysis has a version of its own, which a pychunk that reads
 #: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis. 5: text that is indexed beside chunks
@@ -33,7 +36,8 @@ _BLOCK = 1 << 22
 _END = 1 << 12
 #: Where the first message of an Arrow file is.
 _ARROW_BEGINS = 8
-#: How much of each file is checked: all, what says how it is to be read, or its size alone.
+#: How much of each file is checked: all at once; what says how it is to be read, and each block when it is first read;
+#: or its size alone.
 Verify = Literal[True, False, "headers"]
 #: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
 _OWN = re.compile(
@@ -86,7 +90,10 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest: dict[str, Any] = {}
+        self._named: dict[str, list[int]] = {}  # by it
         self._lock = FolderLock(folder / LOCK)
+        self._verify: Verify = False  # the most that anybody asked for
+        self._whole: set[tuple[str, int]] = set()  # files, with their CRC-32, that were compared as a whole
 
     def exists(self) -> bool:
         return (self.folder / MANIFEST).is_file()
@@ -124,7 +131,8 @@ class Store:
 
         Args:
             verify: compare every file's CRC-32, a gigabyte in about a second; or that of its :func:`headers`, where an
-                older version of pychunk did not leave them out of the manifest; otherwise sizes alone.
+                older version of pychunk did not leave them out of the manifest; otherwise sizes alone. Unless it is
+                False, :meth:`blocks` of files that come later are compared, too.
 
         Raises:
             ValueError: no index, a newer version's, or a file that is missing or damaged; the message names it.
@@ -150,13 +158,14 @@ class Store:
             if not _OWN.fullmatch(name.split("/")[0]) or ".." in name.split("/"):  # of an index from a stranger
                 raise ValueError(f"{path} is damaged: it names {name!r}; build the index again")
         told = manifest.get("headers", {})
+        self._verify = self._verify or verify
         for name, known in self.files(manifest).items():
             if verify == "headers" and told.get(name, [None])[0] == known[1]:
                 self._check(name, known, False)
                 self._check_headers(name, told[name][1])
             else:
                 self._check(name, known, bool(verify))
-        self.manifest = manifest
+        self.manifest, self._named = manifest, self.files(manifest)
         return self.manifest
 
     def check(self, prefix: str) -> None:
@@ -171,12 +180,34 @@ class Store:
             if name.startswith(prefix):
                 self._check(name, known, True)
 
+    def blocks(self, name: str) -> Blocks:
+        """Return the blocks of a file that the manifest names, compared if whoever opened the index wants that.
+
+        An index of an older version of pychunk lists none: the file is compared as a whole.
+
+        Raises:
+            ValueError: the file is damaged already; names it.
+        """
+        crc, listed = self._named[name][1], self.manifest.get("blocks", {}).get(name, [None, ""])
+        if not self._verify or (name, crc) in self._whole:
+            return Blocks(self.folder / name)
+        if listed[0] != crc:
+            return Blocks(self.folder / name, crc=crc)
+        return Blocks(self.folder / name, blocks.read(listed[1]))
+
+    def whole(self, name: str) -> Blocks:
+        """Return the same of a file that is compared as a whole, whoever opened the index."""
+        crc = self._named[name][1]
+        return Blocks(self.folder / name, crc=None if (name, crc) in self._whole else crc)
+
     def _check(self, name: str, known: list[int], verify: bool) -> None:
         file, (size, value) = self.folder / name, known
         if not file.is_file():
             raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
         if file.stat().st_size != size or (verify and checksum(file)[1] != value):
-            raise ValueError(f"{file} is damaged: restore it from a copy, or build the index again")
+            raise ValueError(damaged(file))
+        if verify:
+            self._whole.add((name, value))
 
     def _check_headers(self, name: str, expected: int) -> None:
         file = self.folder / name
@@ -185,15 +216,15 @@ class Store:
         except (OSError, pa.ArrowException):
             found = -1
         if found != expected:
-            raise ValueError(f"{file} is damaged: restore it from a copy, or build the index again")
+            raise ValueError(damaged(file))
 
-    def _headers(self, manifest: dict[str, Any]) -> dict[str, list[int]]:
-        """[CRC-32, that of the headers] of each file; of one that was there before, and had none, there is none."""
-        before, told = self.files(self.manifest) if self.manifest else {}, self.manifest.get("headers", {})
+    def _listed(self, manifest: dict[str, Any], column: str, made: Callable[[Path], Any]) -> dict[str, list[Any]]:
+        """Return [CRC-32, ``made`` of it] of each file; of one that was there before, and had none, there is none."""
+        before, told = self.files(self.manifest) if self.manifest else {}, self.manifest.get(column, {})
         found = {}
         for name, known in self.files(manifest).items():
             if before.get(name) != known:
-                found[name] = [known[1], headers(self.folder / name)]
+                found[name] = [known[1], made(self.folder / name)]
             elif name in told:
                 found[name] = told[name]
         return found
@@ -229,12 +260,13 @@ class Store:
 
     def commit(self, manifest: dict[str, Any]) -> None:
         """Make ``manifest``, whose files are on the disk, the state of the index."""
-        manifest["headers"] = self._headers(manifest)
+        manifest["headers"] = self._listed(manifest, "headers", headers)
+        manifest["blocks"] = self._listed(manifest, "blocks", lambda path: blocks.written(blocks.hashes(path)))
         manifest["checksum"] = _digest(manifest)
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
 
         def named() -> None:
-            self.manifest = manifest  # readers see it, whatever comes now
+            self.manifest, self._named = manifest, self.files(manifest)  # readers see it, whatever comes now
 
         with whole_file(self.folder / MANIFEST, aside, named) as file:
             file.write(json.dumps(manifest, indent=1).encode() + b"\n")

@@ -15,6 +15,8 @@ import pyarrow as pa
 from ..encoders.running.placement import CPU, Placement
 from ..plumbing.durable import new_file
 from . import codes, eight_bit
+from .blocks import Blocks
+from .blocks import damaged as _damaged
 from .scan import Scan
 from .torch_flat import TorchFlat
 
@@ -54,11 +56,15 @@ def choose(kind: str, count: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class Saved:
-    """A file of :meth:`VectorIndex.save`, opened, and of how many rows the manifest says that it is."""
+    """A file of :meth:`VectorIndex.save`, opened, and of how many rows the manifest says that it is.
+
+    ``blocks`` are compared before it is read; None: this process wrote it.
+    """
 
     path: Path
     rows: int
     file: Any
+    blocks: Blocks | None
 
 
 class VectorIndex:
@@ -72,6 +78,7 @@ class VectorIndex:
         stored: a file of :meth:`save`, of the first rows; those it lacks are added here.
         accuracy: candidates that a search looks at: more is slower and finds more. None: as many as :func:`.codes.tune`
             chose, and ``ACCURACY`` of HNSW.
+        blocks: as of :class:`.scan.Scan`.
         placement: with a device, flat rows are searched there, but for searches that leave rows out.
 
     Attributes:
@@ -91,11 +98,12 @@ class VectorIndex:
         stored: Saved | None = None,
         accuracy: int | None = None,
         placement: Placement = CPU,
+        blocks: Sequence[Blocks | None] = (),
     ) -> None:
         self.arrays = [np.asarray(each) for each in arrays]  # plain views: indexing a memmap takes twice as long
         self.dim, self.kind, self.accuracy = dim, kind, accuracy
         self._first = np.concatenate([[0], np.cumsum([len(each) for each in arrays])]).astype(np.int64)
-        self.scan = Scan(self.arrays, dim, offsets)
+        self.scan = Scan(self.arrays, dim, offsets, blocks)
         self.recall: float | None = None
         self._index: Any = None
         self._gpu: Any = None
@@ -144,6 +152,7 @@ class VectorIndex:
 
     def rows(self, chosen: I64) -> F32:
         """The vectors of rows as they are stored, float32[n, dim]."""
+        self.scan.check(chosen)
         out = np.empty((len(chosen), self.dim), np.float32)
         part = np.searchsorted(self._first, chosen, side="right") - 1
         for each in np.unique(part):
@@ -196,6 +205,8 @@ class VectorIndex:
 
     def _read(self, stored: Saved) -> Any:
         """The index of a file; None where codes were made for much fewer vectors than there are now."""
+        if stored.blocks is not None:
+            stored.blocks.check()
         try:
             if self.kind == "pq":
                 found: Any = codes.read(stored.file)
@@ -203,7 +214,7 @@ class VectorIndex:
             else:
                 stored.file.seek(0)
                 found = self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.file.read, _BLOCK * 16))
-                rows, fits = int(found.ntotal), found.d == self.dim
+                rows, fits = int(found.ntotal), found.d == self.dim and _sound(self._faiss, found)
         except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own is a RuntimeError
             raise ValueError(_damaged(stored.path, str(error))) from error
         if rows != stored.rows or not fits:
@@ -211,6 +222,7 @@ class VectorIndex:
         return None if self.kind == "pq" and found.outgrown(len(self)) else found
 
     def _build(self) -> None:
+        self.scan.check()
         if self.kind == "pq":
             self._index = codes.trained(self.dim, len(self), self.rows)
             self._fill()
@@ -233,6 +245,8 @@ class VectorIndex:
         return bool(self.arrays) and self.arrays[0].dtype.itemsize <= 2
 
     def _fill(self) -> None:
+        if len(self) > (len(self._index) if self.kind == "pq" else int(self._index.ntotal)):
+            self.scan.check()
         if self.kind == "pq":
             for array, first in zip(self.arrays, self._first[:-1].tolist(), strict=True):
                 self._index.add(array[max(0, len(self._index) - first) :])
@@ -249,6 +263,7 @@ class VectorIndex:
     def _on_gpu(self, placement: Placement) -> Any:
         """The rows on a GPU, searched by a GPU build of FAISS or, where there is none, by torch."""
         assert placement.device is not None
+        self.scan.check()
         faiss: Any = import_faiss() if importlib.util.find_spec("faiss") else None
         if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus():
             index = faiss.index_factory(self.dim, "SQfp16" if self._half() else "Flat", faiss.METRIC_INNER_PRODUCT)
@@ -259,5 +274,42 @@ class VectorIndex:
         return TorchFlat(floats, placement.torch_device)
 
 
-def _damaged(path: Path, why: str) -> str:
-    return f"{path} is damaged: restore it from a copy, or build the index again ({why})"
+def _sound(faiss: Any, index: Any) -> bool:
+    """Return whether a graph leads nowhere but to vectors that are there: FAISS follows any number."""
+    own = faiss.downcast_index(index)
+    if not isinstance(own, faiss.IndexHNSW) or own.metric_type != faiss.METRIC_INNER_PRODUCT:
+        return False
+    graph, kept, count = own.hnsw, faiss.downcast_index(own.storage), int(own.ntotal)
+    levels, offsets, links, widths = (
+        faiss.vector_to_array(each)
+        for each in (graph.levels, graph.offsets, graph.neighbors, graph.cum_nneighbor_per_level)
+    )
+    if not isinstance(kept, (faiss.IndexScalarQuantizer, faiss.IndexFlat)) or len(levels) != count:
+        return False
+    if (kept.ntotal, kept.d, kept.codes.size()) != (count, own.d, count * kept.sa_code_size()):
+        return False
+    if not count:
+        return True
+    if levels.min() < 1 or levels.max() >= len(widths) or widths[0] != 0 or (np.diff(widths) < 0).any():
+        return False
+    whole = len(offsets) == count + 1 and offsets[0] == 0 and offsets[-1] == len(links)
+    return bool(
+        whole
+        and (np.diff(offsets.astype(np.int64)) == widths[levels]).all()
+        and (links >= -1).all()
+        and (links < count).all()
+        and 0 <= graph.entry_point < count
+        and graph.max_level == levels[graph.entry_point] - 1 == levels.max() - 1
+        and _on_their_levels(levels, offsets, links, widths)
+    )
+
+
+def _on_their_levels(levels: Any, offsets: Any, links: Any, widths: Any) -> bool:
+    """Return whether links of each level lead to vectors that are at it."""
+    for level in range(1, int(levels.max())):
+        rows = np.flatnonzero(levels > level)
+        places = offsets[rows].astype(np.int64)[:, None] + np.arange(widths[level], widths[level + 1])
+        at = links[places]
+        if (levels[at[at >= 0]] <= level).any():
+            return False
+    return True

@@ -1,0 +1,339 @@
+"""Damage of stored indexes: an error that names the file or the same hits, and never the end of the process."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pychunk
+from pychunk import _native
+from pychunk.retrieval import blocks
+from pychunk.retrieval.index import Index
+from pychunk.retrieval.store import Store, _digest, checksum, headers
+
+TEXTS = [
+    f"Cats number {i} purr and sleep on sofa {i % 7}. They hunt {('mice', 'owls', 'bees')[i % 3]}." for i in range(1200)
+]
+QUERIES = ["Cats number 100 purr", "hunt owls", "sofa", "bees"]
+KINDS: dict[str, dict[str, Any]] = {
+    "flat": {"kind": "flat", "dtype": "float32"},
+    "int8": {"kind": "flat"},
+    "pq": {"kind": "pq"},
+    "hnsw": {"kind": "hnsw", "vectors": "chunk"},
+}
+#: Damages that each kind of index gets in the test that always runs.
+FEW = 16
+
+
+def made(folder: Path, kind: str) -> Path:
+    options = KINDS[kind]
+    with Index.create(folder, **options) as index:
+        ids = [f"d{i}" for i in range(len(TEXTS))]
+        vectors = options.get("vectors", "sentence")
+        index.add(pychunk.segment(TEXTS, "sentence", vectors=vectors, atoms=False, ids=ids), documents=None)
+        index.remove(["d7", "d900"])
+    return folder
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp(request.param) / "x", request.param)
+
+
+def hits(folder: Path, verify: Any) -> Any:
+    with Index.open(folder, verify=verify) as index:
+        found = [index.search(QUERIES, 5, mode) for mode in ("hybrid", "sparse", "dense")]
+        found.append(index.search(QUERIES[:1], 3, expand=1))
+        return [
+            [hit.to_dict() if hasattr(hit, "to_dict") else repr(hit) for hit in own] for each in found for own in each
+        ]
+
+
+def damage(data: bytes, draw: random.Random) -> bytes:
+    size = len(data)
+    at, other = draw.randrange(size), draw.randrange(size)
+    run = min(draw.choice([1, 4, 8, 64, 5000]), size - at)
+    kind = draw.choice(["bit", "byte", "swap", "cut", "zeros", "ones", "copy"])
+    if kind == "bit":
+        return data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :]
+    if kind == "byte":
+        return data[:at] + draw.randbytes(run) + data[at + run :]
+    if kind == "swap":
+        out = bytearray(data)
+        out[at], out[other] = out[other], out[at]
+        return bytes(out)
+    if kind == "cut":
+        return data[:at]
+    if kind == "copy":
+        run = min(run, size - other)
+        return data[:at] + data[other : other + run] + data[at + run :]
+    return data[:at] + bytes([0 if kind == "zeros" else 255]) * run + data[at + run :]
+
+
+#: Run apart from the tests, as it may be killed: says for each damage what each way of opening gave.
+WORK = """
+import faulthandler, json, random, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_index_damage import damage, hits
+folder, seed, count = Path({folder!r}), {seed}, {count}
+files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+expected, draw = hits(folder, True), random.Random(seed)
+for number in range(count):
+    file = draw.choice(files)
+    data = file.read_bytes()
+    bad = damage(data, draw)
+    file.write_bytes(bad)
+    for verify in (True, "headers", False):
+        print(f"{{number}} {{file.name}} {{verify}}", end=" ", flush=True)
+        try:
+            print("same" if hits(folder, verify) == expected else "OTHER", flush=True)
+        except Exception as error:
+            print("named" if file.name in str(error) else f"{{type(error).__name__}}: {{error!s:.300}}", flush=True)
+    file.write_bytes(data)
+"""
+
+
+def outcomes(folder: Path, seed: int, count: int) -> list[list[str]]:
+    """[number, file, verify, what came of it] of each damage and way of opening."""
+    work = WORK.format(tests=str(Path(__file__).parent), folder=str(folder), seed=seed, count=count)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", work], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"status {done.returncode}: {done.stdout[-300:]}{done.stderr[-2000:]}"
+    return [line.split(" ", 3) for line in done.stdout.replace("\r", "").splitlines() if line[:1].isdigit()]
+
+
+def check_outcomes(found: list[list[str]], count: int) -> None:
+    assert len(found) >= 3 * count
+    compared = [own for own in found if own[2] != "False"]
+    assert [own for own in compared if own[3] not in ("same", "named")] == []
+    assert sum(own[3] == "named" for own in compared) > count  # the damage is such
+
+
+def test_damage_is_an_error_or_changes_no_hit(whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    check_outcomes(outcomes(folder, 1, FEW), FEW)
+
+
+@pytest.mark.slow
+def test_a_thousand_damages_are_errors_or_change_no_hit(whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    check_outcomes(outcomes(folder, 2, 250), 250)
+
+
+def with_right_checksums(folder: Path) -> None:
+    """Say in the manifest what the files hold now, as an attacker does."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for part in manifest["parts"]:
+        part["files"] = {name: checksum(folder / part["name"] / name) for name in part["files"]}
+    manifest["files"] = {name: checksum(folder / name) for name in manifest["files"]}
+    for name, (_, crc) in Store.files(manifest).items():
+        manifest["headers"][name] = [crc, headers(folder / name)]
+        manifest["blocks"][name] = [crc, blocks.written(blocks.hashes(folder / name))]
+    manifest["checksum"] = _digest(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def string_offset(value: int, name: str) -> Callable[[bytes], bytes]:
+    def put(data: bytes) -> bytes:
+        column = pa.ipc.open_file(pa.BufferReader(data)).read_all()[name].chunk(0)
+        kind = np.int64 if pa.types.is_large_string(column.type) else np.int32
+        offsets = np.frombuffer(column.buffers()[1], kind, len(column) + 1)
+        bad = offsets.copy()
+        bad[len(bad) // 2 :: 7] = value
+        return data.replace(offsets.tobytes(), bad.tobytes())
+
+    return put
+
+
+def numbers(dtype: str, value: int) -> Callable[[bytes], bytes]:
+    """All numbers in the middle of a file are one."""
+
+    def put(data: bytes) -> bytes:
+        size = np.dtype(dtype).itemsize
+        head = 128 if data[:6] == b"\x93NUMPY" else 0
+        count = (len(data) - head) // size // 2
+        return data[:head] + np.full(count, value, dtype).tobytes() + data[head + count * size :]
+
+    return put
+
+
+def no_text(data: bytes) -> bytes:
+    return data.replace(b"purr", b"p\xff\xfer")
+
+
+@pytest.mark.parametrize(
+    ("file", "put"),
+    [
+        *(
+            ("chunks.arrow", string_offset(value, name))
+            for name in ("id", "chunk_id", "text")
+            for value in (2**31 - 1, -5)
+        ),
+        ("chunks.arrow", no_text),
+        ("terms.arrow", string_offset(2**31 - 1, "term")),
+        ("terms.arrow", no_text),
+        ("sentence_offsets.bin", numbers("int64", -3)),
+        ("sentence_offsets.bin", numbers("int64", 1 << 40)),
+        ("posting_offsets.npy", numbers("uint8", 255)),
+        ("posting_rows.npy", numbers("uint16", 65_535)),
+        ("lengths.npy", numbers("int32", -1)),
+    ],
+)
+@pytest.mark.parametrize("verify", [True, "headers", False])
+def test_hostile_numbers_with_right_checksums_are_refused(
+    file: str, put: Callable[[bytes], bytes], verify: Any, tmp_path: Path, whole: Path
+) -> None:
+    if "sentence_offsets" in file and not list(whole.rglob(file)):
+        pytest.skip("of chunk vectors there are none")
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "part-000001" / file
+    data = path.read_bytes()
+    path.write_bytes(put(data))
+    assert path.read_bytes() != data
+    with_right_checksums(folder)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        hits(folder, verify)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("id", lambda index: index.ids()),
+        ("id", lambda index: index.get("d5")),
+        ("id", lambda index: index.search("cats", ids=["d5"])),
+        ("id", lambda index: index.remove(["d5"])),
+        (
+            "id",
+            lambda index: index.add(pychunk.segment(["Owls."], "sentence", vectors=index.info["vectors"], ids=["d5"])),
+        ),
+        ("text", lambda index: index.table.to_pylist()),
+        ("text", lambda index: index.count("text == 'Cats'")),
+        ("text", lambda index: index.remove([f"d{i}" for i in range(1100)]) and index.save()),
+        ("text", lambda index: index.search("cats", rewrite="feedback", mode="sparse")),
+    ],
+)
+def test_no_use_of_an_index_follows_a_hostile_offset(
+    name: str, use: Callable[[Index], Any], whole: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "part-000001" / "chunks.arrow"
+    path.write_bytes(string_offset(2**31 - 1, name)(path.read_bytes()))
+    with_right_checksums(folder)
+    index = Index.open(folder, verify=False)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        use(index)
+    index.close(discard=True)
+
+
+def test_a_hostile_name_of_a_level_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    with Index.create(folder, vectors="chunk") as index:
+        ids = [f"d{i}" for i in range(60)]
+        found = pychunk.segment(TEXTS[:60], levels=["sentence", "document"], vectors="chunk", ids=ids)
+        index.add(found.chunks())
+    path = folder / "part-000001" / "chunks.arrow"
+    data = path.read_bytes()
+    column = pa.ipc.open_file(pa.BufferReader(data)).read_all()["levels"].chunk(0)
+    offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1)
+    bad = offsets.copy()
+    bad[20::3] = 2**31 - 1
+    path.write_bytes(data.replace(offsets.tobytes(), bad.tobytes()))
+    assert path.read_bytes() != data
+    with_right_checksums(folder)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        Index.open(folder, verify=False).search("cats", levels="sentence")
+
+
+def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
+    faiss = pytest.importorskip("faiss")
+    folder = made(tmp_path / "x", "hnsw")
+    [path] = folder.glob("chunks-*.faiss")
+    expected = hits(folder, True)
+    for name, value in (
+        ("neighbors", 1 << 30),
+        ("neighbors", -7),
+        ("levels", 90),
+        ("entry_point", 1 << 30),
+        ("max_level", 70),
+    ):
+        index = faiss.read_index(str(path))
+        whole = path.read_bytes()
+        graph = faiss.downcast_index(index).hnsw
+        if name in ("neighbors", "levels"):
+            values = faiss.vector_to_array(getattr(graph, name))
+            values[5::11] = value
+            faiss.copy_array_to_vector(values, getattr(graph, name))
+        else:
+            setattr(graph, name, value)
+        faiss.write_index(index, str(path))
+        with_right_checksums(folder)
+        for verify in (True, "headers", False):
+            with pytest.raises(ValueError, match=f"{path} is damaged"):
+                hits(folder, verify)
+        path.write_bytes(whole)
+    with_right_checksums(folder)
+    assert hits(folder, True) == expected
+
+
+def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    expected = hits(folder, True)
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["blocks"]
+    manifest["checksum"] = _digest(manifest)
+    path.write_text(json.dumps(manifest))
+    assert hits(folder, "headers") == expected
+    file = folder / "part-000001" / "chunks.arrow"
+    file.write_bytes(file.read_bytes().replace(b"number 100 purr", b"number 100 bark"))
+    with pytest.raises(ValueError, match=f"{file} is damaged"):
+        hits(folder, "headers")
+
+
+def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:
+    data = bytes(range(100))
+    expected = [int(_native.hash128(data[at : at + 7])[-8:], 16) for at in range(0, 100, 7)]
+    assert _native.block_hashes(np.frombuffer(data, np.uint8), 7).tolist() == expected
+    assert _native.block_hashes(np.empty(0, np.uint8), 7).tolist() == []
+
+
+def test_a_block_is_compared_once_when_it_is_first_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    data = bytes(range(256)) * (3 * blocks.BLOCK // 256) + b"end"
+    path.write_bytes(data)
+    expected = blocks.read(blocks.written(blocks.hashes(path)))
+    assert len(expected) == 4
+    own = blocks.Blocks(path, expected)
+    path.write_bytes(data[: 2 * blocks.BLOCK] + b"x" + data[2 * blocks.BLOCK + 1 :])
+    assert own.check(5, 2 * blocks.BLOCK) == [(0, 2 * blocks.BLOCK)]
+    assert own.check(0, blocks.BLOCK) == []
+    own.check_rows(np.array([3 * blocks.BLOCK // 3]), 3)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        own.check_rows(np.array([0, 2 * blocks.BLOCK // 3]), 3)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        own.check()
+    assert own.new
+    path.write_bytes(data)
+    assert own.check() == [(2 * blocks.BLOCK, 3 * blocks.BLOCK)]
+    assert not own.new
+
+
+def test_an_index_that_is_pickled_says_what_to_do(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "x") as index:
+        index.add(pychunk.segment(["Cats purr."], "sentence", vectors="sentence"))
+        with pytest.raises(
+            TypeError, match=r"save it, and open it in the other process by its path, with pychunk\.Index\.open"
+        ):
+            pickle.dumps(index)
