@@ -462,8 +462,7 @@ def test_the_key_is_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture, mo
     shown: list[str] = []
     with Server("echo", key=KEY) as server:
         with client(server, key=KEY) as llm:
-            reply = llm.ask("anything")
-            assert KEY in reply.text, "an answer is what the endpoint sent"
+            assert KEY in llm.ask("anything").text, "an answer is what the endpoint sent"
             shown += [repr(llm), repr(vars(llm)), str(llm.account), str(llm.facts)]
             pickled = pickle.dumps(llm)
             monkeypatch.setenv("PYCHUNK_LLM_KEY", KEY)

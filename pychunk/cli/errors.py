@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from ..io.urls import hidden
 from .consoles import say
 
 #: What a message advises to pass to a function.
@@ -68,7 +69,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
     """
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        say(f"warning: {in_flags(str(message), flags)}", "yellow")
+        say(f"warning: {in_flags(hidden(str(message)), flags)}", "yellow")
 
     logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(flags)
     logger.addHandler(logged)
@@ -82,7 +83,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
     except BrokenPipeError:  # whoever read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, TypeError, OSError, ImportError) as error:
-        say(f"error: {in_flags(str(error), flags)}", "red")
+        say(f"error: {in_flags(hidden(str(error)), flags)}", "red")
         raise typer.Exit(2) from None
     finally:
         logger.removeHandler(logged)
@@ -96,4 +97,4 @@ class _Logged(logging.Handler):
         self._flags = flags
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"warning: {in_flags(record.getMessage(), self._flags)}", "yellow")
+        say(f"warning: {in_flags(hidden(record.getMessage()), self._flags)}", "yellow")

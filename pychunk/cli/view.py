@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ..io import KINDS
+from ..io.urls import named
 from ..origin import Origin
 from ..segmenter import Segmenter
 from ..view import Pages
@@ -58,6 +59,7 @@ def view(
     on_error: OnError = "raise",
 ) -> None:
     """Show documents with their chunks, scores and sizes on one page of HTML, which needs no network."""
+    inputs = named(inputs)
     with readable_errors("interrupted; nothing was written"):
         if output != "-":
             check_output(output, inputs, overwrite=overwrite)

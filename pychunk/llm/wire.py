@@ -141,12 +141,16 @@ class Wire:
         finally:
             self._free.append(client)
         if status != 200:
-            text = message_of(data.decode("utf-8", "replace"))
-            about = frozenset(
-                name for name, said in _COMPLAINTS.items() if re.search(said, text[:_SAID], re.IGNORECASE)
-            )
-            raise AttemptError(f"status {status}: {self.hide(text)[:_SAID]}", status, seconds_of(after), about=about)
+            error = self._refused(status, after, data)
+            data = b""  # a traceback with the values of variables must not show the key
+            raise error
         return data
+
+    def _refused(self, status: int, after: str | None, data: bytes) -> AttemptError:
+        text = message_of(data.decode("utf-8", "replace"))
+        said = text[:_SAID]
+        about = frozenset(name for name, words in _COMPLAINTS.items() if re.search(words, said, re.IGNORECASE))
+        return AttemptError(f"status {status}: {self.hide(text)[:_SAID]}", status, seconds_of(after), about=about)
 
     async def _read(
         self, client: httpx2.AsyncClient, method: str, url: str, content: bytes | None
