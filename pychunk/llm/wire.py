@@ -141,9 +141,9 @@ class Wire:
         finally:
             self._free.append(client)
         if status != 200:
-            error = self._refused(status, after, data)
+            refused = self._refused(status, after, data)
             data = b""  # a traceback with the values of variables must not show the key
-            raise error
+            raise refused
         return data
 
     def _refused(self, status: int, after: str | None, data: bytes) -> AttemptError:
