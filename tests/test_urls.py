@@ -18,7 +18,7 @@ pytest.importorskip("aiohttp")
 
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.io.urls import SECRETS, hidden, named, without_secrets
+from pychunk.plumbing.urls import SECRETS, hidden, named, without_secrets
 
 USER, PASSWORD, TOKEN = "planteduser", "plantedword", "planted%2Btoken"
 PLANTED = b"planted"

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from ..io.urls import hidden
+from ..plumbing.urls import hidden
 from .consoles import say
 
 #: What a message advises to pass to a function.

@@ -15,8 +15,8 @@ import typer
 from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import check_once, has_documents
-from ..io.urls import named
 from ..plumbing.durable import remove
+from ..plumbing.urls import named
 from ..retrieval import ingest
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests

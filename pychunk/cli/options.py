@@ -13,10 +13,10 @@ from ..given.columns import DOCUMENT_COLUMNS, wanted_columns
 from ..io import KINDS, Source, open_source
 from ..io.documents import DeadLetters
 from ..io.html_files import How, Links
-from ..io.urls import named
 from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
 from ..methods.structure import WITHIN
+from ..plumbing.urls import named
 from .grammar import method_of, value_of
 from .groups import many
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from ..chunks import ChunkBatch
 from ..io import KINDS, writers
 from ..io.repeats import Repeats
-from ..io.urls import named
+from ..plumbing.urls import named
 from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
 from .consoles import counted, say

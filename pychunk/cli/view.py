@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from ..io import KINDS
-from ..io.urls import named
 from ..origin import Origin
+from ..plumbing.urls import named
 from ..segmenter import Segmenter
 from ..view import Pages
 from .batches import LeftOut, documents, refuse

@@ -19,8 +19,8 @@ from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.files import find_if_reached
 from ..io.html_files import How, Links
 from ..io.repeats import Repeats
-from ..io.urls import named
 from ..plumbing.staged import Staged
+from ..plumbing.urls import named
 from ..segmenter import Segmenter
 from . import empty, facts, letters
 from .empty import columns_of

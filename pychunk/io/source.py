@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 import pyarrow as pa
 
 from ..documents.columns import NoTextColumnError, plain
+from ..plumbing import urls
 from ..plumbing.isolated import Processes
-from . import columns, files, json_paths, pdf_files, streams, urls
+from . import columns, files, json_paths, pdf_files, streams
 from .bzip2 import Block
 from .documents import BATCH_BYTES, MAY_BE, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
 from .files import SourceFile
