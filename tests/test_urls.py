@@ -161,6 +161,16 @@ def test_nothing_that_index_and_view_write_has_a_secret(host: str, tmp_path: Pat
     assert PLANTED not in everything_in(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["reset.csv", "broken.parquet", "reset.jsonl", "short.arrow"])
+def test_an_index_goes_on_after_a_table_that_cannot_be_reached(host: str, name: str, tmp_path: Path) -> None:
+    inputs = [secret(host, name), f"http://{host}/last.txt"]
+    done = invoke(["index", *inputs, "-o", str(tmp_path / "i"), "--on-error", "skip"])
+    assert done.exit_code == 0, done.output
+    assert f"{name}?page=2" in done.output
+    assert "planted" not in done.output
+    assert "last.txt" in invoke(["search", str(tmp_path / "i"), "pump"]).output
+
+
 def letters_of(urls: list[str]) -> tuple[list[str], list[DeadLetter]]:
     letters: list[DeadLetter] = []
     source = open_source(urls, dead_letters=letters.append)

@@ -94,16 +94,23 @@ class Source:
         """Of each kind of its files the columns, of tables those of the first file's first rows."""
         found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
-            listed = KINDS[kind].listed
-            first = self.kinds.index(kind)
-            if listed is not None:
-                found[kind] = list(listed(self._opened(self.files[first], lambda _: None)))
-            elif KINDS[kind].is_table:
-                parts = replace(self, files=[self.files[first]], kinds=[kind])._parts(lambda _: None)
-                found[kind] = next((part.table.column_names for part in parts), [])
-            else:
-                found[kind] = [name for name, _ in KINDS[kind].columns]
+            first = self.files[self.kinds.index(kind)]
+            try:
+                found[kind] = self._columns_of(first, kind)
+            except OSError:
+                if not files.scheme_of(first.path):
+                    raise
+                found[kind] = []  # a letter says why when it is read
         return found
+
+    def _columns_of(self, file: SourceFile, kind: str) -> list[str]:
+        listed = KINDS[kind].listed
+        if listed is not None:
+            return list(listed(self._opened(file, lambda _: None)))
+        if KINDS[kind].is_table:
+            parts = replace(self, files=[file], kinds=[kind])._parts(lambda _: None)
+            return next((part.table.column_names for part in parts), [])
+        return [name for name, _ in KINDS[kind].columns]
 
     def kept_types(self) -> dict[str, pa.DataType]:
         """Return the type of each column to keep in the first file that has it, if not null; of CSV strings.
