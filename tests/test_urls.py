@@ -8,10 +8,13 @@ import warnings
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
 from command_line import invoke
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
@@ -79,6 +82,8 @@ def secret(host: str, name: str) -> str:
         ("https://host/a?token", "https://host/a"),
         ("https://host/a;b?a=1;password=2", "https://host/a;b?a=1"),
         ("https://host/a?%74oken=1", "https://host/a"),
+        ("http://me:a/b?c#d@host/a.txt", "http://host/a.txt"),
+        ("http://host:80/a@b", "http://host:80/a@b"),
         ("s3://bucket/a@b.csv", "s3://bucket/a@b.csv"),
         ("github://org:repo@main/a.md", "github://org:repo@main/a.md"),
         ("simplecache::http://u:p@[::1]:80/a", "simplecache::http://[::1]:80/a"),
@@ -87,6 +92,21 @@ def secret(host: str, name: str) -> str:
 )
 def test_what_a_url_is_named(url: str, found: str) -> None:
     assert without_secrets(url) == without_secrets(found) == found
+
+
+_ANY = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12)
+
+
+@given(_ANY, _ANY, _ANY, st.sampled_from(sorted(SECRETS)), st.booleans())
+def test_secrets_of_any_characters_go(front: str, back: str, path: str, name: str, is_last: bool) -> None:
+    planted = quote(f"{front}planted{back}", safe="")
+    pairs = [f"{name}={planted}", "page=2"]
+    query = "&".join(pairs[::-1] if is_last else pairs)
+    url = f"http://{planted}:{planted}@host/{quote(path)}?{query}"
+    assert without_secrets(url) == f"http://host/{quote(path)}?page=2"
+    raw = f"{front}planted{back}"
+    assert "planted" not in without_secrets(f"http://me:x{raw}@host/{quote(path)}")
+    assert "planted" not in hidden(f"of {raw!r}, {raw} and {url}", url)
 
 
 def test_every_documented_parameter_goes() -> None:

@@ -106,11 +106,17 @@ def hidden(text: str, path: str = "") -> str:
     for piece, is_secret in pieces:
         if is_secret:
             values = [each.partition("=")[2] for each in piece.split("&")] if "=" in piece else piece[:-1].split(":")
-            secrets.update(each for value in values for each in (value, unquote(value), unquote_plus(value)))
+            secrets.update(each for value in values for each in _forms(value))
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _LONG:
             text = text.replace(secret, "[hidden]")
     return text
+
+
+def _forms(value: str) -> Iterator[str]:
+    """The ways in which messages write a value."""
+    for each in (value, unquote(value), unquote_plus(value)):
+        yield from (each, repr(each)[1:-1])
 
 
 def _pieces(url: str) -> Iterator[tuple[str, bool]]:
@@ -123,6 +129,10 @@ def _pieces(url: str) -> Iterator[tuple[str, bool]]:
     end = next((at for at, each in enumerate(rest) if each in "/?#"), len(rest))
     # What is meant as a host ends at its last "@", as a password may have others, and none before the path.
     user, at, host = rest[:end].rpartition("@")
+    if not at and "@" in rest and not host.startswith("[") and re.search(r":\D|:$", host):
+        # No port: a password that holds "/", "?" or "#" as it is, which opens nothing, but stands in the error.
+        end = len(rest) - len(rest.rpartition("@")[2])
+        user, at, host = rest[: end - 1], "@", ""
     if front.lower() in _OWNERS:
         yield rest[:end], False
     elif front.lower() in _NAMED:
