@@ -197,7 +197,7 @@ def cached(answers: int, folder: Path) -> dict[str, Any]:
         llm.cache.put(b"", "")
         kept = json.dumps({"text": '{"chunks": [[1, 9]], "noise": []}', "finish": "stop", "refusal": ""} | _REST)
         with sqlite3.connect(llm.cache.path) as file:
-            keys = ((ask.key("test", llm.parameters), kept) for ask in asks)
+            keys = ((ask.key(llm.url, "test", llm.parameters), kept) for ask in asks)
             file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", keys)
         begun = time.perf_counter()
         for at, reply in enumerate(llm.stream(Ask(f"question {at}", stage="cached") for at in range(answers))):

@@ -332,3 +332,13 @@ def test_an_open_quote_is_found_behind_doubled_ones(tmp_path: Path) -> None:
     found, letters = read(write(tmp_path / "in.csv", data))
     assert [(row["id"], row["text"]) for row in found] == [("2", "b"), ("3", "c"), ("4", ""), ("5", "d"), ("6", "e")]
     assert [letter.position for letter in letters] == ["line 2"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32-le"])
+def test_utf_16_says_so_and_what_to_pass(encoding: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes("id,text\n1,The pump moves water.\n2,Насос качает воду.\n".encode(encoding))
+    with pytest.raises(ValueError, match=f"text in {encoding[:6].upper()}.*pass encoding='{encoding}'"):
+        list(open_source(file))
+    found = [text for batch in open_source(file, encoding=encoding) for text in batch.table["text"].to_pylist()]
+    assert found == ["The pump moves water.", "Насос качает воду."]

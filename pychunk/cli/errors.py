@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from ..plumbing.memory import LACK, is_lack
+from ..plumbing.urls import hidden
 from .consoles import say
 
 #: What a message advises to pass to a function.
@@ -69,7 +70,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
     """
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        say(f"warning: {in_flags(str(message), flags)}", "yellow")
+        say(f"warning: {in_flags(hidden(str(message)), flags)}", "yellow")
 
     logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(flags)
     logger.addHandler(logged)
@@ -88,7 +89,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
         elif isinstance(error, RuntimeError):
             raise
         else:
-            message = in_flags(str(error) or type(error).__name__, flags)
+            message = in_flags(hidden(str(error)) or type(error).__name__, flags)
         say(f"error: {message}", "red")
         raise typer.Exit(2) from None
     finally:
@@ -103,4 +104,4 @@ class _Logged(logging.Handler):
         self._flags = flags
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"warning: {in_flags(record.getMessage(), self._flags)}", "yellow")
+        say(f"warning: {in_flags(hidden(record.getMessage()), self._flags)}", "yellow")

@@ -16,6 +16,7 @@ from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import check_once, has_documents
 from ..plumbing.durable import remove
+from ..plumbing.urls import named
 from ..retrieval import ingest
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
@@ -161,6 +162,7 @@ def index(
         groups = (cutting, beside, reading, asking)
         _verify(inputs, output, [*others, *(name for group in groups for name in given_in(group))])
         return
+    inputs = named(inputs)
     with (
         readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
         _asked(asking, cutting, beside, reading) as told,

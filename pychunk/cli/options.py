@@ -16,6 +16,7 @@ from ..io.html_files import How, Links
 from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
 from ..methods.structure import WITHIN
+from ..plumbing.urls import named
 from .grammar import method_of, value_of
 from .groups import many
 
@@ -236,6 +237,7 @@ class Reading:
         Raises:
             ValueError: an option is of a kind of files that no input is of.
         """
+        paths = named(paths)
         found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
         if ids and self.ids is None:
             found = [(_with_ids(source, ids), said) for source, said in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,10 +16,11 @@ from ..chunks import ChunkBatch
 from ..documents.texts import NotedRowError
 from ..given.columns import NAMES, wanted_columns
 from ..io import KINDS, DeadLetter, Source, open_source
-from ..io.files import find
+from ..io.files import find_if_reached
 from ..io.html_files import How, Links
 from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
+from ..plumbing.urls import named
 from ..segmenter import Segmenter
 from . import empty, facts, letters
 from .empty import columns_of
@@ -104,7 +106,7 @@ def ingest(
     """
     begun = time.perf_counter()
     folder = Path(out)
-    sources = [source] if isinstance(source, (str, Path)) else list(source)
+    sources = named([os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)])
     _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
     said: dict[str, Any] = {"keep": list(keep), **{name: options.pop(name) for name in NAMES if name in options}}
     options["on_error"] = "skip"
@@ -265,7 +267,7 @@ class _Run:
     def _check_source(self) -> None:
         try:
             paths = self.source.inputs or (self.source.path,)
-            now = {file.path: file for path in paths for file in find(path)}
+            now = {file.path: file for path in paths for file in find_if_reached(path)}
         except OSError:
             now = {}
         for file in self.source.files:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .rows import only_text
 from .tables import IDENTITY, TABLE_BYTES, Part, said, wanted_of
+from .text_files import not_text
 
 #: Bytes that one row may have.
 MAX_ROW_BYTES = 64 << 20
@@ -55,6 +57,13 @@ def parts(
     they stand around fields; else they are characters like others. ``typed``: other columns than ids and texts get the
     types that Arrow finds for them, as in files that a program made.
     """
+    blocks = iter(blocks)
+    first = next(blocks, None)
+    if first is not None:
+        if (reason := not_text(first.data)).startswith("text in"):
+            dead_letters(DeadLetter(name, "whole file", reason, first.data[:EXCERPT_BYTES]))
+            return
+        blocks = chain([first], blocks)
     rows = _Rows(name, dead_letters, quotes=quotes)
     wanted: _Wanted | None = None
     for records, bytes_read in rows.read(blocks, separator):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,12 +13,16 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
+from ..plumbing import urls
+
 #: Schemes that pyarrow reads by itself; others go through fsspec.
 _ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 
 
 class SourceFile(NamedTuple):
-    """A file as it was found: path or URL, bytes, seconds since 1970 of its last change and ETag where known.
+    """A file as it was found: path or URL (a ``Url``, without secrets), bytes, time of its last change, ETag.
+
+    The time is in seconds since 1970. Time and ETag are None where they are not known.
 
     ``stamp``, of a local one: nanoseconds of the last change of its content and of anything about it, and its inode.
     """
@@ -35,20 +40,40 @@ def find(path: str) -> list[SourceFile]:
     Raises:
         FileNotFoundError: there is none.
         ImportError: the URL needs fsspec.
+        OSError: the URL cannot be reached.
     """
     scheme = scheme_of(path)
     if not scheme:
         found = _local(plain(path))
-    elif scheme in _ARROW_SCHEMES:
-        found = _arrow(path)
     else:
+        path = urls.Url.of(path)
         try:
-            found = _fsspec(path)
+            with urls.readable(path):
+                found = (_arrow if scheme in _ARROW_SCHEMES else _fsspec)(path)
         except FileNotFoundError:  # some say no more than the path
             found = []
+        names = urls.named(file.path for file in found)
+        found = [file._replace(path=name) for file, name in zip(found, names, strict=True)]
     if not found:
         raise FileNotFoundError(f"{path}: no such file, or a folder without files")
     return sorted(_without_notes(found))
+
+
+def find_if_reached(path: str) -> list[SourceFile]:
+    """Return what :func:`find` does; of a URL that cannot be reached the URL itself, as a file of unknown size.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ImportError: the URL needs fsspec.
+    """
+    try:
+        return find(path)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        if not scheme_of(path):
+            raise
+        return [SourceFile(urls.Url.of(path), 0, None)]
 
 
 #: What an ingest keeps beside its shards (pychunk/ingest/folder.py), which is no document.
@@ -68,11 +93,12 @@ def open_binary(path: str) -> BinaryIO:
     scheme = scheme_of(path)
     if not scheme:
         return open(path, "rb")
-    if scheme in _ARROW_SCHEMES:
-        filesystem, inside = _arrow_filesystem(path)
-        return cast(BinaryIO, filesystem.open_input_file(inside))
-    filesystem, inside = _fsspec_filesystem(path)
-    return cast(BinaryIO, filesystem.open(inside, "rb"))
+    with urls.readable(path):
+        if scheme in _ARROW_SCHEMES:
+            filesystem, inside = _arrow_filesystem(path)
+            return cast(BinaryIO, filesystem.open_input_file(inside))
+        filesystem, inside = _fsspec_filesystem(path)
+        return cast(BinaryIO, urls.Far(filesystem.open(inside, "rb"), path))
 
 
 def open_at(path: str) -> pa.NativeFile:
@@ -105,9 +131,9 @@ def plain(path: str) -> str:
 
 
 def base_name(path: str) -> str:
-    """The last part of a path or URL, without a query."""
+    """The last part of a path or URL, without a query and the number that ``urls.named`` gives."""
     name = path.rstrip("/").rpartition("/")[2]
-    return name.partition("?")[0] if scheme_of(path) else name
+    return re.sub(r"#\d+$", "", name).partition("?")[0] if scheme_of(path) else name
 
 
 def unwritable(path: str) -> str:
@@ -149,7 +175,7 @@ def walked(path: str) -> Iterator[str]:
 def _arrow_filesystem(path: str) -> tuple[Any, str]:
     from pyarrow import fs
 
-    return cast("tuple[Any, str]", fs.FileSystem.from_uri(path))
+    return cast("tuple[Any, str]", fs.FileSystem.from_uri(urls.address_of(path)))
 
 
 def _arrow(path: str) -> list[SourceFile]:
@@ -160,7 +186,8 @@ def _arrow(path: str) -> list[SourceFile]:
     infos = [info] if info.type == fs.FileType.File else []
     if info.type == fs.FileType.Directory:
         infos = filesystem.get_file_info(fs.FileSelector(inside, recursive=True))
-    prefix = path[: len(path) - len(inside)] if path.endswith(inside) else f"{scheme_of(path)}://"
+    address = urls.address_of(path)
+    prefix = address[: len(address) - len(inside)] if address.endswith(inside) else f"{scheme_of(path)}://"
     return [
         SourceFile(prefix + each.path, each.size, each.mtime_ns / 1e9 if each.mtime_ns else None)
         for each in infos
@@ -174,7 +201,7 @@ def _fsspec_filesystem(path: str) -> tuple[Any, str]:
     except ImportError:
         message = f'{path}: reading {scheme_of(path)}:// needs fsspec: pip install "pychunk-native[io]"'
         raise ImportError(message) from None
-    return cast("tuple[Any, str]", url_to_fs(path))
+    return cast("tuple[Any, str]", url_to_fs(urls.address_of(path)))
 
 
 def _fsspec(path: str) -> list[SourceFile]:

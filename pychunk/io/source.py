@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 import pyarrow as pa
 
 from ..documents.columns import NoTextColumnError, plain
+from ..plumbing import urls
 from ..plumbing.isolated import Processes
 from . import columns, files, json_paths, pdf_files, streams
 from .bzip2 import Block
@@ -93,16 +94,23 @@ class Source:
         """Of each kind of its files the columns, of tables those of the first file's first rows."""
         found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
-            listed = KINDS[kind].listed
-            first = self.kinds.index(kind)
-            if listed is not None:
-                found[kind] = list(listed(self._opened(self.files[first], lambda _: None)))
-            elif KINDS[kind].is_table:
-                parts = replace(self, files=[self.files[first]], kinds=[kind])._parts(lambda _: None)
-                found[kind] = next((part.table.column_names for part in parts), [])
-            else:
-                found[kind] = [name for name, _ in KINDS[kind].columns]
+            first = self.files[self.kinds.index(kind)]
+            try:
+                found[kind] = self._columns_of(first, kind)
+            except OSError:
+                if not files.scheme_of(first.path):
+                    raise
+                found[kind] = []  # a letter says why when it is read
         return found
+
+    def _columns_of(self, file: SourceFile, kind: str) -> list[str]:
+        listed = KINDS[kind].listed
+        if listed is not None:
+            return list(listed(self._opened(file, lambda _: None)))
+        if KINDS[kind].is_table:
+            parts = replace(self, files=[file], kinds=[kind])._parts(lambda _: None)
+            return next((part.table.column_names for part in parts), [])
+        return [name for name, _ in KINDS[kind].columns]
 
     def kept_types(self) -> dict[str, pa.DataType]:
         """Return the type of each column to keep in the first file that has it, if not null; of CSV strings.
@@ -439,7 +447,9 @@ def open_source(
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
 
     Args:
-        path: where they are. Several are read one after the other, as they are named.
+        path: where they are. Several are read one after the other, as they are named. A URL that cannot be reached is
+            a dead letter. URLs are named without user, password and secret parameters, such as ``token``; of those
+            that differ in these alone the second is named with ``#2`` at its end, in their order here.
         kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, html, pdf, markdown, text,
             or auto: by the files' names, else by their first bytes; standard input is text, and so is text of an
             unknown name that is named by itself. A folder is read below as well: each file by its kind, or, if a kind
@@ -481,7 +491,7 @@ def open_source(
     >>> for batch in source:  # doctest: +SKIP
     ...     chunks = pychunk.segment(batch.table, column="text", ids="id")
     """
-    paths = [os.fspath(path)] if isinstance(path, (str, Path)) else [os.fspath(each) for each in path]
+    paths = urls.named([os.fspath(path)] if isinstance(path, (str, Path)) else [os.fspath(each) for each in path])
     for name, value in (("workers", workers), ("threads", threads or 1), ("batch_bytes", batch_bytes)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
@@ -502,7 +512,7 @@ def open_source(
         )
         warnings.warn(said, stacklevel=2)
     return Source(
-        ", ".join(paths),
+        paths[0] if len(paths) == 1 else ", ".join(paths),
         found,
         kinds,
         ignored,
@@ -572,9 +582,9 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
     """(files to read, the kind of each, files that are not read)."""
     if path == "-":
         return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
-    found = files.find(path)
+    found = files.find_if_reached(path)
     if len(found) == 1 and found[0].path == files.plain(path):
-        return found, [kind if kind != "auto" else _recognised(path)], []
+        return found, [kind if kind != "auto" else _recognised(found[0].path)], []
     kinds = {file.path: _kind_in_folder(file.path, kind) for file in found}
     again = _again(kinds)
     for name in again:
@@ -659,7 +669,12 @@ def _recognised(path: str) -> str:
     """The kind of a file that was named by itself: text of an unknown name is text."""
     if (kind := kind_of(path)) is not None:
         return kind
-    head = _head(path)
+    try:
+        head = _head(path)
+    except OSError:
+        if not files.scheme_of(path):
+            raise
+        return "text"  # reading it says again what is wrong, in a letter
     if (kind := kind_of_bytes(head)) is not None:
         return kind
     why = why_unread(path, head)

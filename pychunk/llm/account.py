@@ -16,10 +16,12 @@ class Counts:
 
     Attributes:
         calls: answers that the endpoint was paid for.
+        attempts: requests that were sent, those without an answer included.
         cached: answers from the cache.
         retries: attempts besides the first of each call.
         failed: calls without an answer after all retries.
-        tokens_in, tokens_out: of paid answers, as the endpoint counted them, else estimated.
+        tokens_in, tokens_out: of paid answers, as the endpoint counted them, else estimated; and of replies that were
+            refused, if the endpoint counted them.
         seconds: of paid calls, from the first attempt to the answer; calls at the same time add up.
         cost: by the price table; 0 without one.
         asked: windows of units, documents to sum up, or lists to order, that a step asked about.
@@ -36,6 +38,7 @@ class Counts:
     cost: float = 0.0
     asked: int = 0
     fell_back: int = 0
+    attempts: int = 0
 
     def add(self, other: Counts) -> None:
         """Adds each count of another one to its own."""
@@ -49,7 +52,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a run stops: calls, tokens in and out, money; None is no limit."""
+    """Where a run stops: attempts at calls, tokens in and out, money; None is no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -88,13 +91,13 @@ class Account:
         return out
 
     def book(self) -> None:
-        """Before a call: it will be one.
+        """Count an attempt at a call, before it is sent.
 
-        Calls are counted as they begin, so their limit is exact; tokens and cost when they end, so their limits are
+        Attempts are counted as they begin, so their limit is exact; tokens and cost when they end, so their limits are
         exceeded by the calls under way at most.
 
         Raises:
-            LimitReachedError: it may not be one; says by which limit.
+            LimitReachedError: it may not be sent; says by which limit.
         """
         total = self.total
         spent = total.tokens_in + total.tokens_out
@@ -137,6 +140,7 @@ class Account:
         """In words, for the end of a run."""
         total = self.total
         parts = [f"{total.calls:,} call{'' if total.calls == 1 else 's'}", f"{total.cached:,} cached"]
+        parts += [f"{total.attempts:,} attempts"] if total.attempts > total.calls else []
         parts += [f"{count:,} {name}" for name in ("retries", "failed") if (count := getattr(total, name))]
         parts += [f"{total.tokens_in:,} tokens in", f"{total.tokens_out:,} out"]
         parts += [f"cost {total.cost:.4f}"] if self.price is not None else []

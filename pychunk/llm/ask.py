@@ -55,14 +55,15 @@ class Ask:
         """An estimate of its length in the model's tokens; see :func:`estimate`."""
         return sum(MESSAGE_TOKENS + estimate(each["content"]) for each in self.messages)
 
-    def key(self, model: str, parameters: Mapping[str, Any]) -> bytes:
-        """SHA-256 of all that an answer depends on: what the cache knows it by.
+    def key(self, url: str, model: str, parameters: Mapping[str, Any]) -> bytes:
+        """Return the SHA-256 of all that an answer depends on, the endpoint included: its key in the cache.
 
         Example:
-            >>> Ask("a").key("m", {}) == Ask("a", stage="other").key("m", {}) != Ask("b").key("m", {})
+            >>> Ask("a").key("u", "m", {}) == Ask("a", stage="other").key("u", "m", {}) != Ask("b").key("u", "m", {})
             True
         """
         said = {
+            "url": url,
             "model": model,
             "parameters": {**parameters, **self.parameters},
             "version": self.version,

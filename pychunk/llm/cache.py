@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -13,6 +15,8 @@ from typing import TypeVar
 from .errors import LLMError
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 #: Seconds that a writer waits for another process; a write takes a tenth of a millisecond.
 _PATIENCE = 60.0
@@ -24,7 +28,8 @@ class Cache:
     """Answers by key; each is on disk before the next step goes on, so a killed process loses none.
 
     The file is in WAL mode, with ``synchronous=NORMAL``: what was written outlives the process, and after a power cut
-    the file is whole, at worst without the last answers. It holds hashes of what was asked, never the text.
+    the file is whole, at worst without the last answers. It holds hashes of what was asked, never the text, but answers
+    may quote it: only its owner may read the file.
 
     Args:
         path: the file; it and its folder are made where they are missing.
@@ -92,6 +97,7 @@ class Cache:
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None or self._pid != os.getpid():
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            _keep_private(self.path)
             made = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             made.execute("PRAGMA journal_mode=WAL")
             made.execute("PRAGMA synchronous=NORMAL")
@@ -99,6 +105,24 @@ class Cache:
             # A connection of the parent process must not even be closed here: it is dropped unseen.
             self._connection, self._pid = made, os.getpid()
         return self._connection
+
+
+def _keep_private(path: Path) -> None:
+    """Make the file if it is missing, and take from everyone but its owner the right to read it.
+
+    SQLite gives the files beside it the rights of this one.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    if os.name == "nt":  # rights are those of the folder, and of modes Windows knows one bit alone
+        return
+    for own in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        if not own.exists() or not stat.S_IMODE(own.stat().st_mode) & 0o077:
+            continue
+        try:
+            own.chmod(0o600)
+            _log.warning("others could read %s, which holds answers of a model: now only its owner can", own)
+        except OSError:
+            _log.warning("others can read %s, which holds answers of a model: name a file of your own by cache=", own)
 
 
 def _rows(it: sqlite3.Connection, marks: str, keys: Sequence[bytes]) -> list[tuple[bytes, str]]:

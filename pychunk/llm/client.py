@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import random
-import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,8 +30,6 @@ _LONGEST_TOLD = 600.0
 _GONE_AFTER = 8
 #: Questions of :meth:`LLM.stream` at a time, at least; at the end of each part workers wait, for 1/32 of it.
 _PART = 1024
-#: What endpoints say of a model that they do not have, with a status of any kind.
-_NO_MODEL = re.compile(r"\bmodel\b.*\b(not found|does not exist|not available)|(unknown|invalid|no such) model", re.I)
 
 
 class LLM:
@@ -44,7 +41,8 @@ class LLM:
     Args:
         url: up to the version, such as ``"http://127.0.0.1:8099/v1"``; default: PYCHUNK_LLM_URL.
         model: what the endpoint calls it; default: PYCHUNK_LLM_MODEL.
-        key: what the endpoint knows the caller by; default: PYCHUNK_LLM_KEY. No log, error, cache or pickle holds it.
+        key: what the endpoint knows the caller by; default: PYCHUNK_LLM_KEY. No log, error or pickle holds it. Answers
+            stay as the endpoint sent them, in the cache too.
         concurrency: calls at the same time.
         retries: further attempts after one that may pass: 429, 408, 409, 425, 500 and more, a connection that hangs or
             breaks, an answer that is no completion. Between them some 0.5 s, 1 s, 2 s ... at random from half to all
@@ -54,9 +52,11 @@ class LLM:
         temperature, seed: of the endpoint, a number of at least 0 and a whole number; None is not sent.
         output: how answers in JSON are asked for: ``"schema"``, ``"json"`` (mode), ``"text"``; ``"auto"``: the first of
             them that the endpoint takes.
-        cache: a file of answers; True: ``llm.sqlite`` in the user's cache (PYCHUNK_CACHE); False: none.
+        cache: a file of answers, those of each endpoint apart; True: ``llm.sqlite`` in the user's cache
+            (PYCHUNK_CACHE); False: none.
         price: money for a million tokens in and a million out, of a currency of your own.
         max_calls, max_tokens, max_cost: where a run stops, with :class:`LimitReachedError`; calls under way end first.
+            Every attempt is a call here, and what the endpoint counted of replies without an answer is spent, too.
         dry_run: calls nothing and counts what it would take: calls that are not cached, each once where there is a
             cache, their tokens in as estimated, their tokens out as bound. Estimates are corrected by what the endpoint
             counted of answers of the same stage that are in the cache.
@@ -217,7 +217,7 @@ class LLM:
             yield part
 
     def _replies(self, asks: list[Ask]) -> list[Reply]:
-        keys = [ask.key(self.model, self.parameters) for ask in asks]
+        keys = [ask.key(self.url, self.model, self.parameters) for ask in asks]
         known = {} if self.cache is None else self.cache.get_many(keys)
         replies: dict[int, Reply] = {}
         for place, (ask, key) in enumerate(zip(asks, keys, strict=True)):
@@ -255,7 +255,7 @@ class LLM:
                 self._foreseen.add(key)
             paid, estimated = self._counted.get(ask.stage, (0, 0))
             size = round(ask.tokens * paid / estimated) if estimated else ask.tokens
-            self.account.settle(ask.stage, Counts(calls=1, tokens_in=size, tokens_out=ask.max_tokens))
+            self.account.settle(ask.stage, Counts(calls=1, attempts=1, tokens_in=size, tokens_out=ask.max_tokens))
         return Reply(error="dry run")
 
     async def _all(self, asks: list[tuple[Ask, bytes]]) -> dict[bytes, Reply]:
@@ -313,25 +313,27 @@ class LLM:
     async def _called(self, ask: Ask, key: bytes) -> Reply:
         wire, places = self._connected()
         async with places:
-            self.account.book()
             begun, attempts = time.monotonic(), 0
             try:
                 while True:
                     await self._pause()
+                    self.account.book()
                     output, limit_name = self._output, self._limit_name
                     attempts += 1
                     try:
                         data = await wire.post(body_of(ask, self.model, self.parameters, output, limit_name))
-                        reply = reply_of(data, ask)
+                        reply = reply_of(data, ask, wire.hide)
                         break
                     except AttemptError as error:
+                        paid_in, paid_out = error.tokens
+                        self.account.settle(ask.stage, Counts(tokens_in=paid_in, tokens_out=paid_out))
                         if self._otherwise(ask, error, output, limit_name):
                             continue
                         if not error.passes or attempts > self.retries or not (error.connected or self._answered):
                             return self._given_up(ask, error, attempts)
                         await self._wait(error, attempts)
             finally:
-                self.account.settle(ask.stage, Counts(retries=max(0, attempts - 1)))
+                self.account.settle(ask.stage, Counts(attempts=attempts, retries=max(0, attempts - 1)))
             seconds = time.monotonic() - begun
             self.account.settle(
                 ask.stage, Counts(calls=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, seconds=seconds)
@@ -368,12 +370,10 @@ class LLM:
         """Whether the endpoint does not take the request as it was put, and takes another form of it from now on."""
         if error.status not in (400, 415, 422, 501):
             return False
-        said = str(error).lower()
-        if "max_completion_tokens" in said and limit_name == "max_tokens":
+        if "limit" in error.about and limit_name == "max_tokens":
             self._limit_name = "max_completion_tokens"
             return True
-        about_form = any(word in said for word in ("response_format", "json_schema", "json_object", "json mode"))
-        if ask.schema is None or output == OUTPUTS[-1] or self.output != "auto" or not about_form:
+        if ask.schema is None or output == OUTPUTS[-1] or self.output != "auto" or "form" not in error.about:
             return False
         if self._output == output:
             self._output = OUTPUTS[OUTPUTS.index(output) + 1]
@@ -384,7 +384,7 @@ class LLM:
         remedy = ""
         if error.status in (401, 403):
             remedy = "the endpoint refuses the key: check key= or PYCHUNK_LLM_KEY"
-        elif error.status in (404, 405) or 300 <= error.status < 400 or _NO_MODEL.search(str(error)):
+        elif error.status in (404, 405) or 300 <= error.status < 400 or "model" in error.about:
             remedy = "check url= (PYCHUNK_LLM_URL, up to /v1) and model= (PYCHUNK_LLM_MODEL)"
         elif not error.connected:
             remedy = "nothing answers there: check url= or PYCHUNK_LLM_URL"

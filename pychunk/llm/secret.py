@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 
 ENVIRONMENT = "PYCHUNK_LLM_KEY"
 HIDDEN = "[key]"
+#: Characters from which a key is no word of messages.
+_LONG = 8
 
 
 class Secret:
@@ -40,9 +44,20 @@ class Secret:
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def hide(self, text: str) -> str:
-        """The text without the key: endpoints repeat it in errors, and could in answers."""
-        return text.replace(self._value, HIDDEN) if self._value else text
+        """Return a message without the key, which endpoints repeat in errors; answers must not come here.
 
-    def hide_bytes(self, data: bytes) -> bytes:
-        """The same of bytes."""
-        return data.replace(self._value.encode(), HIDDEN.encode()) if self._value else data
+        A short key, such as the ``ollama`` of local servers, is hidden as a whole word alone: within words it says
+        nothing, and without its letters the message would say nothing.
+
+        >>> Secret("e").hide("Bearer e: the key 'e' is refused")
+        "Bearer [key]: the key '[key]' is refused"
+        """
+        if not self._value:
+            return text
+        for value in {self._value, json.dumps(self._value)[1:-1]}:
+            if len(value) >= _LONG:
+                text = text.replace(value, HIDDEN)
+            else:
+                around = r"\w" if value.isalnum() else r"\S"
+                text = re.sub(f"(?<!{around}){re.escape(value)}(?!{around})", HIDDEN, text)
+        return text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -21,17 +23,41 @@ if TYPE_CHECKING:
 OUTPUTS = ("schema", "json", "text")
 #: Statuses that pass: busy, not ready, too many requests; and all of 500 and more.
 PASSING = frozenset({408, 409, 425, 429})
+#: Bytes of a reply at most, as sent and unpacked: 8 of them at a time are 256 MB. 1,024 tokens with the
+#: log-probabilities of 20 candidates each take 2 MB.
+MAX_REPLY = 16 << 20
+#: Bytes that are read of a reply which is no answer.
+_MAX_ERROR = 1 << 16
+#: Characters of an endpoint's message that an error repeats.
+_SAID = 300
+#: What endpoints say of a model that they do not have, with a status of any kind, and of forms that they refuse.
+_COMPLAINTS = {
+    "model": r"\bmodel\b.*\b(not found|does not exist|not available)|(unknown|invalid|no such) model",
+    "limit": "max_completion_tokens",
+    "form": "response_format|json_schema|json_object|json mode",
+}
 
 
 class AttemptError(Exception):
     """An attempt without an answer: ``status`` of HTTP (0: none came), ``after``: seconds to wait, as it was told.
 
-    ``connected``: whether anything listened.
+    ``connected``: whether anything listened. ``about``: what the endpoint complains of, names of ``_COMPLAINTS``.
+    ``tokens``: tokens in and out that it counted nevertheless.
     """
 
-    def __init__(self, text: str, status: int = 0, after: float | None = None, *, connected: bool = True) -> None:
+    def __init__(
+        self,
+        text: str,
+        status: int = 0,
+        after: float | None = None,
+        *,
+        connected: bool = True,
+        about: frozenset[str] = frozenset(),
+        tokens: tuple[int, int] = (0, 0),
+    ) -> None:
         super().__init__(text)
         self.status, self.after, self.connected = status, after, connected
+        self.about, self.tokens = about, tokens
 
     @property
     def passes(self) -> bool:
@@ -75,7 +101,7 @@ class Wire:
         parts = urlsplit(url)
         context = library.create_ssl_context() if parts.scheme == "https" else False
         self._made: Callable[[], httpx2.AsyncClient] = lambda: library.AsyncClient(
-            headers={**secret.headers, "Content-Type": "application/json"},
+            headers={**secret.headers, "Content-Type": "application/json", "Accept-Encoding": "gzip"},
             timeout=library.Timeout(timeouts.first_byte, connect=timeouts.connect, pool=None),
             limits=library.Limits(max_connections=1, max_keepalive_connections=1),
             verify=context,
@@ -89,7 +115,7 @@ class Wire:
         self._unreached = library.ConnectError, library.ConnectTimeout, library.UnsupportedProtocol
 
     async def post(self, body: Mapping[str, Any]) -> bytes:
-        """The bytes of an answer of status 200.
+        """The bytes of an answer of status 200, as the endpoint sent them.
 
         Raises:
             AttemptError: anything else.
@@ -103,8 +129,8 @@ class Wire:
     async def _sent(self, method: str, path: str, content: bytes | None) -> bytes:
         client = self._free.pop() if self._free else self._another()
         try:
-            work = client.request(method, self._url + path, content=content)
-            response = await asyncio.wait_for(work, self._timeouts.whole)
+            work = self._read(client, method, self._url + path, content)
+            status, after, data = await asyncio.wait_for(work, self._timeouts.whole)
         # No error of the library goes on: they hold the request, and with it the key.
         except self._unreached as error:
             raise AttemptError(f"no connection: {self._hidden(error)}", connected=False) from None
@@ -114,15 +140,53 @@ class Wire:
             raise AttemptError(f"the connection failed: {self._hidden(error)}") from None
         finally:
             self._free.append(client)
-        data = self._secret.hide_bytes(response.content)
-        if response.status_code != 200:
-            text = data.decode("utf-8", "replace")
-            after = seconds_of(response.headers.get("retry-after"))
-            raise AttemptError(f"status {response.status_code}: {message_of(text)}", response.status_code, after)
+        if status != 200:
+            refused = self._refused(status, after, data)
+            data = b""  # a traceback with the values of variables must not show the key
+            raise refused
         return data
 
+    def _refused(self, status: int, after: str | None, data: bytes) -> AttemptError:
+        text = message_of(data.decode("utf-8", "replace"))
+        said = text[:_SAID]
+        about = frozenset(name for name, words in _COMPLAINTS.items() if re.search(words, said, re.IGNORECASE))
+        return AttemptError(f"status {status}: {self.hide(text)[:_SAID]}", status, seconds_of(after), about=about)
+
+    async def _read(
+        self, client: httpx2.AsyncClient, method: str, url: str, content: bytes | None
+    ) -> tuple[int, str | None, bytes]:
+        """Return (status, what Retry-After says, body), of a reply that is no answer the beginning of its body.
+
+        The body is unpacked here, as the library unpacks whole blocks, however large they become.
+        """
+        async with client.stream(method, url, content=content) as response:
+            is_good = response.status_code == 200
+            largest = MAX_REPLY if is_good else _MAX_ERROR
+            encoding = response.headers.get("content-encoding", "identity").strip().lower()
+            packed = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in ("gzip", "x-gzip", "deflate") else None
+            if packed is None and encoding not in ("identity", ""):
+                raise AttemptError(
+                    f"the reply is packed as {encoding[:20]!r}; gzip was asked for", response.status_code
+                )
+            body, sent = bytearray(), 0
+            async for block in response.aiter_raw():
+                sent += len(block)
+                try:
+                    body += block if packed is None else packed.decompress(block, largest + 1 - len(body))
+                except zlib.error as error:
+                    raise AttemptError(f"the reply cannot be unpacked: {error}") from None
+                if max(sent, len(body)) > largest:
+                    if is_good:
+                        raise AttemptError(f"the reply is longer than {largest:,} bytes, the most that is read", 200)
+                    break
+            return response.status_code, response.headers.get("retry-after"), bytes(body)
+
+    def hide(self, text: str) -> str:
+        """Return a message without the key."""
+        return self._secret.hide(text)
+
     def _hidden(self, error: Exception) -> str:
-        return self._secret.hide(f"{type(error).__name__} {error}".strip())[:300]
+        return self.hide(f"{type(error).__name__} {error}".strip())[:_SAID]
 
     def _another(self) -> httpx2.AsyncClient:
         client = self._made()
@@ -164,40 +228,48 @@ def seconds_of(header: str | None) -> float | None:
 
 
 def message_of(text: str) -> str:
-    """What an endpoint says of an error, in a line."""
+    """Return what an endpoint says of an error, in a line."""
     try:
         found = json.loads(text)
         found = found.get("error", found) if isinstance(found, dict) else found
         text = str(found.get("message", found) if isinstance(found, dict) else found)
     except ValueError:
         pass
-    return " ".join(text.split())[:300]
+    return " ".join(text.split())
 
 
-def reply_of(data: bytes, ask: Ask) -> Reply:
-    """The answer in a completion.
+def reply_of(data: bytes, ask: Ask, hide: Callable[[str], str] = str) -> Reply:
+    """Return the answer in a completion; ``hide`` takes the key out of what is no answer: errors, refusals.
 
     Raises:
         AttemptError: it is none: cut JSON, no choices.
     """
+    found: Any = None
     try:
         found = json.loads(data)
         choice = found["choices"][0]
         message = choice["message"]
         text, refusal = message.get("content"), message.get("refusal")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise AttemptError(f"no completion: {data[:80].decode('utf-8', 'replace')!r}") from None
+        said = hide(data[:_MAX_ERROR].decode("utf-8", "replace"))[:80]
+        usage = _usage(found)
+        tokens = _whole(usage.get("prompt_tokens"), 0), _whole(usage.get("completion_tokens"), 0)
+        raise AttemptError(f"no completion: {said!r}", tokens=tokens) from None
     text = text if isinstance(text, str) else ""
-    usage = found.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    usage = _usage(found)
     return Reply(
         text=text.encode("utf-8", "replace").decode(),  # JSON may escape half a character
         finish=str(choice.get("finish_reason") or "stop"),
-        refusal=refusal if isinstance(refusal, str) else "",
+        refusal=hide(refusal) if isinstance(refusal, str) else "",
         tokens_in=_whole(usage.get("prompt_tokens"), ask.tokens),
         tokens_out=_whole(usage.get("completion_tokens"), estimate(text)),
         logprobs=_logprobs(choice.get("logprobs")),
     )
+
+
+def _usage(found: Any) -> dict[str, Any]:
+    usage = found.get("usage") if isinstance(found, dict) else None
+    return usage if isinstance(usage, dict) else {}
 
 
 def _whole(value: Any, otherwise: int) -> int:
