@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import record
 
 import pychunk
+from pychunk.io import html_files
 from pychunk.io.bzip2 import Block
 from pychunk.io.documents import DeadLetter
 from pychunk.io.wiki import mediawiki, wikiextractor
@@ -37,6 +38,22 @@ SECONDS, BYTES = 0.5, 64 << 20
 CHINESE = "中文没有空格"
 _BLOCK = 1 << 20
 _WORDS = ["cats", "purr", "loudly", "while", "dogs", "bark", "at", "night", "and", "the", "moon", "is", "old"]
+
+
+#: Tags repeated, each of which keeps something of the parser's open, or seems to.
+HTML = {
+    "end tags of nothing": "<div></zz>", "unclosed": "<p>x", "in a comment": "<div><!--</div>-->",
+    "in an attribute": '<div a="</div>">', "in a script": "<div><script>'</div>'</script>x",
+    "drawings": "<svg><g></zz></zz>", "closed drawings": "<p>x<svg/><math/>", "HTML in drawings": "<svg><desc><div></desc>x",
+    "formulas": "<math><mi><p>x", "terms": "<dl><dt></zz></zz>x", "lists": "<ul><li>x",
+    "misnested formatting": "<b><div></b>x", "eight formats": "<b>" * 8 + "<div></b>", "links": "<a href=x>y<div>",
+    "links over blocks": "<a>" + "<div>" * 20, "nobr": "<nobr>x<p>", "options": "<select><optgroup><option>x",
+    "frames": "<frameset><frame>", "ruby": "<ruby>a<rt>b", "foster parents": "<table>x<tr>", "cells": "<table><td>x",
+    "captions": "<table><caption>x", "attributes without an end": "<p a=' ", "entities": "&amp;&notit;&#x41;",
+    "doctypes": "<!doctype html>x", "instructions": "<?x y?>x", "buttons": "<button>x<div>",
+    "templates": "<template>", "forms": "<form><div></form>x", "CDATA": "<svg><![CDATA[</svg>]]>x",
+    "raw text": "<textarea></div>", "details": "<details></zz>x", "headings": "<h1>x<h2>", "objects": "<object>x</zz>",
+}  # fmt: skip
 
 
 class Entry(NamedTuple):
@@ -62,6 +79,10 @@ def extracted(data: bytes) -> None:
     """Letters are dropped, as ingest drops them once written: to keep 0.5 kB of each is slower the more there are."""
     for _ in wikiextractor.documents(blocks(data), "extracted", lambda letter: None):
         pass
+
+
+def page(data: bytes) -> None:
+    html_files.document([Block(data, len(data))], "page", lambda letter: None)
 
 
 def segmented(method: str, **options: Any) -> Callable[[Any], object]:
@@ -133,6 +154,10 @@ def entries(folder: str) -> list[Entry]:
         Entry("Markdown, attributes", 50_000, lambda n: "<a" + " b=c" * n, scanned),
         Entry(
             "WikiExtractor, attributes", 200_000, lambda n: b"<doc " + b'a="x" ' * n + b">\n</doc>\n", extracted
+        ),
+        *(
+            Entry(f"HTML, {name}", 5_000, lambda n, tags=tags.encode(): tags * n, page)
+            for name, tags in HTML.items()
         ),
     ]  # fmt: skip
 
