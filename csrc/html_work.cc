@@ -89,10 +89,10 @@ constexpr uint64_t kA = name_hash("a"), kP = name_hash("p"), kLi = name_hash("li
                    kTd = name_hash("td"), kTh = name_hash("th"), kCaption = name_hash("caption"), kBr = name_hash("br"),
                    kNobr = name_hash("nobr"), kAddress = name_hash("address"), kDiv = name_hash("div"),
                    kScript = name_hash("script"), kTextarea = name_hash("textarea"), kFont = name_hash("font"),
-                   kFrameset = name_hash("frameset"), kRuby = name_hash("ruby"), kRt = name_hash("rt"),
-                   kRp = name_hash("rp"), kRtc = name_hash("rtc"), kPlaintext = name_hash("plaintext"),
-                   kHtml = name_hash("html"), kBody = name_hash("body"), kSvg = name_hash("svg"),
-                   kMath = name_hash("math"), kAnnotation = name_hash("annotation-xml");
+                   kFrameset = name_hash("frameset"), kRuby = name_hash("ruby"), kInput = name_hash("input"),
+                   kRt = name_hash("rt"), kRp = name_hash("rp"), kRtc = name_hash("rtc"),
+                   kPlaintext = name_hash("plaintext"), kHtml = name_hash("html"), kBody = name_hash("body"),
+                   kSvg = name_hash("svg"), kMath = name_hash("math"), kAnnotation = name_hash("annotation-xml");
 
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
 constexpr bool is_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
@@ -413,7 +413,14 @@ class Work {
     }
     if (kind & kEndsP) pop_to(find(kP, kScope, kButton));
     if (tag.name == kPlaintext) return page_.size();
-    if ((kind & kRaw) && (selects_ == 0 || tag.name == kScript || tag.name == kTextarea)) return raw_end(tag);
+    if (tag.name == kSelect || tag.name == kInput || tag.name == kTextarea) {
+      if (pop_to(find(kSelect, kScope)) && tag.name == kSelect) return tag.end;
+    }
+    if (kind & kRaw) {
+      is_over_ |= selects_ > 0 && tag.name != kScript;  // parsers differ in whether it is an element there
+      const size_t end = raw_end(tag);
+      return end < page_.size() ? std::min(read(end, true).end, page_.size()) : end;
+    }
     if (kind & kVoid) {
       reconstruct();
       return tag.end;
@@ -519,7 +526,7 @@ class Work {
     }
   }
 
-  // Where the text of an element ends that holds no tags: at its end tag, which is read next.
+  // Where the text of an element ends that holds no tags: at its end tag.
   size_t raw_end(const Tag& tag) {
     size_t name_end = tag.begin + 1;
     while (!is_space(page_[name_end]) && page_[name_end] != '/' && page_[name_end] != '>') ++name_end;

@@ -57,7 +57,8 @@ def depth(page: str) -> int:
 def test_no_pattern_nests_deeper_than_it_is_counted(pattern: str) -> None:
     page = pattern * 60
     if (found := depth(page)) > 120:
-        assert work(page, open=found // 3 - 8)[1], pattern
+        # lexbor's tree grows at links over blocks, too, of which five are allowed for each formatting element
+        assert work(page, open=found // 3 - 8, formatting=11)[1], pattern
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,10 @@ def test_no_pattern_nests_deeper_than_it_is_counted(pattern: str) -> None:
         ("<select><option>a<option>b</select>", False),
         ("<form><li></form><div><li>", False),
         ("<b><div></b></div>", False),
+        ("<svg><title><title></title>", True),
+        ("<select><style><!--</style><div>", True),
+        ("<select><option>a<input>", False),
+        ("<div><title></div></title>", True),
     ],
 )
 def test_end_tags_count_where_the_standard_lets_them(pattern: str, is_deep: bool) -> None:
