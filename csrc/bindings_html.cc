@@ -3,6 +3,7 @@
 #include "block_words.h"
 #include "html_bytes.h"
 #include "html_walk.h"
+#include "html_work.h"
 
 namespace pychunk {
 namespace {
@@ -30,16 +31,11 @@ py::tuple words_of_blocks(const Array<uint8_t>& text, const Array<int64_t>& offs
                         array(std::move(found.ends_sentence)), array(std::move(found.hashes)));
 }
 
-py::tuple counts_of_tags(const Array<uint8_t>& page, const Array<uint32_t>& voids, const Array<uint32_t>& formatting,
-                         int64_t longest) {
-  TagCounts found = without_gil([&] { return count_tags(page_bytes(page), view(voids), view(formatting), longest); });
-  return py::make_tuple(found.open, found.options, found.formatting, std::move(found.longer));
-}
-
-py::tuple count_of_attributes(const Array<uint8_t>& page, int64_t begin, int64_t most) {
-  PYCHUNK_CHECK(begin >= 0 && begin < page.size(), "begin must be a byte of the page, got ", begin);
-  const AttributeCount found = without_gil([&] { return count_attributes(page_bytes(page), begin, most); });
-  return py::make_tuple(found.count, found.end);
+py::tuple work_of_html(const Array<uint8_t>& page, int64_t open, int64_t formatting, int64_t options,
+                       int64_t attributes) {
+  const HtmlLimits limits{open, formatting, options, attributes};
+  const HtmlWork found = without_gil([&] { return html_work(page_bytes(page), limits); });
+  return py::make_tuple(found.nodes, found.is_suspect);
 }
 
 std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, const std::vector<std::string>& keys) {
@@ -59,11 +55,8 @@ void bind_html(py::module_& m) {
 
 Returns (words int64[b], stop words int64[b], how many are hashed int64[b], whether its last character ends a sentence
 uint8[b], hashes uint32).)");
-  m.def("count_tags", &counts_of_tags, py::arg("page").noconvert(), py::arg("voids").noconvert(),
-        py::arg("formatting").noconvert(), py::arg("longest"),
-        "(open at once, options, formatting elements open at once, where long ones begin); see csrc/html_bytes.h.");
-  m.def("count_attributes", &count_of_attributes, py::arg("page").noconvert(), py::arg("begin"), py::arg("most"),
-        "(attributes of the tag that begins at a byte, at most `most`, the byte behind them); see csrc/html_bytes.h.");
+  m.def("html_work", &work_of_html, py::arg("page").noconvert(), py::arg("open"), py::arg("formatting"),
+        py::arg("options"), py::arg("attributes"), "(nodes, whether a limit is passed); see csrc/html_work.h.");
   m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
         "Where each of the keys, which begin with a quote, begins in a page; see csrc/html_bytes.h.");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("images"), py::arg("targets"),

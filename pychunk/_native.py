@@ -76,8 +76,6 @@ __all__ = [
     "class_probability",
     "compressed_vectors",
     "count_alive",
-    "count_attributes",
-    "count_tags",
     "cuts",
     "default_threads",
     "dot",
@@ -89,6 +87,7 @@ __all__ = [
     "hash128",
     "heading_texts",
     "headings",
+    "html_work",
     "isa",
     "markdown_blocks",
     "method_traits",
@@ -389,24 +388,16 @@ def block_words(
     return _core.block_words(text, offsets, stop_words, marks, first, last)
 
 
-def count_attributes(page: npt.NDArray[np.uint8], begin: int, *, most: int) -> tuple[int, int]:
-    """(attributes of the tag that begins at a byte, at most ``most``, the byte behind them)."""
-    return _core.count_attributes(page, begin, most)
-
-
-def count_tags(
-    page: npt.NDArray[np.uint8], voids: npt.NDArray[np.uint32], formatting: npt.NDArray[np.uint32], *, longest: int
-) -> tuple[int, int, int, list[int]]:
-    """Tags of a page: (the most open at once, options, formatting elements open at once, where long ones begin).
-
-    ``voids``, ``formatting``: codes of names; see ``csrc/html_bytes.h``.
-    """
-    return _core.count_tags(page, voids, formatting, longest)
-
-
 def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]:
     """Where each of the keys, which begin with a quote, begins in a page."""
     return _core.find_keys(page, keys)
+
+
+def html_work(
+    page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int
+) -> tuple[int, bool]:
+    """Return (nodes of a page, whether a parser's work on it passes one of the limits); see ``csrc/html_work.h``."""
+    return _core.html_work(page, open, formatting, options, attributes)
 
 
 def noise_columns(

@@ -9,7 +9,10 @@ import pytest
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 import pychunk
 from pychunk.io import html_files
+from pychunk.io.bzip2 import Block
+from pychunk.io.documents import DeadLetter
 from pychunk.io.source import open_source
+from pychunk.parsing import html_guard
 from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE
 
 PROSE = "The river rises in the hills north of the town and runs for forty miles before it meets the sea. "
@@ -108,3 +111,32 @@ def test_begins() -> None:
         assert html_files.begins(head)
     for head in (b"", b"html", b"<htm>", b"<!-- <html> ", b"<div>"):
         assert not html_files.begins(head)
+
+
+def test_pages_of_too_much_work_are_letters_that_name_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def letter(page: str) -> str:
+        letters: list[DeadLetter] = []
+        assert html_files.document([Block(page.encode(), len(page))], "a.html", letters.append) is None
+        return letters[0].reason
+
+    monkeypatch.setattr(html_guard, "NODES", 1000)
+    assert letter("<p>x" * 2000).startswith(
+        "too many nodes: 2,000 elements and attributes in 8,000 bytes, of at most 1,000"
+    )
+    monkeypatch.setattr(html_guard, "NODES", 10_000)
+    monkeypatch.setattr(html_guard, "FLATTENED", 1000)
+    assert "close its elements or split the page" in letter("<div>x" * 2000)
+
+
+def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = b"<title>T</title><h1>One</h1><p>Two <a href='/x'>three</a> words of a page that says something.</p>" * 20
+
+    def documents() -> list[object]:
+        return [
+            html_files.document([Block(page, len(page))], "a.html", pytest.fail, links=links)
+            for links in ("text", "inline")
+        ]
+
+    expected = documents()
+    monkeypatch.setattr(html_files, "LARGE", 100)
+    assert documents() == expected

@@ -16,7 +16,7 @@ from ..data.ragged import Ragged, offsets_of
 from ..engine import backend_name
 from .encodings import decode
 from .html_facts import HtmlFacts, word_hash, words_of
-from .html_guard import flattened, suspect
+from .html_guard import bounded
 from .html_walk import Walked, walk
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
 
     Raises:
         ImportError: selectolax is not installed.
+        WorkError: the page has too many nodes; the message names the limit.
 
     Example:
         >>> page = parse_html("<title>T</title><h1>One</h1><p>Two <b>th</b>ree<ul><li>four</ul>")
@@ -74,8 +75,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
     as_it_is = isinstance(data, bytes) and encoding == "utf-8" and len(text) <= len(data) and data[:1] != b"\xef"
     page = data if as_it_is and b"\0" not in data else text.encode("utf-8", "replace")
     assert isinstance(page, bytes)
-    if suspect(page):
-        page = flattened(page.decode()).encode()
+    page = bounded(page)
     tree = LexborHTMLParser(page)
     places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES, _FORMULA))
     if places[-1]:
@@ -92,6 +92,16 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
         title or walked.first_heading,
         encoding,
     )
+
+
+def read_with_images(data: bytes) -> HtmlPage:
+    """Return a page whose images are blocks."""
+    return parse_html(data, images=True)
+
+
+def read_with_targets(data: bytes) -> HtmlPage:
+    """Return a page whose images are blocks and whose links have their targets."""
+    return parse_html(data, images=True, targets=True)
 
 
 def show_formulas(tree: Any) -> None:

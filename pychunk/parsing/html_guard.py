@@ -1,22 +1,18 @@
-"""Pages that no parser of HTML takes in linear time, made plain before it sees them.
+"""A guard that keeps pages from parsers that would take more than linear time for them.
 
 The rules of HTML's tree walk the open elements at many tags: 100,000 nested ``div`` take half a minute, as do 100,000
-attributes of one tag or a list of 100,000 options. :func:`suspect` finds such pages by counting tags, in a
-hundredth of the parser's time; :func:`flattened` writes them anew: the same text, at most ``MAX_DEPTH`` elements deep.
+attributes of one tag or a list of 100,000 options. The native core counts this work (``csrc/html_work.h``), so a page
+has the same result on any machine. :func:`flattened` rewrites a suspect page: the same text, at most ``MAX_DEPTH``
+elements deep.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _native
-from ..engine import backend_name
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 #: What is skipped to its own end tag; parsers end the first two at an element of HTML, unless that is inside of these.
 _NESTED, _HOLDS_HTML = ("svg", "math", "template"), ("foreignobject", "desc", "title", "annotation-xml", "mtext")
@@ -30,10 +26,14 @@ _INSIDE = {
 } | {"template": re.compile(r"<(/?)(template)(?=[\s/>])(/)?", re.I)}
 #: Nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
-#: Open elements, as counted without knowing which tags need no end, from which on a page is suspect.
-OPEN = 1500
-#: Attributes of a tag, options of a page, formatting elements left open.
+#: Elements open at once from which on a page is suspect: as many as browsers keep.
+OPEN = 512
+#: Attributes of a tag, options of a page, active formatting elements.
 ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
+#: Nodes of a page: as many, or one for each 10 bytes if that is more. A paragraph of one letter takes 575 bytes.
+NODES, NODE_BYTES = 1_000_000, 10
+#: Nodes of a page that is flattened, which takes 4 microseconds each.
+FLATTENED = 300_000
 
 _FORMATTING = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
@@ -69,113 +69,42 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _ENDING = re.compile(r""">|=\s*(["'])""")
 #: Characters of a tag that are looked through for attributes.
 _ATTRIBUTES_WITHIN = 4000
-#: How the HTML standard reads a tag: its name, what is between attributes, an attribute with its value, if it has one.
-_NAME, _BETWEEN = re.compile(rb"<[^ \t\n\f\r/>]*"), re.compile(rb"[ \t\n\f\r/]*")
-_ATTRIBUTE_READ = re.compile(
-    rb"""[ \t\n\f\r/]*(?:(?P<name>[^>][^ \t\n\f\r/>=]*)[ \t\n\f\r]*"""
-    rb"""(?:=[ \t\n\f\r]*(?:"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|(?P<ends>(?=>)|\Z)|[^ \t\n\f\r>]*))?)?"""
-)
-#: Bytes that are read for attributes, of each of the page's; pairs of them, of which 600 take a microsecond, of each of
-#: the page's and at least.
-_READ, _COMPARED, _COMPARED_MOST = 4, 16, 4_000_000
-#: Bytes from a tag to the next one from which on its attributes are counted.
-_LONG = 2000
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
-def _code(name: str) -> int:
-    return int.from_bytes(name.encode()[:4].ljust(4, b"\0"), "little")
-
-
-_VOID_CODES = np.sort(np.array([_code(name) for name in sorted(_VOID - {"col", "embed", "param", "area"})], np.uint32))
-_FORMATTING_CODES = np.sort(np.array([_code(name) for name in sorted(_FORMATTING)], np.uint32))
-_ALNUM = np.zeros(256, bool)
-_ALNUM[[*range(48, 58), *range(65, 91), *range(97, 123)]] = True
-
-
-def _among(codes: npt.NDArray[np.uint32], known: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    return np.asarray(known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes)
+class WorkError(ValueError):
+    """A page that would take its parser more work than is allowed; the message names the limit and the remedy."""
 
 
 def suspect(data: bytes) -> bool:
-    """Whether a parser's time or memory may grow faster than the page: UTF-8 in."""
-    opened, options, formatting, longer = (_native_counts if backend_name() == "native" else _counts)(data)
-    if opened > OPEN or options > OPTIONS or formatting > FORMATTING:
-        return True
-    # Tags of more than some kilobytes are few. Their attributes are counted, as the parser compares each with all
-    # before it. Most are no tags: scripts compare with "<", and what follows looks like some hundred attributes.
-    count = _native_attributes if backend_name() == "native" else _count_attributes
-    read, compared = _READ * len(data), max(_COMPARED_MOST, _COMPARED * len(data))
-    for start in longer:
-        attributes, end = count(data, start)
-        read -= end - start
-        compared -= attributes**2
-        if attributes > ATTRIBUTES or read < 0 or compared < 0:
-            return True
-    return False
+    """Return whether a parser's time or memory may grow faster than the page, given in UTF-8."""
+    return _work(data)[1]
 
 
-def _native_attributes(data: bytes, start: int) -> tuple[int, int]:
-    return _native.count_attributes(np.frombuffer(data, np.uint8), start, most=ATTRIBUTES + 1)
-
-
-def _count_attributes(data: bytes, start: int) -> tuple[int, int]:
-    """(attributes of the tag that begins at a byte, at most one more than ``ATTRIBUTES``, the byte behind them)."""
-    at = _end(_NAME, data, start)
-    for count in range(ATTRIBUTES + 1):
-        found = _ATTRIBUTE_READ.match(data, at)
-        if found is None or found["name"] is None:
-            return count, _end(_BETWEEN, data, at)
-        at = found.end()
-        if found["ends"] is not None:
-            return count + 1, at
-    return ATTRIBUTES + 1, at
-
-
-def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    """Return the end of what a pattern matches at a byte; the byte itself, if nothing."""
-    found = pattern.match(data, at)
-    return found.end() if found else at
-
-
-#: (the most elements open at once and those that end without a beginning, options, the most formatting elements open at
-#: once, where tags begin that the next one follows late)
-_Counts = tuple[int, int, int, list[int]]
-
-
-def _native_counts(data: bytes) -> _Counts:
+def _work(data: bytes) -> tuple[int, bool]:
     page = np.frombuffer(data, np.uint8)
-    return _native.count_tags(page, _VOID_CODES, _FORMATTING_CODES, longest=_LONG)
+    return _native.html_work(page, open=OPEN, formatting=FORMATTING, options=OPTIONS, attributes=ATTRIBUTES)
 
 
-def _counts(data: bytes) -> _Counts:
-    """The same in NumPy: the reference."""
-    page = np.frombuffer(data, np.uint8)
-    at = np.flatnonzero(page == ord("<"))
-    at = at[at < len(page) - 5]
-    close = page[at + 1] == ord("/")
-    first = at + 1 + close
-    letter = page[first] | 32
-    tag = (letter >= ord("a")) & (letter <= ord("z"))
-    at, close, first = at[tag], close[tag], first[tag]
-    if not len(at):
-        return 0, 0, 0, []
-    code = np.zeros(len(at), np.uint32)
-    going = np.ones(len(at), bool)
-    for step in range(4):
-        byte = page[np.minimum(first + step, len(page) - 1)]
-        going &= _ALNUM[byte]
-        code |= np.where(going, (byte | (32 * (byte > 64))).astype(np.uint32) << np.uint32(8 * step), np.uint32(0))
-    depth = np.where(close, -1, 1)
-    depth[_among(code, _VOID_CODES)] = 0
-    formatting = np.where(_among(code, _FORMATTING_CODES), depth, 0)
-    ends = np.append(at[1:], len(page))
-    return (
-        int(np.cumsum(depth).max()) - min(0, int(depth.sum())),
-        int(np.count_nonzero(code[~close] == _code("opti"))),
-        int(np.cumsum(formatting).max()),
-        at[(ends - at > _LONG) & ~close].tolist(),
-    )
+def bounded(data: bytes) -> bytes:
+    """Return the page as a parser can take it in linear time: as given, or flattened.
+
+    Raises:
+        WorkError: it has too many nodes.
+    """
+    nodes, is_suspect = _work(data)
+    if nodes > (limit := max(NODES, len(data) // NODE_BYTES)):
+        raise WorkError(
+            f"too many nodes: {nodes:,} elements and attributes in {len(data):,} bytes, of at most {limit:,}; "
+            "split the page"
+        )
+    if is_suspect and nodes > FLATTENED:
+        raise WorkError(
+            f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options or "
+            f"{ATTRIBUTES:,} attributes of a tag, in a page of {nodes:,} nodes, of at most {FLATTENED:,}; close its "
+            "elements or split the page"
+        )
+    return flattened(data.decode()).encode() if is_suspect else data
 
 
 def flattened(page: str) -> str:
