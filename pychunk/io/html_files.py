@@ -11,6 +11,7 @@ import pyarrow as pa
 from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ..parsing.noise import How, check_noise, find_noise
 from ..plumbing.isolated import Isolated, KilledError
+from ..plumbing.memory import check_memory
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
@@ -84,6 +85,7 @@ def document(
     try:
         page = _parsed(data, "read_with_images" if links == "inline" else "parse_html")
     except (WorkError, KilledError, MemoryError) as error:
+        check_memory(MemoryError() if isinstance(error, KilledError) else error)
         dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
         return None
     spans = removed_spans(page, noise, threshold)
