@@ -36,10 +36,10 @@ enum Kind : uint32_t {
 
 constexpr uint64_t hash_step(uint64_t hash, uint8_t c) { return (hash ^ c) * 1099511628211ull; }
 constexpr uint64_t kSeed = 14695981039346656037ull;
-constexpr uint8_t lower(char c) { return static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c | 32 : c); }
+constexpr uint8_t lower_of_tag(char c) { return static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c | 32 : c); }
 constexpr uint64_t name_hash(std::string_view name) {
   uint64_t hash = kSeed;
-  for (const char c : name) hash = hash_step(hash, lower(c));
+  for (const char c : name) hash = hash_step(hash, lower_of_tag(c));
   return hash;
 }
 
@@ -94,8 +94,8 @@ constexpr uint64_t kA = name_hash("a"), kP = name_hash("p"), kLi = name_hash("li
                    kPlaintext = name_hash("plaintext"), kHtml = name_hash("html"), kBody = name_hash("body"),
                    kSvg = name_hash("svg"), kMath = name_hash("math"), kAnnotation = name_hash("annotation-xml");
 
-constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
-constexpr bool is_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
+constexpr bool is_tag_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
+constexpr bool is_tag_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
 
 struct Tag {
   uint64_t name = 0, whole = 0;
@@ -165,7 +165,7 @@ class Work {
     if (next == '!' || next == '?') return after(">", start + 2);
     const bool is_end = next == '/';
     if (start + 1 + is_end >= page_.size()) return page_.size();
-    if (!is_letter(page_[start + 1 + is_end])) {
+    if (!is_tag_letter(page_[start + 1 + is_end])) {
       if (is_end) return after(">", start + 2);
       reconstruct();
       return start + 1;
@@ -187,29 +187,30 @@ class Work {
     const size_t size = page_.size();
     size_t at = start + 1 + is_end;
     uint64_t name = kSeed;
-    for (; at < size && !is_space(page_[at]) && page_[at] != '/' && page_[at] != '>'; ++at)
-      name = hash_step(name, lower(page_[at]));
+    for (; at < size && !is_tag_space(page_[at]) && page_[at] != '/' && page_[at] != '>'; ++at)
+      name = hash_step(name, lower_of_tag(page_[at]));
     out.name = name, out.is_end = is_end, out.begin = start, out.end = page_.npos;
     while (true) {
-      while (at < size && (is_space(page_[at]) || page_[at] == '/')) ++at;
+      while (at < size && (is_tag_space(page_[at]) || page_[at] == '/')) ++at;
       if (at >= size) return out;
       if (page_[at] == '>') {
         out.closes_itself = page_[at - 1] == '/';
         break;
       }
       ++out.attributes;
-      for (++at; at < size && !is_space(page_[at]) && page_[at] != '/' && page_[at] != '>' && page_[at] != '=';) ++at;
-      while (at < size && is_space(page_[at])) ++at;
+      for (++at; at < size && !is_tag_space(page_[at]) && page_[at] != '/' && page_[at] != '>' && page_[at] != '=';)
+        ++at;
+      while (at < size && is_tag_space(page_[at])) ++at;
       if (at >= size) return out;
       if (page_[at] != '=') continue;
-      for (++at; at < size && is_space(page_[at]);) ++at;
+      for (++at; at < size && is_tag_space(page_[at]);) ++at;
       if (at >= size) return out;
       if (page_[at] == '"' || page_[at] == '\'') {
         at = page_.find(page_[at], at + 1);
         if (at == page_.npos) return out;
         ++at;
       } else {
-        while (at < size && !is_space(page_[at]) && page_[at] != '>') ++at;
+        while (at < size && !is_tag_space(page_[at]) && page_[at] != '>') ++at;
         if (at >= size) return out;
         if (page_[at] == '>') break;  // a slash before it is the value's
       }
@@ -220,7 +221,7 @@ class Work {
 
   std::string written(const Tag& tag) const {
     std::string out(page_.substr(tag.begin, tag.end - tag.begin));
-    std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(lower(c)); });
+    std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(lower_of_tag(c)); });
     return out;
   }
 
@@ -529,7 +530,7 @@ class Work {
   // Where the text of an element ends that holds no tags: at its end tag.
   size_t raw_end(const Tag& tag) {
     size_t name_end = tag.begin + 1;
-    while (!is_space(page_[name_end]) && page_[name_end] != '/' && page_[name_end] != '>') ++name_end;
+    while (!is_tag_space(page_[name_end]) && page_[name_end] != '/' && page_[name_end] != '>') ++name_end;
     const std::string_view name = page_.substr(tag.begin + 1, name_end - tag.begin - 1);
     const bool is_script = tag.name == kScript;
     bool in_comment = false, is_doubled = false;
@@ -555,7 +556,7 @@ class Work {
       const size_t from = 1 + is_end;
       if (rest.size() <= from + name.size()) continue;
       const char next = rest[from + name.size()];
-      if (!is_space(next) && next != '/' && next != '>') continue;
+      if (!is_tag_space(next) && next != '/' && next != '>') continue;
       if (name_hash(rest.substr(from, name.size())) != tag.name) continue;
       if (is_end && !is_doubled) return at;
       if (in_comment) is_doubled = !is_end;
