@@ -254,7 +254,7 @@ class ChunkBatch:
         Example:
             >>> import pychunk
             >>> text = "Cats\\n\\nCats purr.\\n\\nDogs\\n\\nDogs bark."
-            >>> [node.chunk.path for node in pychunk.segment(text, "structure").tree()]
+            >>> [node.chunk.path for node in pychunk.segment(text, "structure", size=4).tree()]
             [['Cats'], ['Dogs']]
         """
         if "parent" not in self.table.column_names:
