@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from pychunk.io import open_source
 from pychunk.plumbing import memory
 
 TEXT = "Cats purr when they are content. Dogs bark at night. " * 200
-#: With megabytes of address space. Below 500 glibc and Arrow end a process that starts threads, whatever we do.
+#: With megabytes of address space, of which each thread would take 64, whatever the machine. Below 500 glibc and Arrow end a process that starts threads, whatever we do.
+ONE_ARENA = {"MALLOC_ARENA_MAX": "1", "PYCHUNK_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 COMMANDS = [("segment a.txt", 350), ("index a.txt -o out", 450), ("ingest a.txt -o out", 800)]
 
 WITHOUT_FAISS = """
@@ -53,6 +55,7 @@ def test_lack_of_memory_is_one_line(tmp_path: Path, command: str, megabytes: int
         cwd=tmp_path,
         capture_output=True,
         text=True,
+        env={**os.environ, **ONE_ARENA},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
     told = [line for line in done.stderr.splitlines() if line.startswith("error:")]
