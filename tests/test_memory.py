@@ -16,8 +16,9 @@ from pychunk.io import open_source
 from pychunk.plumbing import memory
 
 TEXT = "Cats purr when they are content. Dogs bark at night. " * 200
-#: With megabytes of address space, of which each thread would take 64, whatever the machine. Below 500 glibc and Arrow end a process that starts threads, whatever we do.
+#: Each thread would take 64 MB of address space for malloc, so that a limit would mean another thing on each machine.
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1", "PYCHUNK_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+#: With megabytes of address space. Below 500 glibc and Arrow end a process that starts threads, whatever we do.
 COMMANDS = [("segment a.txt", 350), ("index a.txt -o out", 450), ("ingest a.txt -o out", 800)]
 
 WITHOUT_FAISS = """
