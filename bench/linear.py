@@ -61,7 +61,7 @@ HTML = {
 
 
 class Entry(NamedTuple):
-    """What is timed: ``make`` gives the input of a size, ``run`` takes it; sizes of over ``most`` are refused."""
+    """A workload to time: ``make`` gives the input of a size, ``run`` takes it; sizes of over ``most`` are refused."""
 
     name: str
     first: int

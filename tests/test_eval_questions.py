@@ -289,7 +289,7 @@ def test_evaluate_warns_of_questions_that_nothing_can_answer() -> None:
     with pytest.raises(ValueError, match="none of 1 questions has an answer"):
         evaluate(DOCUMENTS, asked[-1:])
     with pytest.raises(TypeError, match="documents must be texts; got 3 for 'a'"):
-        evaluate({"a": 3}, asked)  # type: ignore[dict-item]  # the point of it
+        evaluate({"a": 3}, asked)  # type: ignore[dict-item]  # what is refused
 
 
 def test_vectors_and_chunks_that_are_none_are_refused() -> None:

@@ -214,7 +214,7 @@ def test_wrap_is_forced() -> None:
 def test_what_wrap_may_be() -> None:
     for wrap in (0, 1, None, "on", "True"):
         with pytest.raises(ValueError, match="wrap must be 'auto', True or False"):
-            pychunk.sentences("One.", wrap=wrap)  # type: ignore[arg-type]  # the point of it
+            pychunk.sentences("One.", wrap=wrap)  # type: ignore[arg-type]  # what is refused
 
 
 @settings(max_examples=100, deadline=None)

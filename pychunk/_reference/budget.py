@@ -113,7 +113,7 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
     half = [b for b in opened if length(start, b) >= size - size // 2]
 
     def strength(border: int) -> float:
-        """How much a border parts: nothing in a document more than the beginning of a section."""
+        """Return how much a border parts: nothing in a document more than the beginning of a section."""
         section = ties[border] == Tie.SECTION and breaks[border] < Break.DOCUMENT
         return Break.PAGE + 0.5 if section else breaks[border]
 

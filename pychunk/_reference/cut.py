@@ -291,7 +291,7 @@ class Cut:
 
     @property
     def _fills_sizes(self) -> bool:
-        """Whether the method fills groups up to its size, whatever sections they are of."""
+        """A flag: the method fills groups up to its size, whatever sections they are of."""
         plan = self.plan
         return plan.traits.sized and plan.size > 0 and not plan.cuts_text and self.document.request.cuts is None
 

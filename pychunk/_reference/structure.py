@@ -112,7 +112,7 @@ class Structure:
         self._pack(begin, last, self.plan.balance)
 
     def _leaves(self, sentence: int, other: int) -> bool:
-        """Whether a section begins with the other sentence that is not in the parent of the section of the first."""
+        """Return whether the other sentence begins a section outside of the parent of the first one's section."""
         before, after = (self.outline.above(self.outline.section_at(s)) for s in (sentence, other))
         return bool(before) and before[:-1] != after[: len(before) - 1]
 

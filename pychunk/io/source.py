@@ -403,7 +403,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     """The type that a column to keep has in a batch: without dictionaries and views."""
     try:
         return plain(pa.array([], kind)).type
-    except (pa.ArrowException, NotImplementedError):  # Arrow has no cast for it, so its columns stay as they are
+    except (pa.ArrowException, NotImplementedError):  # without a cast columns stay as they are: no value is lost
         return kind
 
 

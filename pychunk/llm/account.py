@@ -52,7 +52,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a run stops: attempts at calls, tokens in and out, money; None is no limit."""
+    """The limits of a run: attempts at calls, tokens in and out, money; None is no limit."""
 
     calls: int | None = None
     tokens: int | None = None

@@ -80,7 +80,7 @@ class Isolated:
             )
 
     def __call__(self, data: bytes, memory: int | None = None) -> Any:
-        """What the function returns, with so much address space, or all that the process may have.
+        """Return what the function returns, with so much address space, or all that the process may have.
 
         Raises:
             KilledError: it took too long, or the process died.

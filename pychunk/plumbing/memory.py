@@ -16,7 +16,7 @@ _LARGEST = 2_500_000_000
 
 
 def is_lack(error: BaseException) -> bool:
-    """Whether an error is one of too little memory, of which the system starts no thread, either."""
+    """Return whether an error is one of too little memory, without which the system starts no thread, either."""
     if isinstance(error, RuntimeError):
         return "start new thread" in str(error)
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)

@@ -104,7 +104,7 @@ class Postings:
 
     @classmethod
     def load(cls, folder: Path, blocks: Mapping[str, Blocks] | None = None) -> Postings:
-        """From a part's folder, memory-mapped; ``blocks``: of each file; None: this process wrote it.
+        """Open the postings of a part's folder, memory-mapped; ``blocks``: of each file; None: this process wrote it.
 
         Raises:
             ValueError: a file is damaged; names it.
