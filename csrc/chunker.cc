@@ -30,13 +30,11 @@ class Chunker {
     return document_.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   }
   bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
-  // Whether the method's own size is a limit of its groups of sentences.
+  // Whether the method fills groups of sentences up to a size of its own, whatever sections they are of.
   bool bounds_groups() const { return plan_.method->sized && plan_.size > 0 && !plan_.cuts_text(); }
-  // Whether the method fills groups up to its size, whatever sections they are of.
-  bool fills_sizes() const { return bounds_groups() && !inputs_.cuts.given(); }
   Sections sections() const {
     if (plan_.min_characters == 0) return Sections::kIgnored;
-    return fills_sizes() ? Sections::kNamed : Sections::kCut;
+    return bounds_groups() ? Sections::kNamed : Sections::kCut;
   }
   // Whether groups heed borders at all.
   bool heeds_borders() const { return plan_.atoms || plan_.method->outline || document_.has_walls(); }
@@ -60,11 +58,11 @@ class Chunker {
     const Affinities affinities = [this] { return affinities_of_parts(); };
     const auto fit = [&](bool join_only) {
       const std::vector<Limit> limits = limits_of_parts();
-      if (limits_.least > 0) join_short(groups, {is_under_least(), borders(), fills_sizes()}, limits, affinities);
+      if (limits_.least > 0) join_short(groups, {is_under_least(), borders(), bounds_groups()}, limits, affinities);
       const size_t joined = groups.size();
       if (!join_only)
         for (const Limit& limit : limits)
-          cut_long(groups, limit, affinities, {.borders = borders(), .by_structure = true, .sections = !fills_sizes()});
+          cut_long(groups, limit, affinities, {.borders = borders(), .by_structure = true, .sections = !bounds_groups()});
       return groups.size() > joined;
     };
     const bool cut = fit(false);

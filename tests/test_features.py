@@ -98,6 +98,15 @@ def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int)
         check_same(engine.segment(request.with_(pair_scores=cuts.score, pair_head=None)), expected)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_given_cuts_of_a_size_share_short_sections_too(engine: Any) -> None:
+    text = "\n\n".join(f"# {word}\n\nCats purr and {word} sleep all day." for word in WORDS)
+    _, request = requests_of([text], {"method": "fixed", "size": 40, "min_tokens": 20})
+    expected = engine.segment(request)
+    assert 1 < len(expected["start"]) < len(WORDS)
+    check_same(engine.segment(request.with_(cuts=engine.cuts(request))), expected)
+
+
 @pytest.mark.parametrize("pages", [None, [0, 30, 61]])
 @pytest.mark.parametrize("given", [False, True])
 def test_flags_of_sentences_are_the_references(given: bool, pages: list[int] | None) -> None:

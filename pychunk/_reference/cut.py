@@ -293,7 +293,7 @@ class Cut:
     def _fills_sizes(self) -> bool:
         """A flag: the method fills groups up to its size, whatever sections they are of."""
         plan = self.plan
-        return plan.traits.sized and plan.size > 0 and not plan.cuts_text and self.document.request.cuts is None
+        return plan.traits.sized and plan.size > 0 and not plan.cuts_text
 
     def _limits(self) -> list[tuple[str, int]]:
         """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
