@@ -10,6 +10,7 @@
 #include "sections.h"
 #include "sentence_table.h"
 #include "threshold.h"
+#include "topic.h"
 #include "work.h"
 
 namespace pychunk {

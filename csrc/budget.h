@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "atoms.h"
-#include "columns.h"
+#include "options.h"
 #include "shared_words.h"
 
 namespace pychunk {

@@ -6,6 +6,8 @@
 #include "buffer.h"
 #include "graphemes.h"
 #include "interrupt.h"
+#include "measure.h"
+#include "oversize.h"
 #include "recursive.h"
 
 namespace pychunk {

@@ -4,20 +4,6 @@
 
 namespace pychunk {
 
-// Why a chunk ends; pychunk.data.columns names them in this order.
-enum class CutReason : int8_t {
-  kEnd,
-  kScore,
-  kSentence,
-  kParagraph,
-  kPage,
-  kSize,
-  kBudget,
-  kGiven,
-  kHeading,
-  kRemoved
-};
-
 // X(name, whether the table has it, value). In scope are `in`, the Inputs, and for the value `row`, the RowWriter at
 // its chunk (chunk_rows.cc). Those of the outline are set once all chunks of a document are known (outline.cc).
 #define PYCHUNK_WHOLE_COLUMNS(X)                               \

@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "interrupt.h"
 #include "similarity.h"
+#include "topic.h"
 #include "work.h"
 
 namespace pychunk {

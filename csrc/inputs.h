@@ -6,11 +6,12 @@
 #include "layout.h"
 #include "pair_head.h"
 #include "plan.h"
-#include "topic.h"
 #include "view.h"
 #include "wordpiece.h"
 
 namespace pychunk {
+
+struct TopicHead;
 
 // Rows of a matrix, ragged by document.
 struct RaggedRows {

@@ -1,11 +1,10 @@
-// How long a piece of text is, in tokens as budgets count them, words or characters; and cutting one sentence
-// that is longer than a budget.
+// How long a piece of text is, in tokens as budgets count them, words or characters.
 #pragma once
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "plan.h"
+#include "options.h"
 #include "utf8_text.h"
 #include "wordpiece.h"
 
@@ -25,15 +24,26 @@ void encode_and_count(const WordPiece& tokenizer, std::string_view text, const i
 // Where the tokens of text begin; a long word has one for each token that it counts as, spread evenly.
 void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector<int64_t>& starts);
 
+// Calls body(begin, end) for each run of text that is not white space.
+template <typename Body>
+void for_each_word(std::string_view text, Body body) {
+  size_t begin = 0;
+  bool inside = false;
+  for (size_t i = 0; i < text.size();) {
+    const auto [c, length] = decode_utf8(text, static_cast<int64_t>(i));
+    const bool space = is_space(c);
+    if (space && inside) body(begin, i);
+    if (!space && !inside) begin = i;
+    inside = !space;
+    i += static_cast<size_t>(length);
+  }
+  if (inside) body(begin, text.size());
+}
+
 // Runs of characters that are not white space; in some of them several (graphemes.h).
 int64_t count_words(std::string_view text);
 
 // Length of text by itself. The tokenizer may be null unless the unit is tokens.
 int64_t measure(std::string_view text, Unit unit, const WordPiece* tokenizer);
-
-// Cuts text [begin, end), which is longer than `limit`, into consecutive pieces that are not: at word borders
-// where a word fits, else at character borders; a single character is never cut. Appends where pieces begin.
-void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit,
-                    const WordPiece* tokenizer, std::vector<int64_t>& starts);
 
 }  // namespace pychunk

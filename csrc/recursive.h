@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan.h"
+#include "options.h"
 
 namespace pychunk {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan.h"
+#include "options.h"
 #include "rows.h"
 #include "view.h"
 

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "columns.h"
 #include "hash.h"
+#include "options.h"
 #include "outline.h"
 #include "slabs.h"
 #include "summaries.h"
