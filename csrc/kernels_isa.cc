@@ -1,17 +1,17 @@
 // Compiled once per instruction set (csrc/CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
 // Include no standard header that holds templates or inline functions with external linkage: the linker keeps
 // one copy of each, and it might keep the one built for an instruction set that the machine lacks.
-#include "codes_simd.h"
-#include "embed_simd.h"
-#include "exp_simd.h"
-#include "heads_simd.h"
-#include "kernels.h"
-#include "products_simd.h"
-#include "recursive_simd.h"
-#include "scan_simd.h"
-#include "similarity_simd.h"
-#include "text_simd.h"
-#include "wordpiece_simd.h"
+#include "common/exp_simd.h"
+#include "common/kernels.h"
+#include "search/codes_simd.h"
+#include "search/heads_simd.h"
+#include "search/scan_simd.h"
+#include "text/recursive_simd.h"
+#include "text/text_simd.h"
+#include "tokens/wordpiece_simd.h"
+#include "vectors/embed_simd.h"
+#include "vectors/products_simd.h"
+#include "vectors/similarity_simd.h"
 
 #define PYCHUNK_STRING_(x) #x
 #define PYCHUNK_STRING(x) PYCHUNK_STRING_(x)

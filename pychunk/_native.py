@@ -307,7 +307,7 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """As :func:`span_vectors`, by a compression encoder: ``parts`` are those of csrc/compress.h, in its order."""
+    """As :func:`span_vectors`, by a compression encoder: ``parts`` are those of csrc/vectors/compress.h, in its order."""
     rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
     model = [_contiguous(part, np.float32) for part in parts]
     return _core.compressed_vectors(model, rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
@@ -337,7 +337,7 @@ def most_central(
 ) -> npt.NDArray[np.int64]:
     """int64[n]: of each chunk the most central sentence of chunks [since, until) but itself; -1 where there is none.
 
-    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/central.h what central is.
+    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/vectors/central.h what central is.
     """
     own, borders = _contiguous(vectors, np.float32), _contiguous(first, np.int64)
     return _core.most_central(own, borders, _contiguous(since, np.int64), _contiguous(until, np.int64), threads)
@@ -396,7 +396,7 @@ def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]
 def html_work(
     page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int
 ) -> tuple[int, bool]:
-    """Return (nodes of a page, whether a parser's work on it passes one of the limits); see ``csrc/html_work.h``."""
+    """Return (nodes of a page, whether a parser's work on it passes one of the limits); see ``csrc/parsing/html/html_work.h``."""
     return _core.html_work(page, open, formatting, options, attributes)
 
 
@@ -409,7 +409,7 @@ def noise_columns(
         text: UTF-8.
         blocks: in characters of it.
         kinds: of blocks that have a column.
-        facts: arrays by their names in ``csrc/noise_features.h``.
+        facts: arrays by their names in ``csrc/parsing/noise_features.h``.
         words: what ``block_words`` gives, and the hashes of the title's words, rising.
     """
     given = {name: np.ascontiguousarray(values) for name, values in facts.items()}
@@ -425,7 +425,7 @@ _WORDS = ("words", "stops", "hashed", "ends_sentence", "hashes", "title")
 def put_reasons(page: Mapping[str, npt.NDArray[Any]], **named: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """int64[b]: ``why`` (``named``) with the reasons that names of the elements around each block give.
 
-    ``page``, ``named``: arrays by their names in ``csrc/noise_names.h``.
+    ``page``, ``named``: arrays by their names in ``csrc/parsing/noise_names.h``.
     """
     return _core.put_reasons(**{name: np.ascontiguousarray(values) for name, values in {**page, **named}.items()})
 
@@ -434,7 +434,7 @@ def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArra
     """int64[b, nets]: what each network says of each of the b blocks of a page, in multiples of 2^-18.
 
     Args:
-        page: arrays by their names in ``csrc/noise_net.h``.
+        page: arrays by their names in ``csrc/parsing/noise_net.h``.
         model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets`` there; of each layer (weights int16[outputs,
             inputs], bias int32[outputs]), in multiples of 1 / 1024.
     """

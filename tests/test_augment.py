@@ -282,7 +282,7 @@ def test_a_neighbour_is_the_most_central_sentence_around_a_chunk(window: int) ->
 
 
 def most_central(vectors: Any, first: Any, since: Any, until: Any) -> list[int]:
-    """As csrc/central.h says it, in whole numbers, which Python has of any size."""
+    """As csrc/vectors/central.h says it, in whole numbers, which Python has of any size."""
     whole = [[int(each) for each in row] for row in np.rint(vectors.astype(np.float64) * 2048)]
     best = []
     for chunk, (begin, end) in enumerate(zip(since.tolist(), until.tolist(), strict=True)):

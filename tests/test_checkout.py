@@ -26,8 +26,8 @@ def checkout(tmp_path: Path) -> Path:
     package = Path(str(pychunk.__file__)).parent
     shutil.copytree(package, tmp_path / "pychunk", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "csrc").mkdir()
-    (tmp_path / "csrc" / "text.cc").touch()
+    (tmp_path / "csrc" / "text").mkdir(parents=True)
+    (tmp_path / "csrc" / "text" / "text.cc").touch()
     (tmp_path / BUILT).parent.mkdir(parents=True)
     shutil.copy(str(_core.__file__), tmp_path / BUILT)
     (tmp_path / BUILT).with_name("install_manifest.txt").touch()
@@ -65,9 +65,9 @@ if __name__ == "__main__":
 
 def test_sources_that_are_newer_than_the_build_are_told(checkout: Path) -> None:
     later = (checkout / BUILT).with_name("install_manifest.txt").stat().st_mtime + 10
-    os.utime(checkout / "csrc" / "text.cc", (later, later))
+    os.utime(checkout / "csrc" / "text" / "text.cc", (later, later))
     done = started(checkout, "import pychunk")
-    assert f"{checkout}/csrc/text.cc is newer than what was built of it" in done.stderr
+    assert f"{checkout}/csrc/text/text.cc is newer than what was built of it" in done.stderr
     assert f"install {checkout} again, or run Python elsewhere" in done.stderr
     os.utime((checkout / BUILT).with_name("install_manifest.txt"), (later + 1, later + 1))  # installed again
     assert started(checkout, "import pychunk").returncode == 0

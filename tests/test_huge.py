@@ -12,7 +12,7 @@ from pychunk.documents import TextBatch
 from pychunk.encoders import static
 from pychunk.given.given import Given
 
-KEPT_BYTES = 64 << 20  # csrc/rows.h
+KEPT_BYTES = 64 << 20  # csrc/common/rows.h
 WORDS = [
     "cats",
     "purr",

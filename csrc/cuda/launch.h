@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-#include "check.h"
+#include "cuda/check.h"
 
 namespace pychunk::cuda {
 

@@ -1,10 +1,10 @@
-#include "memory.h"
+#include "cuda/memory.h"
 
 #include <algorithm>
 #include <bit>
 #include <memory>
 
-#include "check.h"
+#include "cuda/check.h"
 
 namespace pychunk::cuda {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "../gil.h"
-#include "../view.h"
-#include "check.h"
-#include "dlpack.h"
-#include "kernels.h"
+#include "common/view.h"
+#include "cuda/check.h"
+#include "cuda/dlpack.h"
+#include "cuda/kernels.h"
+#include "python/gil.h"
 
 namespace py = pybind11;
 

@@ -1,13 +1,13 @@
 // PIC over a ragged batch, from hidden states, token ids or vectors to cuts, in one cooperative launch.
 //
-// Every result has the bits of the CPU's: vectors are summed in the order that csrc/similarity.cc sums them, thresholds
-// run over integers, and the best of several equal candidates is the first. Blocks take small documents from a counter;
-// then all blocks share each large one, with the same code under another team.
+// Every result has the bits of the CPU's: vectors are summed in the order that csrc/vectors/similarity.cc sums them,
+// thresholds run over integers, and the best of several equal candidates is the first. Blocks take small documents from
+// a counter; then all blocks share each large one, with the same code under another team.
 #include <algorithm>
 
-#include "kernels.h"
-#include "launch.h"
-#include "row.cuh"
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+#include "cuda/row.cuh"
 
 namespace pychunk::cuda {
 namespace {
@@ -135,7 +135,8 @@ class Scorer {
     if (warp_of_block() == 0) normalize(work_.summary, dim_, dot(work_.summary, work_.summary, dim_));
   }
 
-  // `summary` holds the mean; then the unit-length sum of the sentences chosen, as extract() in csrc/similarity.cc.
+  // `summary` holds the mean; then the unit-length sum of the sentences chosen, as extract() in
+  // csrc/vectors/similarity.cc.
   __device__ void extract() {
     const int picks = static_cast<int>(summary_picks(rows_));
     int chosen = -1;

@@ -1,7 +1,7 @@
 // Sentence vectors from hidden states or token ids, and the cosines of neighbours: a warp a row, a grid that strides.
-#include "kernels.h"
-#include "launch.h"
-#include "row.cuh"
+#include "cuda/kernels.h"
+#include "cuda/launch.h"
+#include "cuda/row.cuh"
 
 namespace pychunk::cuda {
 namespace {

@@ -24,8 +24,9 @@ constexpr int kWarps = kThreads / kWarp;
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 __device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / kWarp; }
 
-// The upper half of the lanes is added to the lower half, five times (csrc/similarity_simd.h): the exchange gives lane
-// 0 those very sums, since an addition has the same bits either way round, and every lane the same as lane 0.
+// The upper half of the lanes is added to the lower half, five times (csrc/vectors/similarity_simd.h): the exchange
+// gives lane 0 those very sums, since an addition has the same bits either way round, and every lane the same as lane
+// 0.
 __device__ inline float tree_sum(float partial) {
 #pragma unroll
   for (int half = kWarp / 2; half > 0; half /= 2) partial += __shfl_xor_sync(kAll, partial, half);

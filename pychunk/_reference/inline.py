@@ -1,4 +1,4 @@
-"""The text of Markdown's inline markup, character by character: what `csrc/markdown_inline.h` finds."""
+"""The text of Markdown's inline markup, character by character: what `csrc/parsing/markdown_inline.h` finds."""
 
 from __future__ import annotations
 

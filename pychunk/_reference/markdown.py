@@ -1,4 +1,4 @@
-"""The blocks of Markdown in plain Python, in characters: what `csrc/markdown.h` finds, slow and obvious.
+"""The blocks of Markdown in plain Python, in characters: what `csrc/parsing/markdown.h` finds, slow and obvious.
 
 CommonMark 0.31 with GFM's tables and front matter. A container (quote, list item) hands the lines inside it, without
 its marks, to the same rules again.
@@ -22,7 +22,7 @@ from ..data.blocks import (
     TERM,
 )
 
-#: Quotes and list items inside one another; what is deeper is text. (kDeepest of csrc/markdown.h)
+#: Quotes and list items inside one another; what is deeper is text. (kDeepest of csrc/parsing/markdown.h)
 DEEPEST = 32
 
 Row = tuple[int, int, int, int]

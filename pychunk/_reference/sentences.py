@@ -510,6 +510,6 @@ class Splitter:
 
 
 def sentence_starts(text: str, wrap: str | bool) -> tuple[list[int], list[int]]:
-    """(first characters, flags) of the sentences of one document; see csrc/text.h."""
+    """(first characters, flags) of the sentences of one document; see csrc/text/text.h."""
     made = Splitter(text, wrap)
     return made.starts, made.flags

@@ -1,4 +1,4 @@
-"""The topic network and its cuts (csrc/topic.h, topic_inputs.h, topic_cut.h), one sentence after the other."""
+"""The topic network and its cuts (csrc/vectors/topic.h, topic_inputs.h, topic_cut.h), one sentence after the other."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def cosine(product: float, left: float, right: float) -> F32:
 
 
 def cut_within(found: Sequence[float], threshold: float, tokens: Sequence[int], least: int, most: int) -> list[int]:
-    """First sentences of the best partition into chunks of least to most tokens; csrc/topic_cut.h says what is best."""
+    """First sentences of the best partition into chunks of least to most tokens; csrc/methods/topic_cut.h says what is best."""
     limit = round(threshold * 2**32)
     best = [(0, 0)]
     first: list[int] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-#: Why a chunk ends (CutReason in csrc/columns.h, in this order).
+#: Why a chunk ends (CutReason in csrc/segment/columns.h, in this order).
 CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading", "removed")
 KINDS = ("irrelevant", "relevant")
 #: In a chunk table's metadata: what the ids were whose text the column holds.

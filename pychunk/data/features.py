@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     F32 = npt.NDArray[np.float32]
 
-#: Bit of ``Features.flags``: the sentence begins a paragraph (SentenceFlag in csrc/text.h).
+#: Bit of ``Features.flags``: the sentence begins a paragraph (SentenceFlag in csrc/text/text.h).
 PARAGRAPH_START = 1
 
 

@@ -28,13 +28,13 @@ class TokenTable(Protocol):
 
 
 class ForeignTokenizer(TokenTable, Protocol):
-    """A tokenizer that is not WordPiece, for counts: see ``foreign`` in csrc/bindings.cc. It has no table."""
+    """A tokenizer that is not WordPiece, for counts: see ``foreign`` in csrc/python/bindings.cc. It has no table."""
 
     def count_spans(self, text: bytes, bounds: IntArray, byte_spans: bool) -> tuple[IntArray, IntArray | None]: ...
 
 
 class PairHead(Protocol):
-    """A small network on pairs of static vectors: see csrc/pair_head.h for the shapes."""
+    """A small network on pairs of static vectors: see csrc/vectors/pair_head.h for the shapes."""
 
     @property
     def first(self) -> FloatArray: ...
@@ -51,7 +51,7 @@ class PairHead(Protocol):
 
 
 class TopicHead(Protocol):
-    """A small network on the vectors and the text of sentences: see csrc/topic.h for the shapes.
+    """A small network on the vectors and the text of sentences: see csrc/vectors/topic.h for the shapes.
 
     ``parts``: vectors, inputs, first, second, bias, out, skip. ``layers``: weights and bias of each, one after the
     other. ``words``: uint64, the first 8 bytes of the words that sentences begin with.

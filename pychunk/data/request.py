@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """A batch of documents for the engine, which reads it attribute by attribute (csrc/bindings_segment.cc)."""
+    """A batch of documents for the engine, which reads it attribute by attribute (csrc/python/bindings_segment.cc)."""
 
     features: Features
     plan: Plan

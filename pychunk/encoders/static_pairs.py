@@ -17,7 +17,7 @@ FACTS = "nsp_static.json"
 
 
 class StaticPairs:
-    """Weights of the network beside the static encoder that it reads; csrc/pair_head.h says what it computes.
+    """Weights of the network beside the static encoder that it reads; csrc/vectors/pair_head.h says what it computes.
 
     ``first``, ``second`` and ``product`` are float32[hidden, dim], ``bias`` and ``out`` float32[hidden].
 

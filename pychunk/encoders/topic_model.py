@@ -13,12 +13,12 @@ from .loaded import loaded
 
 F32 = npt.NDArray[np.float32]
 FACTS = "topic.json"
-#: In the order in which the engine takes them; csrc/topic.h says what each is.
+#: In the order in which the engine takes them; csrc/vectors/topic.h says what each is.
 PARTS = ("vectors", "inputs", "first", "second", "bias", "out", "skip")
 
 
 class TopicModel:
-    """Weights of the network and the thresholds that give wished lengths; csrc/topic.h says what it computes.
+    """Weights of the network and the thresholds that give wished lengths; csrc/vectors/topic.h says what it computes.
 
     Args:
         path: directory with ``topic.json`` and the weights that it names; default: the one that pychunk ships.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     Flags = npt.NDArray[np.bool_]
 
-#: Bit of ``Features.flags``: a form feed stands before the sentence (SentenceFlag in csrc/text.h).
+#: Bit of ``Features.flags``: a form feed stands before the sentence (SentenceFlag in csrc/text/text.h).
 PAGE_START = 4
 #: Headings of a deeper level count as of this one; HTML and Markdown have six.
 DEEPEST = 15

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FACTS = "compressor.json"
 #: The folders of those that pychunk ships, each for another encoder.
 SHIPPED = (static.SHIPPED, static.SHIPPED / "compressor-minilm")
-#: The arrays of csrc/compress.h, in its order.
+#: The arrays of csrc/vectors/compress.h, in its order.
 PARTS = ("queries", "places", "mix", "down", "up", "bias")
 
 

@@ -1,4 +1,4 @@
-"""What a page shows, read from lexbor's tree in plain Python: what ``csrc/html_walk.h`` does, slow and obvious."""
+"""What a page shows, read from lexbor's tree in plain Python: what ``csrc/parsing/html/html_walk.h`` does, slow and obvious."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def add_build(package: str) -> None:
     }
     if not built:
         return
-    for source in (root / "csrc").iterdir():
+    for source in (root / "csrc").rglob("*.*"):
         if source.suffix in (".cc", ".h", ".inc") and source.stat().st_mtime > max(built):
             raise ImportError(
                 f"{source} is newer than what was built of it in {built[max(built)]}: install {root} again, or run "

@@ -1,6 +1,6 @@
 """Distils the next-sentence cross-encoder into a small network on pairs of static vectors.
 
-The network (csrc/pair_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth, neighbour or
+The network (csrc/vectors/pair_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth, neighbour or
 stranger, for many more. It is measured on held-out articles, beside the cross-encoder and against it.
 """
 
@@ -58,7 +58,7 @@ def sentence_vectors(sentences: nsp_pairs.Sentences) -> F32:
 
 
 def network(dim: int, hidden: int, seed: int) -> Any:
-    """The network of csrc/pair_head.h, as a torch module on (u, v)."""
+    """The network of csrc/vectors/pair_head.h, as a torch module on (u, v)."""
     torch = import_torch()
     torch.manual_seed(seed)
     parts = {name: torch.nn.Linear(dim, hidden, bias=name == "first") for name in ("first", "second", "product")}

@@ -1,4 +1,4 @@
-"""Learns where sections begin: the network of csrc/topic.h in torch, stopped on articles that it did not see."""
+"""Learns where sections begin: the network of csrc/vectors/topic.h in torch, stopped on articles that it did not see."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
 
-#: Of csrc/topic_inputs.h; "vectors" and "words" are beside them.
+#: Of csrc/vectors/topic_inputs.h; "vectors" and "words" are beside them.
 GROUPS: dict[str, slice] = {
     "cosines": slice(0, 7),
     "length": slice(7, 8),
@@ -55,7 +55,7 @@ class Plan:
 
 
 def network(dim: int, inputs: int, classes: int, plan: Plan) -> Any:
-    """The network of csrc/topic.h, as torch modules by name."""
+    """The network of csrc/vectors/topic.h, as torch modules by name."""
     torch = import_torch()
     torch.manual_seed(plan.seed)
     nn, width = torch.nn, plan.channels

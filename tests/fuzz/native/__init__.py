@@ -63,11 +63,11 @@ def _compile(source: Path, to: Path, flags: list[str], newest: float) -> Path:
 def build(folder: Path) -> dict[str, Path]:
     """The targets' programs by name; what is newer than its sources is left as it is."""
     folder.mkdir(parents=True, exist_ok=True)
-    headers = [*CORE.glob("*.h"), *CORE.glob("*.inc"), HERE / "fuzz.h"]
+    headers = [*CORE.rglob("*.h"), *CORE.rglob("*.inc"), HERE / "fuzz.h"]
     newest = max(header.stat().st_mtime for header in headers)
     jobs: list[tuple[Path, Path, list[str]]] = []
-    for source in sorted(CORE.glob("*.cc")):
-        if not source.name.startswith("bindings") and source.name != "kernels_isa.cc":
+    for source in sorted(CORE.rglob("*/*.cc")):
+        if source.parent.name not in ("python", "cuda"):
             jobs.append((source, folder / f"{source.stem}.o", []))
     isas: dict[str, list[str]] = {"baseline": []}
     if os.uname().machine in ("x86_64", "AMD64"):

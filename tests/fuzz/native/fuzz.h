@@ -14,15 +14,15 @@
 #include <string_view>
 #include <vector>
 
-#include "dispatch.h"
-#include "hash.h"
-#include "measure.h"
-#include "methods.h"
-#include "pipeline.h"
-#include "sentence_table.h"
-#include "text.h"
-#include "unicode.h"
-#include "wordpiece.h"
+#include "common/dispatch.h"
+#include "common/hash.h"
+#include "document/sentence_table.h"
+#include "methods/methods.h"
+#include "segment/pipeline.h"
+#include "text/text.h"
+#include "text/unicode.h"
+#include "tokens/measure.h"
+#include "tokens/wordpiece.h"
 
 namespace fuzz {
 

@@ -3,14 +3,14 @@
 // and what a model of noise sees of it is what the model can take.
 #include <cmath>
 
-#include "block_words.h"
 #include "fuzz.h"
-#include "html_bytes.h"
-#include "html_walk.h"
-#include "html_work.h"
-#include "measure.h"
-#include "noise_features.h"
-#include "noise_names.h"
+#include "parsing/block_words.h"
+#include "parsing/html/html_bytes.h"
+#include "parsing/html/html_walk.h"
+#include "parsing/html/html_work.h"
+#include "parsing/noise_features.h"
+#include "parsing/noise_names.h"
+#include "tokens/measure.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Blocks of Markdown: they rise, on borders of characters, without blank edges; the same in a batch as alone, and
 // however lines end.
-#include "markdown.h"
+#include "parsing/markdown.h"
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // The recursive splitter by itself: pieces in order, on borders, within their size, and nothing left out.
-#include "recursive.h"
+#include "text/recursive.h"
 
 #include "fuzz.h"
 

@@ -1,12 +1,12 @@
 // Terms and postings of any texts: the same whatever the batches, each row's counts of words add up to its length, and
 // the inverted file holds what the rows hold, terms in order. Tables are those of BERT's normaliser, which are at hand.
-#include "terms.h"
+#include "search/terms.h"
 
 #include <map>
 
-#include "folding.h"
 #include "fuzz.h"
-#include "postings.h"
+#include "search/postings.h"
+#include "text/folding.h"
 
 namespace {
 

@@ -1,0 +1,81 @@
+// Rows of a matrix that need not be in memory all at once: a document of 4 million sentences has 4.5 GB of vectors.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/view.h"
+
+namespace pychunk {
+
+// Makes rows whenever they are asked for; the same ones each time.
+class RowMaker {
+ public:
+  virtual ~RowMaker() = default;
+  virtual void make_rows(int64_t begin, int64_t end, float* out) = 0;
+};
+
+// The rows that a RowMaker made: all of them up to kKeptBytes, beyond that the last ones asked for.
+class RowWindow {
+ public:
+  static constexpr int64_t kKeptBytes = int64_t{64} << 20;
+  // Rows that are made at a time of a matrix that is not kept: 1 MB at 256 columns, which stays in a core's cache.
+  static constexpr int64_t kAhead = 1024;
+
+  void begin(int64_t rows, int64_t cols) {
+    rows_ = rows, cols_ = cols, first_ = last_ = 0;
+    // A request of more rows than are kept must not pin its memory for good.
+    if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes)) std::vector<float>().swap(values_);
+  }
+
+  // Rows [begin, end), which stay there until others are asked for.
+  Matrix<const float> get(int64_t begin, int64_t end, RowMaker& maker) {
+    if (begin < first_ || end > last_) {
+      const bool keep = rows_ * cols_ * static_cast<int64_t>(sizeof(float)) <= kKeptBytes;
+      const int64_t ahead = end - begin > kAhead ? end + kAhead : begin + kAhead;
+      const int64_t from = keep ? 0 : begin, to = keep ? rows_ : std::min(rows_, ahead);
+      move_to(from, to);
+      const int64_t made = std::max(from, last_);
+      maker.make_rows(made, to, values_.data() + (made - from) * cols_);
+      first_ = from, last_ = to;
+    }
+    return {values_.data() + (begin - first_) * cols_, end - begin, cols_};
+  }
+
+ private:
+  // Makes room for rows [from, to); those of them that are there begin it.
+  void move_to(int64_t from, int64_t to) {
+    if (from < first_ || from >= last_) {
+      last_ = from;
+    } else {
+      std::copy(values_.begin() + (from - first_) * cols_, values_.begin() + (last_ - first_) * cols_, values_.begin());
+    }
+    values_.resize(static_cast<size_t>((to - from) * cols_));
+  }
+
+  std::vector<float> values_;
+  int64_t rows_ = 0, cols_ = 0, first_ = 0, last_ = 0;
+};
+
+// Rows of a matrix in memory, or of one that is made in parts.
+class Rows {
+ public:
+  Rows(const Matrix<const float>& all) : rows(all.rows), cols(all.cols), all_(all.data) {}
+  Rows(int64_t n, int64_t dim, RowWindow& window, RowMaker& maker)
+      : rows(n), cols(dim), window_(&window), maker_(&maker) {}
+
+  // Rows [begin, end), which stay there until others are asked for.
+  Matrix<const float> get(int64_t begin, int64_t end) const {
+    if (window_ != nullptr) return window_->get(begin, end, *maker_);
+    return {all_ + begin * cols, end - begin, cols};
+  }
+
+  int64_t rows, cols;
+
+ private:
+  const float* all_ = nullptr;
+  RowWindow* window_ = nullptr;
+  RowMaker* maker_ = nullptr;
+};
+
+}  // namespace pychunk

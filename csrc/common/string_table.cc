@@ -1,0 +1,54 @@
+#include "common/string_table.h"
+
+#include <limits>
+#include <random>
+
+#include "common/check.h"
+
+namespace pychunk {
+
+namespace {
+
+uint64_t drawn_seed() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+}  // namespace
+
+StringTable::StringTable() : seed_(drawn_seed()) { clear(); }
+
+void StringTable::clear() {
+  // Anew, so that memory of a large table is given back.
+  slots_ = Values<Slot>(64, kFree);
+  mask_ = slots_.size() - 1;
+  bytes_ = {};
+  offsets_ = {0};
+}
+
+int32_t StringTable::insert(std::string_view string, Key key) {
+  PYCHUNK_CHECK(size() < std::numeric_limits<int32_t>::max(), "there are too many different words");
+  if (offsets_.size() > slots_.size() / 4 * 3) grow();
+  bytes_.resize(static_cast<size_t>(offsets_.back()));  // less what an earlier insertion without memory left
+  bytes_.insert(bytes_.end(), string.begin(), string.end());
+  offsets_.push_back(static_cast<int64_t>(bytes_.size()));
+  size_t at = key.hash >> 1 & mask_;
+  while (slots_[at].number >= 0) at = (at + 1) & mask_;
+  slots_[at] = {key.head, key.next, key.hash, size() - 1};
+  return size() - 1;
+}
+
+void StringTable::grow() {
+  Values<Slot> wider(2 * slots_.size(), kFree);
+  const size_t mask = wider.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.number < 0) continue;
+    size_t at = slot.hash >> 1 & mask;
+    while (wider[at].number >= 0) at = (at + 1) & mask;
+    wider[at] = slot;
+  }
+  slots_.swap(wider);
+  mask_ = mask;
+}
+
+}  // namespace pychunk

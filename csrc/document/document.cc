@@ -1,0 +1,397 @@
+#include "document/document.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/buffer.h"
+#include "common/dispatch.h"
+#include "common/interrupt.h"
+#include "common/work.h"
+#include "document/block_ties.h"
+#include "vectors/similarity.h"
+#include "vectors/topic.h"
+
+namespace pychunk {
+void Document::open(const Inputs& inputs, int64_t i) {
+  inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
+  has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
+  counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
+  std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
+  ids_.clear(), borders_.clear();
+  if (inputs.sentences.size() > 0) {
+    take_sentences();
+  } else {
+    split_sentences(text_, inputs.plan->wrap, sentences_);
+    work().split += text_.size();
+  }
+  take_layout();
+  if (inputs.page_starts.size() > 0) cut_at_pages();
+  blocks_of_sentences(text_, starts(), blocks_, block_of_);
+  find_removed(text_, starts(), inputs.layout.removed_of(i), removed_);
+  vectors_.begin(sentences(), inputs.table.cols);
+  check_given();
+}
+
+// One for each sentence, or for each two neighbours.
+void Document::check_given() const {
+  const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
+    PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
+                  cut_by_page_ ? " (a page, block or removed span begins inside one)" : "", " but ", found, what,
+                  "; pass sentence_spans= to say which sentences they belong to");
+  };
+  const Inputs& in = *inputs_;
+  const int64_t n = sentences(), pairs = std::max<int64_t>(0, n - 1);
+  for (const RaggedRows* rows : {&in.vectors, &in.table_vectors})
+    if (rows->given()) fits(rows->count(row_), n, " sentence vectors");
+  if (in.token_counts.size() > 0) fits(static_cast<int64_t>(in.token_counts[row_].size()), n, " token counts");
+  if (in.pair_scores.size() > 0) fits(static_cast<int64_t>(in.pair_scores[row_].size()), pairs, " scores of pairs");
+  if (!in.cuts.given()) return;
+  if (in.cuts.score.size() > 0)
+    fits(static_cast<int64_t>(in.cuts.score[row_].size()), in.cuts.pairs ? pairs : n, " scores");
+  const std::span<const int32_t> first = in.cuts.first[row_];
+  bool good = first.empty() == (n == 0) && (first.empty() || (first.front() == 0 && first.back() < n));
+  for (size_t g = 1; g < first.size(); ++g) good &= first[g] > first[g - 1];
+  PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, rise, and be less than its ", n, " sentences");
+}
+
+void Document::close() {
+  for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
+  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_,
+                 borders_.ties, borders_.breaks, borders_.levels, block_of_, removed_);
+}
+
+void Document::take_layout() {
+  const auto size = static_cast<int64_t>(text_.size());
+  const RemovedSpans removed = inputs_->layout.removed_of(row_);
+  blocks_ = inputs_->layout.blocks_of(row_);
+  const auto check = [&](std::span<const int64_t> from, std::span<const int64_t> to, const char* what) {
+    const auto is_border = [&](int64_t at) {
+      return at == size || !continues_character(static_cast<uint8_t>(text_[static_cast<size_t>(at)]));
+    };
+    int64_t before = 0;
+    for (size_t i = 0; i < from.size(); ++i) {
+      PYCHUNK_CHECK(from[i] >= before && from[i] < to[i] && to[i] <= size && is_border(from[i]) && is_border(to[i]),
+                    what, " of document ", name(), " must rise, begin before they end and lie in its text, got ",
+                    from[i], " to ", to[i]);
+      before = to[i];
+    }
+  };
+  if (blocks_.size() + removed.size() == 0) return;
+  check(blocks_.start, blocks_.end, "blocks");
+  check(removed.start, removed.end, "removed spans");
+  const bool own = inputs_->sentences.size() == 0;
+  if (cut_at_layout(text_, blocks_, removed, own, sentences_) && !own) cut_by_page_ = true;
+}
+
+BlockKind Document::kind_of(int64_t s) const {
+  const int32_t block = block_of_.empty() ? -1 : block_of_[static_cast<size_t>(s)];
+  return block < 0 ? BlockKind::kParagraph : blocks_.kind_of(block);
+}
+
+void Document::take_sentences() {
+  sentences_.clear();
+  const std::span<const int64_t> starts = inputs_->sentences[row_];
+  const auto size = static_cast<int64_t>(text_.size());
+  if (starts.empty()) {
+    PYCHUNK_CHECK(trim(text_, 0, size).empty(), "document ", name(), " has text but no sentence in sentence_spans");
+    return;
+  }
+  sentences_.starts.assign(starts.begin(), starts.end());
+  sentences_.starts.front() = 0;  // what is before the first one belongs to it
+  for (size_t s = 0; s < starts.size(); ++s)
+    PYCHUNK_CHECK(
+        (s == 0 ? starts[s] >= 0 : starts[s] > sentences_.starts[s - 1]) && starts[s] <= size &&
+            (starts[s] == size || !continues_character(static_cast<uint8_t>(text_[static_cast<size_t>(starts[s])]))),
+        "sentences of document ", name(), " must begin with a character and rise, got ", starts[s]);
+  if (inputs_->flags.size() > 0) {
+    const std::span<const uint8_t> flags = inputs_->flags[row_];
+    PYCHUNK_CHECK(flags.size() == starts.size(), "document ", name(), " has ", starts.size(), " sentences but ",
+                  flags.size(), " flags");
+    sentences_.flags.assign(flags.begin(), flags.end());
+    return;
+  }
+  for (const int64_t start : sentences_.starts) {
+    const std::string_view gap = slice(text_, trim_end(text_, 0, start), start);
+    sentences_.flags.push_back(start == 0 ? static_cast<uint8_t>(kParagraphStart) : flags_of_gap(gap));
+  }
+}
+
+const std::vector<int64_t>& Document::page_starts() {
+  if (has_pages_) return page_starts_;
+  has_pages_ = true;
+  if (inputs_->page_starts.size() > 0) {
+    const std::span<const int64_t> given = inputs_->page_starts[row_];
+    page_starts_.assign(given.begin(), given.end());
+    if (page_starts_.empty() || page_starts_.front() > 0) page_starts_.insert(page_starts_.begin(), 0);
+    return page_starts_;
+  }
+  page_starts_.assign(1, 0);
+  for (size_t at = 0; (at = text_.find('\f', at)) != std::string_view::npos;)
+    page_starts_.push_back(static_cast<int64_t>(++at));
+  return page_starts_;
+}
+
+const Borders& Document::borders() {
+  if (borders_.known()) return borders_;
+  borders_.breaks.resize(starts().size());
+  for (int64_t s = 0; s < sentences(); ++s) {
+    const uint8_t flag = flags(s);
+    Break found = (flag & kPageStart) != 0         ? Break::kPage
+                  : (flag & kBlankLineBefore) != 0 ? Break::kBlankLine
+                  : (flag & kParagraphStart) != 0  ? Break::kLine
+                                                   : Break::kSentence;
+    if (s > 0 && turns_page(s)) found = Break::kPage;
+    borders_.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
+  }
+  if (inputs_->plan->atoms || inputs_->plan->method->outline) {
+    if (!block_of_.empty()) block_levels(*this, borders_.levels);
+    find_ties(text_, starts(), borders_);
+    if (!block_of_.empty()) tie_blocks(*this, borders_);
+  } else {
+    borders_.ties.assign(borders_.breaks.size(), Tie::kOpen);
+  }
+  for (int64_t s = 1; has_walls() && s < sentences(); ++s)
+    if (is_removed(s) != is_removed(s - 1)) wall_off(s);
+  return borders_;
+}
+
+int64_t Document::page_at(int64_t byte) {
+  const auto& starts = page_starts();
+  return std::upper_bound(starts.begin(), starts.end(), byte) - starts.begin();
+}
+
+// What stands in one block goes on over a page, unless pages are what the method cuts at.
+bool Document::is_in_block(int64_t page_start) const {
+  if (inputs_->plan->method->pages) return false;
+  const auto block =
+      std::upper_bound(blocks_.start.begin(), blocks_.start.end(), page_start - 1) - blocks_.start.begin();
+  return block > 0 && page_start < blocks_.end[static_cast<size_t>(block) - 1];
+}
+
+bool Document::turns_page(int64_t s) {
+  if (!has_given_pages()) return false;
+  const auto& starts = page_starts();
+  for (int64_t page = page_at(begin(s)); page > page_at(begin(s - 1)); --page)
+    if (!is_in_block(starts[static_cast<size_t>(page) - 1])) return true;
+  return false;
+}
+
+// A given page may begin inside a sentence: there it becomes a sentence border.
+void Document::cut_at_pages() {
+  if (sentences() == 0) return;
+  SentenceList cut;
+  size_t next = 0;
+  const auto& starts = page_starts();
+  for (int64_t s = 0; s < sentences(); ++s) {
+    cut.starts.push_back(begin(s)), cut.flags.push_back(flags(s));
+    while (next < starts.size() && starts[next] <= begin(s)) ++next;
+    for (; next < starts.size() && starts[next] < end(s); ++next) {
+      const Trimmed before = trim(text_, cut.starts.back(), starts[next]), rest = trim(text_, starts[next], end(s));
+      if (before.empty() || rest.empty() || is_in_block(starts[next])) continue;
+      cut_by_page_ = true;
+      cut.starts.push_back(rest.begin), cut.flags.push_back(kParagraphStart | kPageStart);
+    }
+  }
+  sentences_ = std::move(cut);
+}
+
+int64_t Document::sentence_at(int64_t at) const {
+  return std::upper_bound(sentences_.starts.begin(), sentences_.starts.end(), at) - sentences_.starts.begin() - 1;
+}
+
+int64_t Document::characters_before(int64_t byte) {
+  if (is_ascii()) return byte;
+  if (byte < counted_byte_ / 2) counted_byte_ = counted_characters_ = 0;
+  if (byte >= counted_byte_) {
+    counted_characters_ += count_characters(slice(text_, counted_byte_, byte));
+  } else {
+    counted_characters_ -= count_characters(slice(text_, byte, counted_byte_));
+  }
+  counted_byte_ = byte;
+  return counted_characters_;
+}
+
+bool Document::is_shorter(int64_t begin, int64_t end, int64_t characters) const {
+  const Trimmed inside = trim(text_, begin, end);
+  const int64_t bytes = inside.end - inside.begin;
+  if (bytes < characters || bytes >= 4 * characters) return bytes < characters;
+  return count_characters(slice(text_, inside.begin, inside.end)) < characters;
+}
+
+int64_t Document::line_at(int64_t at) {
+  const auto breaks = [&](int64_t begin, int64_t end) {
+    const std::string_view passed = slice(text_, begin, end);
+    if (passed.size() < 8) return static_cast<int64_t>(std::count(passed.begin(), passed.end(), '\n'));
+    return kernels().count_line_feeds(as_bytes(passed), passed.size());
+  };
+  lines_ += at >= line_byte_ ? breaks(line_byte_, at) : -breaks(at, line_byte_);
+  line_byte_ = at;
+  return lines_ + 1;
+}
+
+void Document::tokenize() {
+  if (has_tokens_) return;
+  has_tokens_ = true;
+  if (!inputs_->token_offsets.empty()) return take_tokens();
+  const size_t n = sentences_.starts.size();
+  sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
+  encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_, token_counts_);
+  sentences_.starts.pop_back();
+  work().tokenized += text_.size();
+}
+
+void Document::take_tokens() {
+  const auto first = static_cast<size_t>(inputs_->token_counts.offsets[row_]);
+  const std::span<const int64_t> offsets = inputs_->token_offsets.subspan(first, starts().size() + 1);
+  const std::span<const int32_t> own = inputs_->token_ids.subspan(
+      static_cast<size_t>(offsets.front()), static_cast<size_t>(offsets.back() - offsets.front()));
+  ids_.assign(own.begin(), own.end());
+  token_offsets_.clear();
+  for (const int64_t offset : offsets) token_offsets_.push_back(offset - offsets.front());
+}
+
+std::span<const int64_t> Document::token_counts() {
+  if (inputs_->token_counts.size() > 0) return inputs_->token_counts[row_];
+  tokenize();
+  return token_counts_;
+}
+
+const Lengths& Document::lengths(Unit unit) {
+  const auto u = static_cast<size_t>(unit);
+  Lengths& out = lengths_[u];
+  if (has_lengths_[u]) return out;
+  has_lengths_[u] = true;
+  const std::span<const int64_t> counts = unit == Unit::kTokens ? token_counts() : std::span<const int64_t>{};
+  measure_parts(unit, sentences_.starts, counts, shared_words_, out);
+  return out;
+}
+
+LengthLimits Document::limits() {
+  if (knows_limits_) return limits_;
+  knows_limits_ = true;
+  const Plan& plan = *inputs_->plan;
+  limits_ = {plan.method->sized ? Unit::kTokens : plan.unit, plan.max_tokens, plan.min_tokens};
+  if (limits_.unit != Unit::kTokens || !plan.auto_limits || (plan.max_tokens == 0 && plan.min_tokens == 0) ||
+      is_ascii())
+    return limits_;
+  // Half of the characters are of several bytes, and a word has over three tokens.
+  const int64_t characters = count_characters(text_), bytes = static_cast<int64_t>(text_.size());
+  if (2 * bytes < 3 * characters) return limits_;
+  const std::span<const int64_t> counts = token_counts();
+  const int64_t tokens = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  if (tokens > 3 * count_words(text_))
+    limits_ = {Unit::kCharacters, kCharactersPerToken * plan.max_tokens, kCharactersPerToken * plan.min_tokens};
+  return limits_;
+}
+
+std::span<const int64_t> Document::limited_lengths() {
+  const Unit unit = limits().unit;
+  if (unit == Unit::kTokens) return token_counts();
+  limited_.clear();
+  for (int64_t s = 0; s < sentences(); ++s) {
+    const std::string_view text = slice(text_, begin(s), end(s));
+    limited_.push_back(unit == Unit::kWords ? count_words(text) : count_characters(text));
+  }
+  return limited_;
+}
+
+void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts,
+                             SharedWords& shared, Lengths& out) {
+  out.low.clear(), out.high.clear();
+  out.shared = nullptr, out.recount = nullptr;
+  const auto size = static_cast<int64_t>(text_.size());
+  if (unit == Unit::kTokens && inputs_->tokenizer->is_foreign()) {
+    int64_t total = 0;
+    for (const int64_t tokens : counts) {
+      out.low.push_back(total);
+      out.high.push_back(total += tokens);
+    }
+    out.recount = [this, starts, size](int64_t i, int64_t j) {
+      const auto last = static_cast<size_t>(j);
+      const Trimmed inside = trim(text_, starts[static_cast<size_t>(i)], last < starts.size() ? starts[last] : size);
+      return count_tokens(
+          text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
+    };
+    return;
+  }
+  if (unit == Unit::kTokens) {
+    if (shared.build(*inputs_->tokenizer, text_, starts, size, counts, out.low, out.high)) out.shared = &shared;
+    return;
+  }
+  int64_t words = 0;
+  for (size_t p = 0; p < starts.size(); ++p) {
+    const int64_t begin = starts[p], end = p + 1 < starts.size() ? starts[p + 1] : size;
+    if (unit == Unit::kCharacters) {
+      const Trimmed inside = trim(text_, begin, end);
+      out.low.push_back(characters_before(inside.begin));
+      out.high.push_back(characters_before(inside.end));
+      continue;
+    }
+    out.low.push_back(words);
+    words += count_words(text_.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    out.high.push_back(words);
+  }
+}
+
+Rows Document::table_vectors() {
+  if (!inputs_->table_vectors.given()) return vectors();
+  return inputs_->table_vectors[row_];
+}
+
+Rows Document::vectors() {
+  if (inputs_->vectors.given()) return inputs_->vectors[row_];
+  tokenize();
+  return {sentences(), inputs_->table.cols, vectors_, *this};
+}
+
+void Document::make_rows(int64_t begin, int64_t end, float* out) {
+  const std::span<const int64_t> offsets(token_offsets_);
+  embedding_bags(inputs_->table, ids_,
+                 offsets.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin) + 1), out);
+}
+
+const float* Document::given_summary() {
+  if (inputs_->summary_vectors.data != nullptr) return inputs_->summary_vectors.row(row_);
+  if (inputs_->summaries.size() == 0) return nullptr;
+  summary_.resize(static_cast<size_t>(inputs_->table.cols));
+  encode(inputs_->summaries[row_], summary_.data());
+  return summary_.data();
+}
+
+std::span<const float> Document::affinities() {
+  if (inputs_->cuts.scored_pairs()) return inputs_->cuts.score[row_];
+  if (inputs_->pair_scores.size() > 0) return inputs_->pair_scores[row_];
+  if (!has_vectors()) return {};
+  if (!has_affinities_) {
+    has_affinities_ = true;
+    if (inputs_->pair_head != nullptr) {
+      next_probabilities(*inputs_->pair_head, vectors(), affinities_);
+    } else if (inputs_->topic_head != nullptr) {
+      topic_affinities(*inputs_->topic_head, {text_, sentences_.starts, sentences_.flags}, vectors(), affinities_);
+    } else {
+      adjacent_cosines(vectors(), 1, affinities_);
+    }
+  }
+  return affinities_;
+}
+
+int64_t Document::tokens_met() {
+  if (!inputs_->token_offsets.empty()) tokenize();
+  return static_cast<int64_t>(ids_.size());
+}
+
+int64_t Document::fallback_tokens() {
+  if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not of another script
+  int64_t found = 0;
+  for (const int32_t id : ids_) found += inputs_->fallback[static_cast<size_t>(id)];
+  return found;
+}
+
+bool Document::is_ascii() {
+  if (!knows_ascii_) {
+    knows_ascii_ = true, ascii_ = count_characters(text_) == static_cast<int64_t>(text_.size());
+  }
+  return ascii_;
+}
+
+}  // namespace pychunk

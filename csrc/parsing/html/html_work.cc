@@ -1,0 +1,580 @@
+#include "parsing/html/html_work.h"
+
+#include <algorithm>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/interrupt.h"
+
+namespace pychunk {
+namespace {
+
+enum Kind : uint32_t {
+  kVoid = 1,
+  kSpecial = 2,
+  kFormatting = 4,
+  kRaw = 8,
+  kScope = 16,      // ends the search of an element in scope, and is a marker of the formatting list
+  kTablePart = 32,  // parts of a table, and the table
+  kBreaksOut = 64,  // an element that ends a drawing or a formula
+  kHeading = 128,
+  kEndsP = 256,
+  kIgnored = 512,
+  kBlockEnd = 1024,  // its end tag closes all down to it if it is in scope
+  kList = 2048,
+  kRows = 4096,  // thead, tbody, tfoot
+  kIntegrates = 8192,
+  kIntegratesInSvg = 16384,
+  kImplied = 1 << 18,  // its end is implied by the end of what holds it
+  kRubyPart = 1 << 19,
+  kSvgs = 32768,    // of an open element alone: it is one of a drawing
+  kForeign = 65536  // of an open element alone
+};
+
+constexpr uint64_t hash_step(uint64_t hash, uint8_t c) { return (hash ^ c) * 1099511628211ull; }
+constexpr uint64_t kSeed = 14695981039346656037ull;
+constexpr uint8_t lower_of_tag(char c) { return static_cast<uint8_t>(c >= 'A' && c <= 'Z' ? c | 32 : c); }
+constexpr uint64_t name_hash(std::string_view name) {
+  uint64_t hash = kSeed;
+  for (const char c : name) hash = hash_step(hash, lower_of_tag(c));
+  return hash;
+}
+
+using Kinds = std::unordered_map<uint64_t, uint32_t>;
+Kinds known_kinds() {
+  Kinds out;
+  const auto add = [&](uint32_t kind, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) out[name_hash(name)] |= kind;
+  };
+  add(kVoid | kSpecial, {"area", "base", "basefont", "bgsound", "br", "col", "embed", "hr", "img", "input", "keygen",
+                         "link", "meta", "param", "source", "track", "wbr"});
+  add(kVoid, {"image"});
+  add(kSpecial, {"applet", "caption", "colgroup", "dd", "dt",       "form",     "h1",     "h2",    "h3",
+                 "h4",     "h5",      "h6",       "li", "marquee",  "noscript", "object", "p",     "plaintext",
+                 "select", "table",   "tbody",    "td", "template", "tfoot",    "th",     "thead", "tr"});
+  add(kSpecial | kRaw, {"iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp"});
+  add(kSpecial | kBlockEnd | kEndsP,
+      {"address",  "article",    "aside",  "blockquote", "center",  "details", "dir",     "div",  "dl",
+       "fieldset", "figcaption", "figure", "footer",     "header",  "hgroup",  "listing", "main", "menu",
+       "nav",      "ol",         "pre",    "search",     "section", "summary", "ul"});
+  add(kBlockEnd | kEndsP, {"dialog"});
+  add(kSpecial | kBlockEnd, {"button"});
+  add(kEndsP, {"p", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "dd", "dt", "form", "xmp"});
+  add(kHeading, {"h1", "h2", "h3", "h4", "h5", "h6"});
+  add(kFormatting, {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"});
+  add(kScope, {"applet", "caption", "marquee", "object", "select", "table", "td", "template", "th"});
+  add(kTablePart, {"caption", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"});
+  add(kRows, {"tbody", "tfoot", "thead"});
+  add(kIgnored, {"html", "head", "body", "frame"});
+  add(kSpecial, {"frameset"});
+  add(kList, {"ol", "ul"});
+  add(kBreaksOut, {"b",     "big",   "blockquote", "body",   "br",   "center", "code",  "dd", "div",  "dl",   "dt",
+                   "em",    "embed", "h1",         "h2",     "h3",   "h4",     "h5",    "h6", "head", "hr",   "i",
+                   "img",   "li",    "listing",    "menu",   "meta", "nobr",   "ol",    "p",  "pre",  "ruby", "s",
+                   "small", "span",  "strong",     "strike", "sub",  "sup",    "table", "tt", "u",    "ul",   "var"});
+  add(kImplied, {"dd", "dt", "li", "optgroup", "option", "p", "rb", "rp", "rt", "rtc"});
+  add(kRubyPart, {"rb", "rp", "rt", "rtc"});
+  add(kIntegratesInSvg, {"foreignobject", "desc", "title"});
+  add(kIntegrates, {"mi", "mo", "mn", "ms", "mtext"});
+  return out;
+}
+
+constexpr uint64_t kA = name_hash("a"), kP = name_hash("p"), kLi = name_hash("li"), kDd = name_hash("dd"),
+                   kDt = name_hash("dt"), kButton = name_hash("button"), kForm = name_hash("form"),
+                   kSelect = name_hash("select"), kOption = name_hash("option"), kOptgroup = name_hash("optgroup"),
+                   kTemplate = name_hash("template"), kTable = name_hash("table"), kTr = name_hash("tr"),
+                   kTd = name_hash("td"), kTh = name_hash("th"), kCaption = name_hash("caption"), kBr = name_hash("br"),
+                   kNobr = name_hash("nobr"), kAddress = name_hash("address"), kDiv = name_hash("div"),
+                   kScript = name_hash("script"), kTextarea = name_hash("textarea"), kFont = name_hash("font"),
+                   kFrameset = name_hash("frameset"), kRuby = name_hash("ruby"), kInput = name_hash("input"),
+                   kRt = name_hash("rt"), kRp = name_hash("rp"), kRtc = name_hash("rtc"),
+                   kPlaintext = name_hash("plaintext"), kHtml = name_hash("html"), kBody = name_hash("body"),
+                   kSvg = name_hash("svg"), kMath = name_hash("math"), kAnnotation = name_hash("annotation-xml");
+
+constexpr bool is_tag_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
+constexpr bool is_tag_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
+
+struct Tag {
+  uint64_t name = 0, whole = 0;
+  bool is_end = false, closes_itself = false;
+  int64_t attributes = 0;
+  size_t begin = 0, end = 0;  // one past its ">"; npos if nothing ends it
+};
+
+class Work {
+ public:
+  Work(std::string_view page, const HtmlLimits& limits) : page_(page), limits_(limits) {}
+
+  HtmlWork run() {
+    size_t at = 0;
+    int64_t turns = 0;
+    while (at < page_.size()) {
+      checkpoint_each(++turns, 1 << 14);
+      const size_t start = std::min(page_.find('<', at), page_.size());
+      if (start > at) reconstruct();
+      if (start + 1 >= page_.size()) break;
+      at = markup(start);
+      if (static_cast<int64_t>(open_.size()) > limits_.open ||
+          static_cast<int64_t>(list_.size()) > limits_.formatting || options_ > limits_.options ||
+          copies_ > 1000 + 4 * work_.nodes || is_over_) {
+        work_.is_suspect = true;
+        if (at < page_.size()) work_.nodes += std::ranges::count(page_.substr(at), '<');
+        break;
+      }
+    }
+    work_.nodes += copies_;
+    return work_;
+  }
+
+ private:
+  struct Element {
+    uint64_t name;
+    uint32_t kind;
+    int64_t id;
+  };
+  struct Entry {  // of the list of active formatting elements; `id` of what is open, or 0
+    uint64_t name, whole;
+    int64_t id;
+    bool is_marker;
+  };
+
+  static uint32_t kind_of(uint64_t name) {
+    static const Kinds kinds = known_kinds();
+    const auto found = kinds.find(name);
+    return found == kinds.end() ? 0 : found->second;
+  }
+
+  bool is_foreign() const { return !open_.empty() && (open_.back().kind & kForeign) != 0; }
+
+  size_t after(std::string_view mark, size_t at) const {
+    const size_t found = page_.find(mark, at);
+    return found == page_.npos ? page_.size() : found + mark.size();
+  }
+
+  size_t markup(size_t start) {
+    const char next = page_[start + 1];
+    if (page_.substr(start).starts_with("<!--")) {  // ended by "--!>", too, but not by the dashes of its beginning
+      const size_t end = after("-->", start + 2), first = std::min(end, start + 4);
+      const size_t bang = page_.substr(first, end - first).find("--!>");
+      return bang == page_.npos ? end : first + bang + 4;
+    }
+    if (is_foreign() && page_.substr(start).starts_with("<![CDATA[")) return after("]]>", start + 9);
+    if (next == '!' || next == '?') return after(">", start + 2);
+    const bool is_end = next == '/';
+    if (start + 1 + is_end >= page_.size()) return page_.size();
+    if (!is_tag_letter(page_[start + 1 + is_end])) {
+      if (is_end) return after(">", start + 2);
+      reconstruct();
+      return start + 1;
+    }
+    const Tag tag = read(start, is_end);
+    if (tag.end == page_.npos) return page_.size();
+    if (is_end) {
+      end(tag);
+      return tag.end;
+    }
+    work_.nodes += 1 + tag.attributes;
+    is_over_ |= tag.attributes > limits_.attributes;
+    return begin(tag);
+  }
+
+  // As the standard's tokenizer reads a tag: quotes count only where a value begins.
+  Tag read(size_t start, bool is_end) const {
+    Tag out;
+    const size_t size = page_.size();
+    size_t at = start + 1 + is_end;
+    uint64_t name = kSeed;
+    for (; at < size && !is_tag_space(page_[at]) && page_[at] != '/' && page_[at] != '>'; ++at)
+      name = hash_step(name, lower_of_tag(page_[at]));
+    out.name = name, out.is_end = is_end, out.begin = start, out.end = page_.npos;
+    while (true) {
+      while (at < size && (is_tag_space(page_[at]) || page_[at] == '/')) ++at;
+      if (at >= size) return out;
+      if (page_[at] == '>') {
+        out.closes_itself = page_[at - 1] == '/';
+        break;
+      }
+      ++out.attributes;
+      for (++at; at < size && !is_tag_space(page_[at]) && page_[at] != '/' && page_[at] != '>' && page_[at] != '=';)
+        ++at;
+      while (at < size && is_tag_space(page_[at])) ++at;
+      if (at >= size) return out;
+      if (page_[at] != '=') continue;
+      for (++at; at < size && is_tag_space(page_[at]);) ++at;
+      if (at >= size) return out;
+      if (page_[at] == '"' || page_[at] == '\'') {
+        at = page_.find(page_[at], at + 1);
+        if (at == page_.npos) return out;
+        ++at;
+      } else {
+        while (at < size && !is_tag_space(page_[at]) && page_[at] != '>') ++at;
+        if (at >= size) return out;
+        if (page_[at] == '>') break;  // a slash before it is the value's
+      }
+    }
+    out.end = at + 1;
+    return out;
+  }
+
+  std::string written(const Tag& tag) const {
+    std::string out(page_.substr(tag.begin, tag.end - tag.begin));
+    std::ranges::transform(out, out.begin(), [](char c) { return static_cast<char>(lower_of_tag(c)); });
+    return out;
+  }
+
+  // The nearest open element of a name that is no foreign one, or -1 if one of the kinds `stop` is nearer.
+  int64_t find(uint64_t name, uint32_t stop, uint64_t also = 0) const {
+    for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0; --i) {
+      const Element& element = open_[static_cast<size_t>(i)];
+      if (element.name == name && !(element.kind & kForeign)) return i;
+      if ((element.kind & stop) || (also != 0 && element.name == also)) return -1;
+    }
+    return -1;
+  }
+
+  void push(uint64_t name, uint32_t kind) {
+    open_.push_back({name, kind, ++ids_});
+    selects_ += name == kSelect && !(kind & kForeign);
+    const bool marks = (kind & kScope) && !(kind & kForeign) && name != kSelect && name != kTable;
+    if (marks) list_.push_back({0, 0, 0, true});
+  }
+
+  void pop() {
+    const Element element = open_.back();
+    open_.pop_back();
+    if (element.kind & kForeign) return;
+    selects_ -= element.name == kSelect;
+    if (element.kind & kFormatting) close_entry(element.id);
+    const bool marks = (element.kind & kScope) && element.name != kSelect && element.name != kTable;
+    if (!marks) return;
+    while (!list_.empty() && !list_.back().is_marker) list_.pop_back();
+    if (!list_.empty()) list_.pop_back();
+  }
+
+  void close_entry(int64_t id) {
+    for (auto entry = list_.rbegin(); entry != list_.rend(); ++entry) {
+      if (entry->id == id) {
+        entry->id = 0;
+        return;
+      }
+    }
+  }
+
+  void pop_implied(uint64_t but = 0) {
+    while (!open_.empty() && (open_.back().kind & kImplied) && open_.back().name != but) pop();
+  }
+
+  // Closes all down to an element, if there is one.
+  bool pop_to(int64_t index) {
+    while (index >= 0 && static_cast<int64_t>(open_.size()) > index) pop();
+    return index >= 0;
+  }
+
+  void reconstruct() {
+    if (list_.empty() || list_.back().is_marker || list_.back().id != 0) return;
+    auto first = list_.end();
+    while (first != list_.begin() && !(first - 1)->is_marker && (first - 1)->id == 0) --first;
+    for (; first != list_.end(); ++first) {
+      open_.push_back({first->name, kFormatting, ++ids_});
+      first->id = ids_;
+      ++copies_;
+    }
+  }
+
+  void format(const Tag& tag) {
+    push(tag.name, kFormatting);
+    const uint64_t whole = name_hash(page_.substr(tag.begin, tag.end - tag.begin));
+    int same = 0;
+    for (auto i = static_cast<int64_t>(list_.size()) - 1; i >= 0 && !list_[static_cast<size_t>(i)].is_marker; --i) {
+      if (list_[static_cast<size_t>(i)].whole == whole && ++same == 3) {
+        list_.erase(list_.begin() + i);
+        break;
+      }
+    }
+    list_.push_back({tag.name, whole, ids_, false});
+  }
+
+  // The adoption agency: blocks inside of the element stay open.
+  void unformat(uint64_t name) {
+    auto entry = list_.end();
+    while (entry != list_.begin() && !(entry - 1)->is_marker && (entry - 1)->name != name) --entry;
+    if (entry == list_.begin() || (entry - 1)->is_marker) {
+      pop_to(find(name, kSpecial | kScope));
+      return;
+    }
+    --entry;
+    const int64_t id = entry->id;
+    if (id == 0) {
+      list_.erase(entry);
+      return;
+    }
+    auto i = static_cast<int64_t>(open_.size()) - 1;
+    bool has_block = false;
+    for (; i >= 0 && open_[static_cast<size_t>(i)].id != id; --i) {
+      if (open_[static_cast<size_t>(i)].kind & kScope) return;
+      has_block |= (open_[static_cast<size_t>(i)].kind & kSpecial) != 0;
+    }
+    if (i < 0) return;
+    list_.erase(entry);
+    if (has_block) {
+      is_over_ |= ++adoptions_ > 5 * limits_.formatting;
+      open_.erase(open_.begin() + i);
+    } else {
+      pop_to(i);
+    }
+  }
+
+  void end(const Tag& tag) {
+    const uint32_t kind = kind_of(tag.name);
+    if (is_foreign()) {
+      if (tag.name == kP || tag.name == kBr) {
+        leave_foreign();
+      } else {
+        for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0 && (open_[static_cast<size_t>(i)].kind & kForeign);
+             --i) {
+          if (open_[static_cast<size_t>(i)].name == tag.name) {
+            pop_to(i);
+            return;
+          }
+        }
+      }
+    }
+    if (tag.name == kBr) reconstruct();
+    if (kind & (kIgnored | kVoid | kRaw)) return;
+    if (kind & kFormatting) {
+      unformat(tag.name);
+    } else if (tag.name == kFrameset) {
+      if (!open_.empty() && open_.back().name == kFrameset) pop();
+    } else if (tag.name == kTemplate) {
+      pop_to(find(tag.name, 0));
+    } else if (kind & kTablePart) {
+      const int64_t table = find(kTable, 0, kTemplate);
+      const int64_t found = find(tag.name, 0, kTemplate);
+      if (found >= table && find(kSelect, 0) < found) pop_to(found);
+    } else if (tag.name == kP) {
+      pop_to(find(tag.name, kScope, kButton));
+    } else if (tag.name == kLi) {
+      pop_to(find(tag.name, kScope | kList));
+    } else if (kind & kHeading) {
+      for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0; --i) {
+        const uint32_t other = open_[static_cast<size_t>(i)].kind;
+        if ((other & kHeading) && !(other & kForeign)) {
+          pop_to(i);
+          return;
+        }
+        if (other & kScope) return;
+      }
+    } else if (tag.name == kForm) {
+      const int64_t found = find(tag.name, kScope);
+      if (found >= 0) pop_implied();
+      if (found >= 0) open_.erase(open_.begin() + found);
+    } else if ((kind & (kBlockEnd | kScope)) || tag.name == kDd || tag.name == kDt) {
+      pop_to(find(tag.name, kScope));
+    } else {
+      pop_to(find(tag.name, kSpecial | kScope));
+    }
+  }
+
+  void leave_foreign() {
+    while (is_foreign() && !(open_.back().kind & kIntegrates)) pop();
+  }
+
+  size_t begin(const Tag& tag) {
+    uint32_t kind = kind_of(tag.name);
+    if (is_foreign() && !(open_.back().kind & kIntegrates)) {
+      const bool breaks_out = tag.name == kFont ? [&] {
+        const std::string text = written(tag);
+        return text.find("color") != text.npos || text.find("face") != text.npos || text.find("size") != text.npos;
+      }()
+                                                : (kind & kBreaksOut) != 0;
+      if (!breaks_out) {
+        open_foreign(tag, kind);
+        return tag.end;
+      }
+      leave_foreign();
+    }
+    if (kind & kIgnored) {
+      if (tag.name == kHtml || tag.name == kBody) merged_ += tag.attributes;
+      is_over_ |= merged_ > limits_.attributes;
+      return tag.end;
+    }
+    if (tag.name == kSvg || tag.name == kMath) {
+      reconstruct();
+      open_foreign(tag, 0);
+      return tag.end;
+    }
+    options_ += tag.name == kOption;
+    if (tag.name == kFrameset) {  // from here on elements that hold text may be no elements at all
+      is_over_ |= std::ranges::count(page_.substr(tag.end), '<') > 5 * limits_.attributes;
+      push(tag.name, kSpecial);
+      return tag.end;
+    }
+    if (kind & kEndsP) pop_to(find(kP, kScope, kButton));
+    if (tag.name == kPlaintext) return page_.size();
+    if (tag.name == kSelect || tag.name == kInput || tag.name == kTextarea) {
+      if (pop_to(find(kSelect, kScope)) && tag.name == kSelect) return tag.end;
+    }
+    if (kind & kRaw) {
+      is_over_ |= selects_ > 0 && tag.name != kScript;  // parsers differ in whether it is an element there
+      const size_t end = raw_end(tag);
+      return end < page_.size() ? std::min(read(end, true).end, page_.size()) : end;
+    }
+    if (kind & kVoid) {
+      reconstruct();
+      return tag.end;
+    }
+    if (tag.name == kTable) {
+      end_table();
+    } else if (kind & kTablePart) {
+      if (!table_part(tag.name, kind)) return tag.end;
+    } else if (kind & kHeading) {
+      if (!open_.empty() && (open_.back().kind & kHeading) && !is_foreign()) pop();
+    } else if (tag.name == kLi || tag.name == kDd || tag.name == kDt) {
+      end_item(tag.name);
+    } else if (tag.name == kButton) {
+      pop_to(find(kButton, kScope));
+    } else if (tag.name == kOption || tag.name == kOptgroup) {
+      if (!open_.empty() && open_.back().name == kOption) pop();
+      const size_t size = open_.size();
+      if (tag.name == kOptgroup && size > 1 && open_[size - 1].name == kOptgroup && open_[size - 2].name == kSelect)
+        pop();
+    } else if (kind & kRubyPart) {
+      if (find(kRuby, kScope) >= 0) pop_implied(tag.name == kRt || tag.name == kRp ? kRtc : 0);
+    } else if (tag.name == kA) {
+      unformat_if_listed(kA);
+    } else if (tag.name == kNobr) {
+      unformat_if_listed(kNobr);
+    }
+    if (!(kind & (kEndsP | kTablePart)) && tag.name != kTemplate) reconstruct();
+    if (kind & kFormatting) {
+      format(tag);
+    } else {
+      push(tag.name, kind & ~static_cast<uint32_t>(kIntegrates | kIntegratesInSvg));
+    }
+    return tag.end;
+  }
+
+  void unformat_if_listed(uint64_t name) {
+    for (auto entry = list_.rbegin(); entry != list_.rend() && !entry->is_marker; ++entry) {
+      if (entry->name == name) {
+        unformat(name);
+        return;
+      }
+    }
+  }
+
+  void open_foreign(const Tag& tag, uint32_t kind) {
+    if (tag.closes_itself) return;
+    const Element* const around = is_foreign() && !(open_.back().kind & kIntegrates) ? &open_.back() : nullptr;
+    const bool begins_svg = tag.name == kSvg && (around == nullptr || around->name == kAnnotation);
+    const bool in_svg = begins_svg || (around != nullptr && (around->kind & kSvgs) != 0);
+    bool integrates = (kind & (in_svg ? kIntegratesInSvg : kIntegrates)) != 0;
+    if (!in_svg && tag.name == kAnnotation) {
+      const std::string text = written(tag);
+      integrates = text.find("text/html") != text.npos || text.find("application/xhtml+xml") != text.npos;
+    }
+    const bool stops = integrates || (!in_svg && tag.name == kAnnotation);
+    open_.push_back(
+        {tag.name,
+         kForeign | (in_svg ? kSvgs : 0u) | (integrates ? kIntegrates : 0u) | (stops ? kScope | kSpecial : 0u),
+         ++ids_});
+  }
+
+  // A table amid the rows of another ends that one.
+  void end_table() {
+    for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0; --i) {
+      const Element& element = open_[static_cast<size_t>(i)];
+      if (element.kind & kForeign) continue;
+      if (element.name == kTable) pop_to(i);
+      if (element.name == kTable || element.name == kTd || element.name == kTh || element.name == kCaption ||
+          element.name == kTemplate || element.name == kSelect)
+        return;
+    }
+  }
+
+  // Whether the element is inserted: outside of tables it is not.
+  bool table_part(uint64_t name, uint32_t kind) {
+    const int64_t table = find(kTable, 0, kTemplate);
+    if (table < 0) return false;
+    if (find(kSelect, 0) > table) return true;
+    auto keep = table;
+    if (!(kind & kRows) && (name == kTr || name == kTd || name == kTh)) {
+      for (auto i = static_cast<int64_t>(open_.size()) - 1; i > table; --i) {
+        const Element& element = open_[static_cast<size_t>(i)];
+        if ((element.kind & kForeign) == 0 && ((element.kind & kRows) || (name != kTr && element.name == kTr))) {
+          keep = i;
+          break;
+        }
+      }
+    }
+    pop_to(keep + 1);
+    return true;
+  }
+
+  void end_item(uint64_t name) {
+    for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0; --i) {
+      const Element& element = open_[static_cast<size_t>(i)];
+      const bool is_item = name == kLi ? element.name == kLi : element.name == kDd || element.name == kDt;
+      if (is_item && !(element.kind & kForeign)) {
+        pop_to(i);
+        return;
+      }
+      const bool passes = element.name == kAddress || element.name == kDiv || element.name == kP;
+      if ((element.kind & (kSpecial | kScope)) && !passes) return;
+    }
+  }
+
+  // Where the text of an element ends that holds no tags: at its end tag.
+  size_t raw_end(const Tag& tag) {
+    size_t name_end = tag.begin + 1;
+    while (!is_tag_space(page_[name_end]) && page_[name_end] != '/' && page_[name_end] != '>') ++name_end;
+    const std::string_view name = page_.substr(tag.begin + 1, name_end - tag.begin - 1);
+    const bool is_script = tag.name == kScript;
+    bool in_comment = false, is_doubled = false;
+    for (size_t at = tag.end; at < page_.size(); ++at) {
+      const size_t less = page_.find('<', at);
+      if (in_comment) {  // what begins a script inside of a script's comment hides the next end tag
+        const size_t ends = page_.find("-->", at);
+        if (ends < less) {
+          in_comment = is_doubled = false;
+          at = ends + 2;
+          continue;
+        }
+      }
+      if (less == page_.npos) return page_.size();
+      at = less;
+      const std::string_view rest = page_.substr(at, name.size() + 3);
+      if (is_script && !in_comment && page_.substr(at).starts_with("<!--")) {
+        in_comment = true;
+        at += 1;  // its dashes may end it, too
+        continue;
+      }
+      const bool is_end = rest.size() > 1 && rest[1] == '/';
+      const size_t from = 1 + is_end;
+      if (rest.size() <= from + name.size()) continue;
+      const char next = rest[from + name.size()];
+      if (!is_tag_space(next) && next != '/' && next != '>') continue;
+      if (name_hash(rest.substr(from, name.size())) != tag.name) continue;
+      if (is_end && !is_doubled) return at;
+      if (in_comment) is_doubled = !is_end;
+    }
+    return page_.size();
+  }
+
+  std::string_view page_;
+  HtmlLimits limits_;
+  HtmlWork work_;
+  std::vector<Element> open_;
+  std::vector<Entry> list_;
+  int64_t ids_ = 0, copies_ = 0, options_ = 0, merged_ = 0, selects_ = 0, adoptions_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace
+
+HtmlWork html_work(std::string_view page, const HtmlLimits& limits) { return Work(page, limits).run(); }
+
+}  // namespace pychunk

@@ -1,0 +1,247 @@
+// The Python module. Only this file and its like know Python; none does arithmetic.
+#include "python/bindings.h"
+
+#include <algorithm>
+
+#include "common/dispatch.h"
+#include "common/hash.h"
+#include "common/parallel.h"
+#include "text/abbreviations.h"
+#include "text/graphemes.h"
+#include "text/recursive.h"
+#include "text/unicode.h"
+#include "tokens/tokenize.h"
+#include "tokens/wordpiece.h"
+#include "vectors/similarity.h"
+
+namespace pychunk {
+namespace {
+
+void bind_text(py::module_& m) {
+  m.def(
+      "find_invalid_utf8",
+      [](const Array<uint8_t>& text) {
+        return without_gil([&] { return kernels().find_invalid_utf8(text.data(), static_cast<size_t>(text.size())); });
+      },
+      py::arg("text").noconvert(), "Byte offset of the first byte that is not part of valid UTF-8, or -1.");
+  m.def(
+      "count_characters",
+      [](const Array<uint8_t>& text) {
+        return kernels().count_characters(text.data(), static_cast<size_t>(text.size()));
+      },
+      py::arg("text").noconvert(), "Characters of valid UTF-8.");
+  m.def("unicode_tables", [] {
+    py::dict tables;
+    for (auto& [name, cells] : unicode_tables()) tables[py::str(name)] = py::cast(cells);
+    tables["extending"] = py::cast(cluster_extending());
+    return tables;
+  });
+  m.def("word_lists", [] {
+    py::dict lists;
+    for (const auto& [name, words] : word_lists()) lists[py::str(name)] = py::str(words);
+    return lists;
+  });
+  m.def(
+      "hash128",
+      [](const py::bytes& data) {
+        char hex[32];
+        write_hex(hash128(std::string_view(data), 0), hex);
+        return std::string(hex, sizeof(hex));
+      },
+      py::arg("data"), "128-bit hash as 32 hexadecimal digits (MurmurHash3_x64_128, seed 0).");
+  m.def(
+      "block_hashes",
+      [](const Array<uint8_t>& data, int64_t size, int threads) {
+        PYCHUNK_CHECK(data.ndim() == 1 && size >= 1, "blocks must be of a flat array, and of at least one byte");
+        const std::string_view bytes(reinterpret_cast<const char*>(data.data()), static_cast<size_t>(data.size()));
+        const int64_t count = (data.size() + size - 1) / size;
+        Array<uint32_t> out(count);
+        uint32_t* to = out.mutable_data();
+        without_gil([&] {
+          parallel_for(count, threads, [&](int64_t block) {
+            const auto own = bytes.substr(static_cast<size_t>(block * size), static_cast<size_t>(size));
+            to[block] = static_cast<uint32_t>(hash128(own, 0).low);
+          });
+          return true;
+        });
+        return out;
+      },
+      py::arg("data").noconvert(), py::arg("size"), py::arg("threads"),
+      "uint32[n]: the low 32 bits of hash128 of each run of so many bytes.");
+}
+
+void bind_vectors(py::module_& m) {
+  m.def(
+      "normalized_rows",
+      [](const Array<float>& vectors) {
+        const auto rows = matrix(vectors, "vectors");
+        Array<float> out({rows.rows, rows.cols});
+        float* data = out.mutable_data();
+        const int64_t bad = without_gil([&] { return normalized(rows, data); });
+        return py::make_tuple(out, bad);
+      },
+      py::arg("vectors").noconvert(),
+      "(float32[n, d] with rows of unit length, first row that is not finite or -1); a zero row stays zero.");
+  m.def(
+      "dot",
+      [](const Array<float>& a, const Array<float>& b) {
+        PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ", b.size());
+        return kernels().dot(a.data(), b.data(), static_cast<size_t>(a.size()));
+      },
+      py::arg("a").noconvert(), py::arg("b").noconvert(), "Dot product as a fixed tree of partial sums.");
+}
+
+py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
+                       bool byte_spans, int threads) {
+  check_offsets(view(bounds), text.size(), "bounds");
+  Tokens tokens = without_gil([&] {
+    return tokenize(tokenizer, {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
+                    view(bounds), byte_spans, threads);
+  });
+  const int64_t count = tokens.ids.size;
+  return py::make_tuple(array(std::move(tokens.ids)), array(std::move(tokens.offsets)),
+                        byte_spans ? py::object(array(std::move(tokens.byte_spans), {count, 2})) : py::none(),
+                        array(std::move(tokens.counts)));
+}
+
+// Calls a Python function, one call at a time: the GIL is taken for it.
+WordPiece foreign_tokenizer(py::function function) {
+  // Deleted under the GIL, whichever thread lets go of it last.
+  const std::shared_ptr<py::function> kept(new py::function(std::move(function)), [](py::function* f) {
+    const Locked locked;
+    delete f;
+  });
+  return WordPiece([kept](std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
+                          std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) {
+    const Locked locked;
+    const auto spans = static_cast<py::ssize_t>(n);
+    const py::tuple found =
+        (*kept)(py::bytes(text.data(), text.size()), Array<int64_t>(spans + 1, bounds), byte_spans != nullptr);
+    const auto offsets = found[0].cast<Array<int64_t>>();
+    PYCHUNK_CHECK(offsets.size() == spans + 1, "the tokenizer must give ", spans + 1, " offsets, got ", offsets.size());
+    const auto before = static_cast<int64_t>(ids.size());
+    for (const int64_t offset : view(offsets)) token_offsets.push_back(before + offset);
+    ids.resize(static_cast<size_t>(token_offsets.back()));
+    std::fill(ids.begin() + before, ids.end(), 0);
+    if (byte_spans == nullptr) return;
+    const auto where = found[1].cast<Array<int64_t>>();
+    PYCHUNK_CHECK(where.size() == 2 * (token_offsets.back() - before), "the tokenizer must give two bytes a token");
+    byte_spans->insert(byte_spans->end(), where.data(), where.data() + where.size());
+  });
+}
+
+void bind_wordpiece(py::module_& m) {
+  py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece.")
+      .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents, bool clean_text,
+                       bool handle_chinese_chars, const std::string& unknown, const std::string& prefix,
+                       int max_word_characters) {
+             return WordPiece(
+                 vocabulary,
+                 {{lowercase, strip_accents, clean_text, handle_chinese_chars}, unknown, prefix, max_word_characters});
+           }),
+           py::arg("vocabulary"), py::arg("lowercase") = true, py::arg("strip_accents") = true,
+           py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
+           py::arg("prefix") = "##", py::arg("max_word_characters") = 100)
+      .def_static("foreign", &foreign_tokenizer, py::arg("encode"),
+                  "Another tokenizer, for counts: encode(text, bounds, byte_spans) gets bytes, the spans' int64[n + 1] "
+                  "and whether byte spans are wanted, and returns offsets int64[n + 1] and byte spans int64[t, 2] or "
+                  "None.")
+      .def("encode", &encode_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
+           py::arg("byte_spans") = false, py::arg("threads") = 1,
+           "Tokens of the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself: ids "
+           "int32[t], "
+           "offsets int64[n + 1] into them, byte spans int64[t, 2] or None, and what budgets count of each span, "
+           "int64[n].")
+      .def_property_readonly("vocabulary_size", &WordPiece::vocabulary_size)
+      .def_property_readonly("unknown_id", &WordPiece::unknown_id);
+}
+
+std::span<const int64_t> rising(const Array<int64_t>& starts, const char* name) {
+  PYCHUNK_CHECK(std::is_sorted(view(starts).begin(), view(starts).end()), name, " must not fall");
+  return view(starts);
+}
+
+py::tuple split_recursive(const Array<uint8_t>& text, const Array<int64_t>& offsets, int64_t size, int64_t overlap,
+                          const std::vector<std::string>& separators, const std::string& unit,
+                          const Optional<int64_t>& token_starts) {
+  check_offsets(view(offsets), text.size(), "offsets");
+  const RecursiveOptions options{.size = size, .overlap = overlap, .unit = unit_from(unit), .separators = separators};
+  PYCHUNK_CHECK(options.unit != Unit::kTokens || token_starts, "unit 'tokens' needs token_starts");
+  RecursiveInput input{
+      .buffer = {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())}, .begin = 0, .end = 0};
+  if (token_starts) input.token_starts = rising(*token_starts, "token_starts");
+  RecursiveSplitter splitter(options);
+  std::vector<Piece> pieces;
+  std::vector<int64_t> piece_offsets{0}, spans, sizes;
+  without_gil([&] {
+    for (py::ssize_t i = 1; i < offsets.size(); ++i) {
+      input.begin = offsets.data()[i - 1], input.end = offsets.data()[i];
+      splitter.split(input, pieces);
+      piece_offsets.push_back(static_cast<int64_t>(pieces.size()));
+    }
+    for (const Piece& piece : pieces) {
+      spans.insert(spans.end(), {piece.start, piece.end});
+      sizes.push_back(piece.size);
+    }
+    return true;
+  });
+  const auto n = static_cast<py::ssize_t>(pieces.size());
+  return py::make_tuple(array(std::move(spans), {n, 2}), array(std::move(piece_offsets)), array(std::move(sizes)));
+}
+
+void bind_recursive(py::module_& m) {
+  m.def("split_recursive", &split_recursive, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+        py::arg("size"), py::arg("overlap"), py::arg("separators"), py::arg("unit") = "characters",
+        py::arg("token_starts").noconvert() = py::none(),
+        R"(Splits k documents of valid UTF-8 at the strongest separators that keep pieces within `size`.
+
+text uint8[bytes], offsets int64[k + 1] (document i is text[offsets[i]:offsets[i + 1]]), size and overlap in `unit`
+(characters, words, tokens), separators: literal strings, strongest first, as in LangChain's
+RecursiveCharacterTextSplitter. token_starts (needed for tokens): rising int64 byte offsets into text. Returns (spans int64[n, 2] of bytes in text, piece_offsets
+int64[k + 1], sizes int64[n] in the unit). ValueError for anything out of range.)");
+}
+
+// Makes now what would be made on first use. Python may fork at any time: the child of a fork in the middle of a
+// first use would wait for a thread that it does not have.
+void prepare() {
+  prepare_interrupts();
+  prepare_pool();
+  prepare_buffers();
+  prepare_abbreviations();
+  prepare_unicode();
+  try {
+    kernels();
+  } catch (const std::runtime_error&) {  // of PYCHUNK_ISA: the call that needs it says so
+  }
+}
+
+}  // namespace
+}  // namespace pychunk
+
+PYBIND11_MODULE(_core, m) {
+  using namespace pychunk;
+  prepare();
+  // pybind11 fetches NumPy's functions at their first use, without the lock and by no scope of ours: a daemon thread in
+  // that moment of Python's end ended the process with std::terminate (1 of some 300 runs under load).
+  py::dtype::of<uint8_t>();
+  m.doc() = "pychunk's native core. Use the functions of the package pychunk instead.";
+  m.attr("__version__") = PYCHUNK_VERSION;
+  m.def("isa", [] { return kernels().name; }, "Instruction set that runs.");
+  m.def("available_isas", &available_isas, "Instruction sets that this CPU could run, slowest first.");
+  m.def("default_threads", &default_threads, "Threads that a call uses unless told otherwise.");
+  bind_text(m);
+  bind_vectors(m);
+  bind_wordpiece(m);
+  bind_recursive(m);
+  bind_segment(m);
+  bind_encode(m);
+  bind_json(m);
+  bind_markdown(m);
+  bind_html(m);
+  bind_noise(m);
+  bind_scan(m);
+  bind_codes(m);
+  bind_topic(m);
+  bind_terms(m);
+  bind_levels(m);
+}

@@ -1,0 +1,137 @@
+// What the files of the Python module share: NumPy arrays as views, and buffers handed to NumPy without a copy.
+#pragma once
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/interrupt.h"
+#include "common/view.h"
+#include "document/plan.h"
+#include "python/gil.h"
+
+#ifdef Py_GIL_DISABLED
+#error "pychunk does not support free-threaded Python: build it with the ordinary one"
+#endif
+
+namespace pychunk {
+
+namespace py = pybind11;
+
+// C-contiguous and of exactly this type: pychunk/_native.py sees to it; anything else is a TypeError.
+template <typename T>
+using Array = py::array_t<T, py::array::c_style>;
+template <typename T>
+using Optional = std::optional<Array<T>>;
+
+template <typename T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), static_cast<size_t>(array.size())};
+}
+
+template <typename T>
+Matrix<const T> matrix(const Array<T>& array, const char* name) {
+  PYCHUNK_CHECK(array.ndim() == 2, name, " must have two dimensions, got ", array.ndim());
+  return {array.data(), array.shape(0), array.shape(1)};
+}
+
+inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+  check_offsets(view(offsets), text.size(), "offsets");
+  return {reinterpret_cast<const char*>(text.data()), view(offsets)};
+}
+
+// What keeps a buffer's memory, as an object of Python's.
+template <typename T>
+py::capsule owner_of(const Buffer<T>& buffer) {
+  return {new std::shared_ptr<void>(buffer.memory), [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
+}
+
+// Hands a buffer to NumPy without a copy.
+template <typename T>
+Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
+  if (shape.empty()) shape = {buffer.size};
+  return Array<T>(std::move(shape), buffer.data, owner_of(buffer));
+}
+
+// The same for one of several buffers in one arena, which have one owner.
+template <typename T>
+Array<T> array(Buffer<T>&& buffer, const py::capsule& owner) {
+  return Array<T>(buffer.size, buffer.data, owner);
+}
+
+template <typename T, typename Allocator>
+Array<T> array(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<py::ssize_t>(values.size())};
+  auto* kept = new std::vector<T, Allocator>(std::move(values));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T, Allocator>*>(p); });
+  return Array<T>(std::move(shape), kept->data(), owner);
+}
+
+// work() without Python's lock. On the main thread it ends early where a signal's handler raises, as that of Ctrl-C
+// does, with what it raised.
+template <typename Work>
+auto without_gil(Work work) {
+  using Result = decltype(work());
+  if (Call::current() != nullptr) {
+    // A call by a signal's handler, in the middle of a call: what this thread works with is in use.
+    const Unlocked unlocked;
+    std::optional<Result> result;
+    std::exception_ptr error;
+    std::thread([&] {
+      try {
+        result.emplace(work());
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }).join();
+    if (error) std::rethrow_exception(error);
+    return std::move(*result);
+  }
+  const auto run_handlers = [] {
+    const Locked locked;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  };
+  Call call(on_main_thread() ? std::function<void()>(run_handlers) : nullptr);
+  try {
+    const Unlocked unlocked;
+    return work();
+  } catch (...) {
+    if (call.cause()) std::rethrow_exception(call.cause());
+    throw;
+  }
+}
+
+inline Unit unit_from(const std::string& name) {
+  if (name == "characters") return Unit::kCharacters;
+  if (name == "words") return Unit::kWords;
+  PYCHUNK_CHECK(name == "tokens", "unit must be characters, words or tokens; got '", name, "'");
+  return Unit::kTokens;
+}
+
+// The files that bind the parts of the module.
+void bind_segment(py::module_& m);
+void bind_encode(py::module_& m);
+void bind_json(py::module_& m);
+void bind_markdown(py::module_& m);
+void bind_html(py::module_& m);
+void bind_noise(py::module_& m);
+void bind_scan(py::module_& m);
+void bind_codes(py::module_& m);
+void bind_topic(py::module_& m);
+void bind_terms(py::module_& m);
+void bind_levels(py::module_& m);
+
+struct TopicHead;
+// What bind_topic() binds as TopicHead, which lives as long as that object; null of None.
+const TopicHead* topic_head_of(const py::object& kept);
+
+}  // namespace pychunk

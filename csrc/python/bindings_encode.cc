@@ -1,0 +1,151 @@
+// What surrounds a transformer, for Python: rows and batches in, hidden states pooled. The model itself runs elsewhere.
+#include "python/bindings.h"
+#include "tokens/batch.h"
+#include "vectors/pool.h"
+
+namespace pychunk {
+namespace {
+
+// Rows of a model's input with what they point to, kept alive together.
+struct KeptRows {
+  Array<int32_t> ids;
+  Array<int64_t> offsets, first;
+  Optional<int64_t> second;
+  Array<int32_t> prefix, middle, suffix;
+  int32_t pad;
+  int64_t max_length;
+
+  ModelRows rows() const {
+    return {{view(ids), view(offsets)}, view(first), second ? view(*second) : std::span<const int64_t>{}};
+  }
+  Template shape() const { return {view(prefix), view(middle), view(suffix), pad, max_length}; }
+
+  void check() const {
+    check_offsets(view(offsets), ids.size(), "offsets");
+    const int64_t sentences = offsets.size() - 1;
+    const auto inside = [&](const Array<int64_t>& numbers, const char* name) {
+      for (const int64_t s : view(numbers))
+        PYCHUNK_CHECK(s >= 0 && s < sentences, name, " must be from 0 to ", sentences - 1, ", got ", s);
+    };
+    inside(first, "first");
+    PYCHUNK_CHECK(!second || second->size() == first.size(), "second must hold ", first.size(), " entries, got ",
+                  second ? second->size() : 0);
+    if (second) inside(*second, "second");
+    PYCHUNK_CHECK(max_length >= shape().special(second.has_value()), "max_length must hold the special tokens, got ",
+                  max_length);
+  }
+};
+
+Array<int64_t> lengths_of(const KeptRows& kept) {
+  Array<int64_t> out(kept.first.size());
+  const Unlocked unlocked;
+  row_lengths(kept.rows(), kept.shape(), out.mutable_data());
+  return out;
+}
+
+template <typename Id>
+Id* tensor(Optional<Id>& out, const Array<int64_t>& chosen, int64_t width, const char* name) {
+  if (!out) return nullptr;
+  PYCHUNK_CHECK(out->ndim() == 2 && out->shape(0) == chosen.size() && out->shape(1) == width, name, " must be [",
+                chosen.size(), ", ", width, "]");
+  return out->mutable_data();
+}
+
+template <typename Id>
+void fill_tensors(const KeptRows& kept, const Array<int64_t>& chosen, int64_t width, Optional<Id> ids,
+                  Optional<Id> mask, Optional<Id> types) {
+  Id* to_ids = tensor(ids, chosen, width, "ids");
+  Id* to_mask = tensor(mask, chosen, width, "mask");
+  Id* to_types = tensor(types, chosen, width, "types");
+  PYCHUNK_CHECK(to_ids != nullptr, "ids must be given");
+  const Unlocked unlocked;
+  const ModelRows rows = kept.rows();
+  const Template shape = kept.shape();
+  const int64_t special = shape.special(!rows.second.empty());
+  for (const int64_t row : view(chosen)) {
+    PYCHUNK_CHECK(row >= 0 && row < rows.size(), "chosen must be from 0 to ", rows.size() - 1, ", got ", row);
+    const Kept tokens = pychunk::kept(rows, row, shape);
+    PYCHUNK_CHECK(tokens.first + tokens.second + special <= width, "row ", row, " does not fit in ", width);
+  }
+  fill(rows, view(chosen), shape, width, to_ids, to_mask, to_types);
+}
+
+template <typename T>
+void pool_states(const Array<T>& states, const Array<int64_t>& chosen, const Array<int64_t>& lengths,
+                 const std::string& pooling, bool unit, Array<float> out) {
+  PYCHUNK_CHECK(states.ndim() == 3, "states must have three dimensions, got ", states.ndim());
+  PYCHUNK_CHECK(out.ndim() == 2 && out.shape(1) == states.shape(2), "out must be [n, ", states.shape(2), "]");
+  PYCHUNK_CHECK(chosen.size() == states.shape(0), "chosen must name ", states.shape(0), " rows, got ", chosen.size());
+  PYCHUNK_CHECK(lengths.size() == out.shape(0), "lengths must hold ", out.shape(0), " entries, got ", lengths.size());
+  PYCHUNK_CHECK(pooling == "mean" || pooling == "cls", "pooling must be mean or cls, got '", pooling, "'");
+  for (const int64_t row : view(chosen)) {
+    PYCHUNK_CHECK(row >= 0 && row < out.shape(0), "chosen must be from 0 to ", out.shape(0) - 1, ", got ", row);
+    const int64_t length = pooling == "cls" ? 1 : lengths.at(row);
+    PYCHUNK_CHECK(length > 0 && length <= states.shape(1), "row ", row, " of ", length, " tokens does not fit in ",
+                  states.shape(1));
+  }
+  float* to = out.mutable_data();
+  const Unlocked unlocked;
+  using Stored = std::conditional_t<std::is_same_v<T, float>, float, Half>;
+  pool(reinterpret_cast<const Stored*>(states.data()), states.shape(1), states.shape(2), view(chosen), view(lengths),
+       pooling == "cls" ? Pooling::kCls : Pooling::kMean, unit, to);
+}
+
+template <typename T>
+void probabilities(const Array<T>& logits, const Array<int64_t>& chosen, int64_t wanted, Array<float> out) {
+  PYCHUNK_CHECK(logits.ndim() == 2 && logits.shape(0) == chosen.size(), "logits must be [", chosen.size(),
+                ", classes]");
+  PYCHUNK_CHECK(wanted >= 0 && wanted < logits.shape(1), "the class must be from 0 to ", logits.shape(1) - 1, ", got ",
+                wanted);
+  for (const int64_t row : view(chosen))
+    PYCHUNK_CHECK(row >= 0 && row < out.size(), "chosen must be from 0 to ", out.size() - 1, ", got ", row);
+  using Stored = std::conditional_t<std::is_same_v<T, float>, float, Half>;
+  class_probability(reinterpret_cast<const Stored*>(logits.data()), logits.shape(1), wanted, view(chosen),
+                    out.mutable_data());
+}
+
+}  // namespace
+
+void bind_encode(py::module_& m) {
+  py::class_<KeptRows>(m, "ModelRows",
+                       "Sentences, or pairs of them, as a transformer reads them; see csrc/tokens/batch.h.")
+      .def(py::init([](Array<int32_t> ids, Array<int64_t> offsets, Array<int64_t> first, Optional<int64_t> second,
+                       Array<int32_t> prefix, Array<int32_t> middle, Array<int32_t> suffix, int32_t pad,
+                       int64_t max_length) {
+             KeptRows rows{std::move(ids),    std::move(offsets), std::move(first),  std::move(second),
+                           std::move(prefix), std::move(middle),  std::move(suffix), pad,
+                           max_length};
+             rows.check();
+             return rows;
+           }),
+           py::arg("ids").noconvert(), py::arg("offsets").noconvert(), py::arg("first").noconvert(),
+           py::arg("second").noconvert(), py::arg("prefix").noconvert(), py::arg("middle").noconvert(),
+           py::arg("suffix").noconvert(), py::arg("pad"), py::arg("max_length"))
+      .def("lengths", &lengths_of, "Tokens of every row, special ones among them: int64[n].")
+      .def("fill", &fill_tensors<int32_t>, py::arg("chosen").noconvert(), py::arg("width"), py::arg("ids").noconvert(),
+           py::arg("mask").noconvert(), py::arg("types").noconvert())
+      .def("fill", &fill_tensors<int64_t>, py::arg("chosen").noconvert(), py::arg("width"), py::arg("ids").noconvert(),
+           py::arg("mask").noconvert(), py::arg("types").noconvert(),
+           "Writes the chosen rows, padded to width, into int32 or int64 tensors [rows, width]; mask and types may be "
+           "None.");
+  m.def(
+      "plan_batches",
+      [](const Array<int64_t>& lengths, int64_t budget, int64_t least) {
+        PYCHUNK_CHECK(budget > 0, "budget must be positive, got ", budget);
+        Batches batches = without_gil([&] { return plan_batches(view(lengths), budget, least); });
+        return py::make_tuple(array(std::move(batches.order)), array(std::move(batches.borders)));
+      },
+      py::arg("lengths").noconvert(), py::arg("budget"), py::arg("least"),
+      "(order int64[n], borders int64[b + 1]): row numbers batch by batch, the longest of a batch first.");
+  m.def("pool", &pool_states<float>, py::arg("states").noconvert(), py::arg("chosen").noconvert(),
+        py::arg("lengths").noconvert(), py::arg("pooling"), py::arg("unit"), py::arg("out").noconvert());
+  m.def("pool_half", &pool_states<uint16_t>, py::arg("states").noconvert(), py::arg("chosen").noconvert(),
+        py::arg("lengths").noconvert(), py::arg("pooling"), py::arg("unit"), py::arg("out").noconvert(),
+        "As pool(), of float16 states given as their bits (uint16).");
+  m.def("class_probability", &probabilities<float>, py::arg("logits").noconvert(), py::arg("chosen").noconvert(),
+        py::arg("wanted"), py::arg("out").noconvert(), "Softmax of each row of logits at one class, to out[chosen].");
+  m.def("class_probability_half", &probabilities<uint16_t>, py::arg("logits").noconvert(),
+        py::arg("chosen").noconvert(), py::arg("wanted"), py::arg("out").noconvert());
+}
+
+}  // namespace pychunk

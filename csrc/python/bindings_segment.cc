@@ -1,0 +1,487 @@
+// The chunk pipeline for Python: a Request read attribute by attribute, the GIL released, one call, columns back.
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+#include "common/work.h"
+#include "document/sections.h"
+#include "document/sentence_table.h"
+#include "methods/methods.h"
+#include "methods/threshold.h"
+#include "python/bindings.h"
+#include "segment/pipeline.h"
+#include "vectors/encode_static.h"
+#include "vectors/topic.h"
+
+namespace pychunk {
+namespace {
+
+template <typename T>
+T named(std::initializer_list<std::pair<std::string_view, T>> names, const py::object& plan, const char* key) {
+  const auto value = plan.attr(key).cast<std::string>();
+  for (const auto& [name, meant] : names)
+    if (name == value) return meant;
+  fail("unknown ", key, " '", value, "'");
+}
+
+void check_ids(std::span<const int32_t> ids, int64_t known, const char* name) {
+  for (const int32_t id : ids) PYCHUNK_CHECK(id >= 0 && id < known, name, " must be less than ", known, ", got ", id);
+}
+
+// From pychunk.data.plan.Plan. A method that is not native has its cuts given.
+Plan plan_from(const py::object& from, bool cuts_given = false) {
+  Plan plan;
+  const auto name = from.attr("method").cast<std::string>();
+  const auto native = [&](const Method& method) { return method.name == name; };
+  const bool foreign = cuts_given && std::none_of(methods().begin(), methods().end(), native);
+  plan.within = named<Within>(
+      {{"size", Within::kSize}, {"topic", Within::kTopic}, {"semantic", Within::kSemantic}, {"nsp", Within::kNsp}},
+      from, "within");
+  plan.method = method_named(foreign ? "given" : name, plan.within);
+  const py::object wrap = from.attr("wrap");
+  plan.wrap = py::isinstance<py::str>(wrap) ? Wrap::kAuto : wrap.cast<bool>() ? Wrap::kOn : Wrap::kOff;
+  plan.unit = unit_from(from.attr("unit").cast<std::string>());
+  plan.size = from.attr("size").cast<int64_t>();
+  plan.separators = from.attr("separators").cast<std::vector<std::string>>();
+  plan.threshold = named<ThresholdKind>({{"value", ThresholdKind::kValue},
+                                         {"percentile", ThresholdKind::kPercentile},
+                                         {"std", ThresholdKind::kStd},
+                                         {"iqr", ThresholdKind::kIqr},
+                                         {"gradient", ThresholdKind::kGradient}},
+                                        from, "threshold");
+  plan.threshold_value = from.attr("threshold_value").cast<double>();
+  plan.window = from.attr("window").cast<int64_t>();
+  plan.summary = named<SummarySource>({{"given", SummarySource::kGiven},
+                                       {"mean", SummarySource::kMean},
+                                       {"lead", SummarySource::kLead},
+                                       {"extractive", SummarySource::kExtractive},
+                                       {"random", SummarySource::kRandom},
+                                       {"sentence", SummarySource::kSentence}},
+                                      from, "summary");
+  plan.k = from.attr("k").cast<double>();
+  plan.summaries_out = from.attr("summaries_out").cast<bool>();
+  plan.max_tokens = from.attr("max_tokens").cast<int64_t>();
+  plan.min_tokens = from.attr("min_tokens").cast<int64_t>();
+  plan.overlap = from.attr("overlap").cast<int64_t>();
+  plan.auto_limits = from.attr("auto_limits").cast<bool>();
+  plan.atoms = from.attr("atoms").cast<bool>();
+  plan.min_characters = from.attr("min_characters").cast<int64_t>();
+  plan.balance = from.attr("balance").cast<bool>();
+  plan.chunk_vectors = from.attr("chunk_vectors").cast<bool>();
+  plan.sentence_vectors = from.attr("sentence_vectors").cast<bool>();
+  return plan;
+}
+
+// The weights of a pair head, kept alive together.
+struct KeptHead {
+  Array<float> first, second, product, bias, out;
+  PairHead head;
+  KeptHead(Array<float> a, Array<float> b, Array<float> c, Array<float> offset, Array<float> output, float out_bias)
+      : first(std::move(a)),
+        second(std::move(b)),
+        product(std::move(c)),
+        bias(std::move(offset)),
+        out(std::move(output)),
+        head{matrix(first, "first"),
+             matrix(second, "second"),
+             matrix(product, "product"),
+             view(bias),
+             view(out),
+             out_bias} {
+    for (const auto& part : {head.first, head.second, head.product})
+      PYCHUNK_CHECK(part.rows == bias.size() && part.cols == head.first.cols && bias.size() == out.size(),
+                    "the parts of a pair head must be [hidden, dim] and [hidden]");
+  }
+};
+
+// What Python hands over, viewed; every array that a view is of is kept for as long.
+class Arguments {
+ public:
+  Arguments(const py::object& request, const py::object& tokenizer, const py::object& head, const py::object& topic,
+            const Optional<uint8_t>& flags)
+      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, head, topic} {
+    plan_ = plan_from(request.attr("plan"), !cuts_.is_none());
+    in_.tokenizer = tokenizer.cast<const WordPiece*>();  // null for None
+    in_.first_row = request.attr("first_row").cast<int64_t>();
+    in_.threads = request.attr("threads").cast<int>();
+    in_.texts = texts(array<uint8_t>(features_, "text"), array<int64_t>(features_, "offsets"));
+    take_models(request, head.cast<const KeptHead*>(), topic_head_of(topic), flags);
+    take_features(request);
+    take_cuts();
+    check();
+  }
+
+  Inputs inputs() const {
+    Inputs in = in_;
+    in.plan = &plan_;
+    return in;
+  }
+
+ private:
+  // An array that an attribute holds, kept alive.
+  template <typename T>
+  Array<T> array(const py::object& owner, const char* name) {
+    py::object value = owner.attr(name);
+    if (!py::isinstance<Array<T>>(value))
+      throw py::type_error(std::string(name) + " must be a C-contiguous array of " +
+                           std::string(py::str(py::dtype::of<T>())));
+    kept_.push_back(value);
+    return py::reinterpret_borrow<Array<T>>(value);
+  }
+
+  void one_each(int64_t got, const char* name) const {
+    PYCHUNK_CHECK(got == in_.texts.size(), name, " must hold one entry for each of ", in_.texts.size(),
+                  " documents, got ", got);
+  }
+
+  template <typename T>
+  void ragged(const py::object& owner, const char* attribute, const char* name, Ragged<T>& out) {
+    const py::object value = owner.attr(attribute);
+    if (value.is_none()) return;
+    const auto values = array<T>(value, "values");
+    out = {view(values), view(array<int64_t>(value, "offsets"))};
+    check_offsets(out.offsets, values.size(), name);
+    one_each(out.size(), name);
+  }
+
+  void rows(const py::object& owner, const char* attribute, const char* name, RaggedRows& out) {
+    const py::object value = owner.attr(attribute);
+    if (value.is_none()) return;
+    out = {matrix(array<float>(value, "values"), name), view(array<int64_t>(value, "offsets"))};
+    check_offsets(out.offsets, out.rows.rows, name);
+    one_each(static_cast<int64_t>(out.offsets.size()) - 1, name);
+  }
+
+  void text(const py::object& value, const char* name, Texts& out) {
+    if (value.is_none()) return;
+    out = texts(array<uint8_t>(value, "values"), array<int64_t>(value, "offsets"));
+    one_each(out.size(), name);
+  }
+
+  void take_models(const py::object& request, const KeptHead* head, const TopicHead* topic,
+                   const Optional<uint8_t>& flags) {
+    if (!request.attr("table").is_none()) {
+      in_.table = matrix(array<int8_t>(request, "table"), "table");
+      PYCHUNK_CHECK(in_.tokenizer != nullptr, "a table needs a tokenizer");
+      PYCHUNK_CHECK(in_.table.rows >= in_.tokenizer->vocabulary_size(), "the table must have a row for each of ",
+                    in_.tokenizer->vocabulary_size(), " tokens, got ", in_.table.rows);
+    }
+    if (flags) {
+      PYCHUNK_CHECK(in_.tokenizer != nullptr && flags->size() >= in_.tokenizer->vocabulary_size(),
+                    "fallback must hold a flag for each token, got ", flags->size());
+      kept_.push_back(*flags);
+      in_.fallback = view(*flags);
+    }
+    if (head != nullptr) {
+      PYCHUNK_CHECK(head->head.first.cols == in_.table.cols, "the pair head is for vectors of ", head->head.first.cols,
+                    " dimensions, the table has ", in_.table.cols);
+      in_.pair_head = &head->head;
+    }
+    in_.topic_head = topic;
+  }
+
+  void take_features(const py::object& request) {
+    text(request.attr("ids"), "ids", in_.ids);
+    ragged(features_, "sentences", "sentence_spans", in_.sentences);
+    ragged(features_, "flags", "flags", in_.flags);
+    ragged(features_, "token_counts", "token_counts", in_.token_counts);
+    ragged(features_, "pair_scores", "pair_scores", in_.pair_scores);
+    ragged(features_, "page_starts", "page_starts", in_.page_starts);
+    take_layout();
+    take_token_ids();
+    rows(features_, "vectors", "sentence_vectors", in_.vectors);
+    rows(features_, "table_vectors", "table_vectors", in_.table_vectors);
+    const py::object summaries = features_.attr("summaries");
+    if (summaries.is_none()) return;
+    if (py::hasattr(summaries, "offsets")) return text(summaries, "summaries", in_.summaries);
+    in_.summary_vectors = matrix(array<float>(features_, "summaries"), "summaries");
+    one_each(in_.summary_vectors.rows, "summaries");
+    const int64_t dim = in_.vectors.given() ? in_.vectors.rows.cols : in_.table.cols;
+    PYCHUNK_CHECK(in_.summary_vectors.cols == dim, "summaries must have ", dim,
+                  " columns, as the sentence vectors, got ", in_.summary_vectors.cols);
+  }
+
+  void take_layout() {
+    GivenLayout& layout = in_.layout;
+    const auto spans = [&](const py::object& from, const char* name, std::span<const int64_t>& start,
+                           std::span<const int64_t>& end) {
+      start = view(array<int64_t>(from, "start")), end = view(array<int64_t>(from, "end"));
+      const auto offsets = view(array<int64_t>(from, "offsets"));
+      check_offsets(offsets, static_cast<int64_t>(start.size()), name);
+      one_each(static_cast<int64_t>(offsets.size()) - 1, name);
+      PYCHUNK_CHECK(start.size() == end.size(), name, " need an end for each of ", start.size(), " starts, got ",
+                    end.size());
+      return offsets;
+    };
+    if (const py::object removed = features_.attr("removed"); !removed.is_none())
+      layout.removed_offsets = spans(removed, "removed", layout.removed.start, layout.removed.end);
+    const py::object from = features_.attr("blocks");
+    if (from.is_none()) return;
+    BlockSpans& blocks = layout.blocks;
+    layout.block_offsets = spans(from, "blocks", blocks.start, blocks.end);
+    blocks.kind = view(array<int8_t>(from, "kind")), blocks.level = view(array<int16_t>(from, "level"));
+    PYCHUNK_CHECK(blocks.kind.size() == blocks.start.size() && blocks.level.size() == blocks.start.size(),
+                  "blocks need a kind and a level for each of ", blocks.start.size());
+    if (!from.attr("markup").is_none()) {
+      blocks.markup = view(array<bool>(from, "markup"));
+      PYCHUNK_CHECK(blocks.markup.size() == blocks.start.size(), "blocks need a mark of markup for each of ",
+                    blocks.start.size());
+    }
+    for (const int8_t kind : blocks.kind)
+      PYCHUNK_CHECK(kind >= 0 && kind <= kLastBlockKind, "the kind of a block must be from 0 to ",
+                    static_cast<int>(kLastBlockKind), ", got ", static_cast<int>(kind));
+  }
+
+  void take_token_ids() {
+    const py::object value = features_.attr("token_ids");
+    if (value.is_none()) return;
+    const auto ids = array<int32_t>(value, "values");
+    in_.token_ids = view(ids), in_.token_offsets = view(array<int64_t>(value, "offsets"));
+    check_offsets(in_.token_offsets, ids.size(), "token_ids");
+    PYCHUNK_CHECK(in_.token_offsets.size() == in_.token_counts.values.size() + 1,
+                  "token_ids must hold the ids of each of ", in_.token_counts.values.size(), " sentences, got ",
+                  in_.token_offsets.size() - 1);
+    const auto known = in_.tokenizer == nullptr ? 0 : in_.tokenizer->vocabulary_size();
+    check_ids(in_.token_ids, known, "token_ids");
+  }
+
+  // Small numbers, one a cut.
+  std::span<const int8_t> labels(const char* name, int low, int high, int64_t wanted) {
+    if (cuts_.attr(name).is_none()) return {};
+    const auto found = view(array<int8_t>(cuts_, name));
+    PYCHUNK_CHECK(static_cast<int64_t>(found.size()) == wanted, "cuts need a ", name, " for each of ", wanted,
+                  " chunks, got ", found.size());
+    for (const int8_t value : found)
+      PYCHUNK_CHECK(value >= low && value <= high, "the ", name, " of a cut must be from ", low, " to ", high, ", got ",
+                    static_cast<int>(value));
+    return found;
+  }
+
+  void take_cuts() {
+    if (cuts_.is_none()) return;
+    GivenCuts& cuts = in_.cuts;
+    const auto first = array<int32_t>(cuts_, "first");
+    cuts.first = {view(first), view(array<int64_t>(cuts_, "offsets"))};
+    check_offsets(cuts.first.offsets, first.size(), "cuts");
+    one_each(cuts.first.size(), "cuts");
+    cuts.kind = labels("kind", -1, 1, first.size());
+    cuts.reason = labels("reason", 1, static_cast<int>(CutReason::kGiven), first.size());
+    cuts.pairs = cuts_.attr("pairs").cast<bool>();
+    ragged(cuts_, "score", "scores of cuts", cuts.score);
+  }
+
+  void check() const {
+    // No documents have no scores: a batch of none is how a caller learns the columns.
+    PYCHUNK_CHECK(!plan_.method->pairs || in_.texts.size() == 0 || in_.cuts.given() || in_.pair_scores.size() > 0 ||
+                      (in_.pair_head != nullptr && in_.table.data != nullptr),
+                  plan_.method->name, " needs pair_scores, or a pair head with a table");
+    const Inputs in = inputs();
+    PYCHUNK_CHECK(!plan_.method->topics || in.cuts.given() || in.pair_scores.size() > 0 || in.topic_head != nullptr,
+                  plan_.method->name, " needs pair_scores, or a topic head");
+    PYCHUNK_CHECK(in.topic_head == nullptr || !in.needs_vectors() || in.dim() == in.topic_head->vectors.rows,
+                  "the topic head is for vectors of other dimensions: ", in.dim());
+    PYCHUNK_CHECK(!in.needs_vectors() || in.vectors.given() || in.table.data != nullptr || in.table_vectors.given(),
+                  "the plan needs sentence vectors or a table");
+  }
+
+  py::object features_, cuts_;
+  std::vector<py::object> kept_;
+  Plan plan_;
+  Inputs in_;
+};
+
+py::dict segment_batch(const Arguments& arguments) {
+  const Inputs in = arguments.inputs();
+  PYCHUNK_CHECK(!in.counts_tokens() || in.tokenizer != nullptr, "the plan needs a tokenizer");
+  Table table = without_gil([&] { return segment(in); });
+  const RaggedRows& given = in.table_vectors.given() ? in.table_vectors : in.vectors;
+  const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
+  const py::capsule spans = owner_of(table.document);  // and of all that lie in its arena (table.cc)
+  py::dict out;
+  out["document"] = array(std::move(table.document), spans);
+  out["chunk"] = array(std::move(table.chunk), spans);
+  out["chunk_id"] = array(std::move(table.chunk_id), spans);
+#define PYCHUNK_COLUMN(name, there, value) \
+  if (there) out[#name] = array(std::move(table.name), spans);
+  PYCHUNK_WHOLE_COLUMNS(PYCHUNK_COLUMN)
+#undef PYCHUNK_COLUMN
+  out["text"] = array(std::move(table.text));
+  out["text_offsets"] = array(std::move(table.text_offsets), spans);
+  out["kind"] = array(std::move(table.kind), spans);
+  out["cut"] = array(std::move(table.cut), spans);
+  out["score"] = array(std::move(table.score), spans);
+  if (in.plan->chunk_vectors) {
+    const int64_t rows = dim == 0 ? 0 : table.chunk_vectors.size / dim;
+    out["vector"] = array(std::move(table.chunk_vectors), {rows, dim});
+  }
+  if (in.plan->sentence_vectors) {
+    const int64_t rows = table.sentence_start.size;
+    out["sentence_offsets"] = array(std::move(table.sentence_offsets), spans);
+    out["sentence_start"] = array(std::move(table.sentence_start));
+    out["sentence_end"] = array(std::move(table.sentence_end));
+    out["sentence_vectors"] = array(std::move(table.sentence_vectors), {rows, dim});
+  }
+  if (in.plan->summaries_out) {
+    out["summary_vector"] = array(std::move(table.summaries.vectors), {in.texts.size(), in.dim()});
+    out["summary_offsets"] = array(std::move(table.summaries.offsets));
+    out["summary_start"] = array(std::move(table.summaries.start));
+    out["summary_end"] = array(std::move(table.summaries.end));
+    out["summary_text"] = array(std::move(table.summaries.text));
+    out["summary_text_offsets"] = array(std::move(table.summaries.text_offsets));
+  }
+  if (in.outlines()) {
+    out["heading_text"] = array(std::move(table.outline.headings));
+    out["heading_offsets"] = array(std::move(table.outline.heading_offsets));
+    out["path"] = array(std::move(table.outline.path));
+    out["path_offsets"] = array(std::move(table.outline.path_offsets));
+    out["header"] = array(std::move(table.outline.headers));
+    out["header_offsets"] = array(std::move(table.outline.header_offsets));
+  }
+  out["tokens_met"] = table.tokens_met;
+  out["fallback_tokens"] = table.fallback_tokens;
+  return out;
+}
+
+py::dict cuts_of_batch(const Arguments& arguments, bool held) {
+  const Inputs inputs = arguments.inputs();
+  const Method& method = *inputs.plan->method;
+  const bool counts = method.tokens && inputs.token_counts.size() == 0;
+  PYCHUNK_CHECK(inputs.tokenizer != nullptr || !(counts || (method.sized && inputs.plan->unit == Unit::kTokens)),
+                "the plan needs a tokenizer");
+  CutTable table = without_gil([&] { return cuts(inputs, held); });
+  py::dict out;
+  if (!table.kind.empty()) out["kind"] = array(std::move(table.kind));
+  const Scores of = inputs.scores();
+  if (of != Scores::kNone) {
+    out["score"] = array(std::move(table.score));
+    out["score_offsets"] = array(std::move(table.score_offsets));
+  }
+  out["pairs"] = of == Scores::kPairs;
+  out["reason"] = array(std::move(table.reason));
+  out["first"] = array(std::move(table.first));
+  out["offsets"] = array(std::move(table.offsets));
+  return out;
+}
+
+// What pychunk.data.plan.Traits must say of each native method, too.
+py::dict traits() {
+  py::dict out;
+  for (const Method& method : methods()) {
+    py::set needs;
+    if (method.tokens) needs.add("tokens");
+    if (method.vectors) needs.add("vectors");
+    if (method.pairs) needs.add("pairs");
+    if (method.topics) needs.add("topics");
+    if (method.summaries) needs.add("summaries");
+    if (method.cuts) needs.add("cuts");
+    const char* const scores[] = {"", "sentences", "pairs"};
+    const char* const reasons[] = {"end",  "score",  "sentence", "paragraph", "page",
+                                   "size", "budget", "given",    "heading",   "removed"};
+    out[py::str(std::string(method.name))] =
+        py::make_tuple(py::frozenset(needs), scores[static_cast<int>(method.scores)],
+                       reasons[static_cast<int>(method.reason)], method.sized, method.pages, method.outline);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_segment(py::module_& m) {
+  py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/vectors/pair_head.h.")
+      .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
+           py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
+           py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
+  py::class_<Arguments>(m, "Arguments", "A Request, checked, and what it stands on; see csrc/document/inputs.h.")
+      .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
+                    const Optional<uint8_t>&>(),
+           py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("topic_head"),
+           py::arg("fallback").none(true).noconvert());
+  m.def("segment", &segment_batch, py::arg("arguments"),
+        "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
+  m.def("cuts", &cuts_of_batch, py::arg("arguments"), py::arg("held") = false,
+        "Arrays of pychunk.data.cuts.Cuts by name.");
+  m.def("method_traits", &traits, "What native methods say of themselves, by name.");
+  m.def(
+      "work", [] { return py::make_tuple(work().split.load(), work().tokenized.load()); },
+      "Bytes that were split into sentences, and tokenised, since the module was loaded.");
+  m.def(
+      "adjacent_sums",
+      [](const Arguments& arguments) {
+        const Inputs inputs = arguments.inputs();
+        const AdjacentSums sums = without_gil([&] { return adjacent_sums(inputs); });
+        return py::make_tuple(sums.sum, sums.count);
+      },
+      py::arg("arguments"), "(sum, count) of the scores between neighbours of a batch, the sum in units of 2^-32.");
+  m.def(
+      "thresholds",
+      [](const py::object& plan, const Array<float>& scores, const Array<int64_t>& offsets, int threads) {
+        check_offsets(view(offsets), scores.size(), "offsets");
+        const Plan made = plan_from(plan);
+        return array(without_gil([&] { return thresholds(made, {view(scores), view(offsets)}, threads); }));
+      },
+      py::arg("plan"), py::arg("scores").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
+      "What each document's scores are held against, float64[k]; NaN where there is nothing.");
+  m.def(
+      "split_sentences",
+      [](const Arguments& arguments) {
+        const Inputs inputs = arguments.inputs();
+        SentenceTable table = without_gil([&] { return split(inputs); });
+        return py::make_tuple(array(std::move(table.starts)), array(std::move(table.doc_offsets)),
+                              array(std::move(table.flags)));
+      },
+      py::arg("arguments"),
+      "(starts int64[n] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be valid "
+      "UTF-8.");
+  m.def(
+      "headings",
+      [](const Arguments& arguments) {
+        const Inputs inputs = arguments.inputs();
+        Headings found = without_gil([&] { return headings(inputs); });
+        return py::make_tuple(array(std::move(found.first)), array(std::move(found.offsets)),
+                              array(std::move(found.level)), array(std::move(found.tied)));
+      },
+      py::arg("arguments"),
+      "(first int64[m], offsets int64[k + 1], level uint8[m]) of the sections of k documents, and tied uint8[n], of "
+      "their sentences.");
+  m.def(
+      "bytes_of_characters",
+      [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const Array<int64_t>& values,
+         const Array<int64_t>& value_offsets, const std::string& what, int64_t first_row, int threads) {
+        const Texts documents = texts(text, offsets);
+        const Ragged<int64_t> characters{view(values), view(value_offsets)};
+        check_offsets(characters.offsets, values.size(), what);
+        PYCHUNK_CHECK(characters.size() == documents.size(), what, " must hold one entry for each of ",
+                      documents.size(), " documents, got ", characters.size());
+        return array(
+            without_gil([&] { return bytes_of_characters(documents, characters, what.c_str(), first_row, threads); }));
+      },
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("values").noconvert(),
+      py::arg("value_offsets").noconvert(), py::arg("what"), py::arg("first_row"), py::arg("threads"),
+      "Positions in characters of documents as bytes of them.");
+  m.def(
+      "encode_static",
+      [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const WordPiece& tokenizer,
+         const Array<int8_t>& table, int threads) {
+        const Texts documents = texts(text, offsets);
+        const Matrix<const int8_t> rows = matrix(table, "table");
+        PYCHUNK_CHECK(rows.rows >= tokenizer.vocabulary_size(), "the table must have a row for each of ",
+                      tokenizer.vocabulary_size(), " tokens, got ", rows.rows);
+        return array(without_gil([&] { return encode_static(documents, tokenizer, rows, threads); }),
+                     {documents.size(), rows.cols});
+      },
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
+      py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
+  m.def(
+      "embedding_bags",
+      [](const Array<int8_t>& table, const Array<int32_t>& ids, const Array<int64_t>& offsets, int threads) {
+        const Matrix<const int8_t> rows = matrix(table, "table");
+        check_offsets(view(offsets), ids.size(), "offsets");
+        check_ids(view(ids), rows.rows, "ids");
+        return array(without_gil([&] { return embedding_bags(rows, view(ids), view(offsets), threads); }),
+                     {offsets.size() - 1, rows.cols});
+      },
+      py::arg("table").noconvert(), py::arg("ids").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
+      "Unit vectors float32[n, dim] of n runs of token ids.");
+}
+
+}  // namespace pychunk

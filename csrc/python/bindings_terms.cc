@@ -1,0 +1,272 @@
+// Terms and postings for Python.
+#include <algorithm>
+#include <tuple>
+
+#include "common/dispatch.h"
+#include "python/bindings.h"
+#include "search/best_rows.h"
+#include "search/bm25.h"
+#include "search/postings.h"
+#include "search/sorted_terms.h"
+#include "search/terms.h"
+#include "text/folding.h"
+#include "text/utf8.h"
+
+namespace pychunk {
+namespace {
+
+using Rows32 = std::tuple<Array<int32_t>, Array<int32_t>, Array<int32_t>>;  // terms, counts, sizes
+
+// That no text begins or ends inside a character, and all are UTF-8.
+void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets) {
+  const int64_t begin = offsets.front(), end = offsets.back();
+  const int64_t bad = kernels().find_invalid_utf8(text.data() + begin, static_cast<size_t>(end - begin));
+  PYCHUNK_CHECK(bad < 0, "texts must be valid UTF-8, got another byte at ", begin + bad);
+  for (const int64_t at : offsets)
+    PYCHUNK_CHECK(at == end || !continues_character(text.data()[at]), "a text begins inside a character at byte ", at);
+}
+
+#include "python_tables.inc"
+
+py::object python_tables(const std::string& version) {
+  if (version != kPythonsUnicode) return py::none();
+  py::dict tables;
+  const auto add = [&](const char* name, std::span<const uint32_t> table) {
+    tables[name] = Array<uint32_t>(static_cast<py::ssize_t>(table.size()), table.data());
+  };
+  add("letters", kPythonsLetters);
+  add("marks", kPythonsMarks);
+  add("cases", kPythonsCases);
+  add("decompositions", kPythonsDecompositions);
+  add("classes", kPythonsClasses);
+  add("compositions", kPythonsCompositions);
+  return tables;
+}
+
+py::tuple fold_texts(const Folding& folding, const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+  const Texts rows = texts(text, offsets);
+  Values<char> folded;
+  std::vector<int64_t> ends{0};
+  without_gil([&] {
+    check_utf8(text, view(offsets));
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      folding.fold(rows[row], folded);
+      ends.push_back(static_cast<int64_t>(folded.size()));
+    }
+    return true;
+  });
+  return py::make_tuple(array(std::move(folded)), array(std::move(ends)));
+}
+
+// One call at a time: what a signal's handler or another thread asks for meanwhile is refused.
+class PostingsMaker {
+ public:
+  PostingsMaker(std::shared_ptr<WordCharacters> characters, std::shared_ptr<Folding> folding, int64_t ngram,
+                std::optional<py::function> stem, std::vector<std::string> stop_words, size_t memory,
+                std::vector<std::string> english, std::vector<std::string> others)
+      : counter_(std::move(characters), std::move(folding),
+                 {ngram, stem.has_value(), std::move(stop_words), std::move(english), std::move(others), memory}),
+        stem_(std::move(stem)) {}
+
+  py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads) {
+    const InUse in_use(used_);
+    const Texts rows = texts(text, offsets);
+    without_gil([&] {
+      check_utf8(text, view(offsets));
+      counter_.read(rows, threads);
+      return true;
+    });
+    const std::vector<std::string_view> words = counter_.unknown();
+    std::vector<std::string> stemmed;
+    std::vector<std::string_view> stems = words;
+    if (stem_) {
+      py::list list(words.size());
+      for (size_t i = 0; i < words.size(); ++i) list[i] = py::str(words[i].data(), words[i].size());
+      stemmed = (*stem_)(list).cast<std::vector<std::string>>();
+      stems.assign(stemmed.begin(), stemmed.end());
+    }
+    TermRows found = without_gil([&] {
+      counter_.learn(stems);
+      return counter_.rows(threads);
+    });
+    return py::make_tuple(array(std::move(found.terms)), array(std::move(found.counts)), array(std::move(found.sizes)),
+                          array(std::move(found.lengths)));
+  }
+
+  py::tuple finish(const std::vector<Rows32>& batches, int threads) {
+    const InUse in_use(used_);
+    std::vector<CountedRows> views;
+    for (const auto& [terms, counts, sizes] : batches) views.push_back({view(terms), view(counts), view(sizes)});
+    InvertedFile found = without_gil([&] { return invert(counter_.terms(), views, threads); });
+    return py::make_tuple(array(std::move(found.terms)), array(std::move(found.term_offsets)),
+                          array(std::move(found.offsets)), array(std::move(found.rows)),
+                          array(std::move(found.counts)));
+  }
+
+ private:
+  class InUse {
+   public:
+    explicit InUse(bool& used) : used_(used) {
+      if (used) throw std::runtime_error("another thread, or what a signal interrupted, is adding rows");
+      used_ = true;
+    }
+    ~InUse() { used_ = false; }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+   private:
+    bool& used_;
+  };
+
+  TermCounter counter_;
+  const std::optional<py::function> stem_;
+  bool used_ = false;
+};
+
+// Whole numbers of an array as unsigned ones of their width; negative ones come out as large ones.
+Numbers numbers(const py::array& array) {
+  const char kind = array.dtype().kind();
+  PYCHUNK_CHECK((kind == 'u' || kind == 'i') && array.itemsize() <= 4 && array.ndim() == 1 &&
+                    (array.flags() & py::array::c_style) != 0,
+                "postings must be flat arrays of whole numbers of up to 32 bits");
+  return {array.data(), array.size(), static_cast<int>(array.itemsize())};
+}
+
+using Part = std::tuple<py::array, py::array, Array<int64_t>, Array<int64_t>, int64_t>;
+
+Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>& offsets, const Array<int64_t>& terms,
+                            const Array<float>& weights, const Array<float>& bounds, const Array<float>& base,
+                            const Optional<bool>& alive, int threads) {
+  std::vector<PartPostings> parts;
+  int64_t first = 0;
+  for (const auto& [rows, counts, begins, ends, size] : given) {
+    parts.push_back({numbers(rows), numbers(counts), view(begins), view(ends), first, size});
+    first += size;
+  }
+  check_offsets(view(offsets), terms.size(), "offsets");
+  PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values");
+  const WeightedTerms queries{{view(terms), view(offsets)}, view(weights), view(bounds)};
+  const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(queries.terms.size()), base.size()};
+  Buffer<float> out(shape[0] * shape[1]);  // of many queries on large pages, which the next call finds again
+  without_gil([&] {
+    bm25_scores(parts, queries, view(base), alive ? alive->data() : nullptr, out.data, threads);
+    return true;
+  });
+  return array(std::move(out), shape);
+}
+
+py::tuple scored_rows(const std::vector<std::vector<ScoredRow>>& found) {
+  Values<float> best;
+  std::vector<int64_t> rows, ends{0};
+  for (const auto& own : found) {
+    for (const ScoredRow& each : own) best.push_back(each.score), rows.push_back(each.row);
+    ends.push_back(static_cast<int64_t>(rows.size()));
+  }
+  return py::make_tuple(array(std::move(best)), array(std::move(rows)), array(std::move(ends)));
+}
+
+py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<bool>& allowed, int threads) {
+  const auto scores = matrix(given, "scores");
+  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
+  PYCHUNK_CHECK(!allowed || allowed->size() == scores.cols, "allowed must hold ", scores.cols, " values");
+  return scored_rows(
+      without_gil([&] { return best_rows(scores, count, allowed ? allowed->data() : nullptr, threads); }));
+}
+
+py::tuple best_rows_of_groups_of(const Array<float>& given, int64_t count, const Array<int8_t>& groups,
+                                 int64_t count_of_groups, int threads) {
+  const auto scores = matrix(given, "scores");
+  PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
+  PYCHUNK_CHECK(count_of_groups >= 0, "there must be at least 0 groups, got ", count_of_groups);
+  PYCHUNK_CHECK(groups.size() == scores.cols, "groups must hold ", scores.cols, " values");
+  return scored_rows(
+      without_gil([&] { return best_rows_of_groups(scores, count, view(groups), count_of_groups, threads); }));
+}
+
+int64_t count_alive_of(const py::array& rows, const Array<bool>& alive) {
+  const std::span bytes(reinterpret_cast<const uint8_t*>(alive.data()), static_cast<size_t>(alive.size()));
+  const Numbers own = numbers(rows);
+  const Unlocked unlocked;
+  return count_alive(own, bytes);
+}
+
+// Sorted terms with the arrays that they lie in.
+class SortedTerms {
+ public:
+  SortedTerms(Array<uint8_t> text, Array<int64_t> offsets)
+      : text_(std::move(text)), offsets_(std::move(offsets)), terms_(texts(text_, offsets_)) {}
+
+  Array<int64_t> find(const std::vector<std::string>& wanted) const {
+    const std::vector<int64_t> places = places_of(terms_, wanted);
+    return Array<int64_t>(static_cast<py::ssize_t>(places.size()), places.data());
+  }
+
+ private:
+  const Array<uint8_t> text_;
+  const Array<int64_t> offsets_;
+  const Texts terms_;
+};
+
+}  // namespace
+
+void bind_terms(py::module_& m) {
+  m.def(
+      "bm25_scores", &bm25_scores_of, py::arg("parts"), py::arg("offsets").noconvert(), py::arg("terms").noconvert(),
+      py::arg("weights").noconvert(), py::arg("bounds").noconvert(), py::arg("base").noconvert(),
+      py::arg("alive").noconvert() = py::none(), py::arg("threads") = 1,
+      "float32[q, n]: scores of all rows; see csrc/search/bm25.h. parts: (rows, counts, begins, ends, how many rows).");
+  m.def("best_rows_of_groups", &best_rows_of_groups_of, py::arg("scores").noconvert(), py::arg("count"),
+        py::arg("groups").noconvert(), py::arg("count_of_groups"), py::arg("threads") = 1,
+        "The same as best_rows of each group of rows: lists of query 0 and each group, then of query 1, ...");
+  m.def("best_rows", &best_rows_of, py::arg("scores").noconvert(), py::arg("count"),
+        py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
+        "(scores float32[m], rows int64[m], offsets int64[q + 1]) of the best rows above 0; see "
+        "csrc/search/best_rows.h.");
+  m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "alive[rows].sum()");
+  py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
+                                                              "Which characters words are made of.")
+      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks, const Array<uint32_t>& paired,
+                       const Array<uint32_t>& tripled) {
+             return std::make_shared<WordCharacters>(view(letters), view(marks), view(paired), view(tripled));
+           }),
+           py::arg("letters").noconvert(), py::arg("marks").noconvert(), py::arg("paired").noconvert(),
+           py::arg("tripled").noconvert());
+  m.def("python_tables", &python_tables, py::arg("version"),
+        "What the Python that the extension was built with takes characters for, by name, uint32[n] each (see "
+        "pychunk/retrieval/character_tables.py); None if its Unicode was of another version.");
+  py::class_<Folding, std::shared_ptr<Folding>>(m, "Folding",
+                                                "Texts in one case and spelling; see csrc/text/folding.h.")
+      .def(py::init([](const Array<uint32_t>& cases, const Array<uint32_t>& decompositions,
+                       const Array<uint32_t>& classes, const Array<uint32_t>& compositions,
+                       const Array<uint32_t>& ignored, const Array<uint32_t>& plain) {
+             return std::make_shared<Folding>(FoldingTables{view(cases), view(decompositions), view(classes),
+                                                            view(compositions), view(ignored), view(plain)});
+           }),
+           py::arg("cases").noconvert(), py::arg("decompositions").noconvert(), py::arg("classes").noconvert(),
+           py::arg("compositions").noconvert(), py::arg("ignored").noconvert(), py::arg("plain").noconvert())
+      .def("fold", &fold_texts, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+           "(bytes int8[], offsets int64[n + 1]) of n texts, folded; ValueError for what is no UTF-8.");
+  py::class_<SortedTerms>(m, "SortedTerms", "Terms in the order of their code points; see csrc/search/sorted_terms.h.")
+      .def(py::init<Array<uint8_t>, Array<int64_t>>(), py::arg("text").noconvert(), py::arg("offsets").noconvert())
+      .def("find", &SortedTerms::find, py::arg("wanted"), "The place of each term, int64[n]; -1: not there.");
+  py::class_<PostingsMaker>(m, "PostingsMaker", "Terms of rows, counted and inverted; see csrc/search/terms.h.")
+      .def(py::init<std::shared_ptr<WordCharacters>, std::shared_ptr<Folding>, int64_t, std::optional<py::function>,
+                    std::vector<std::string>, size_t, std::vector<std::string>, std::vector<std::string>>(),
+           py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"),
+           py::arg("memory") = TermOptions().memory, py::arg("english") = std::vector<std::string>(),
+           py::arg("others") = std::vector<std::string>())
+      .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+           py::arg("threads") = 1,
+           R"((terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
+
+Terms are numbers that stay the same from call to call; a new term's depends on the threads, each of which takes memory
+for the words that it met. stem(words) is called once with all words that are new.
+ValueError for what is no UTF-8.)")
+      .def("finish", &PostingsMaker::finish, py::arg("batches"), py::arg("threads") = 1,
+           R"(The inverted file of batches of (terms, counts, sizes) from count().
+
+(bytes of the terms int8[], their offsets int64[t + 1], offsets int64[t + 1], rows int32[p], counts int32[p]); terms are
+in the order of their code points. The same for any number of threads.)");
+}
+
+}  // namespace pychunk

@@ -1,0 +1,50 @@
+// The words of texts, numbered by a table and counted row by row: one thread's share of a batch.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/string_table.h"
+#include "common/view.h"
+#include "text/folding.h"
+#include "text/word_characters.h"
+
+namespace pychunk {
+
+// Row i holds the next sizes[i] of terms, each once, counts[i] times; lengths[i] is the sum of its counts.
+struct TermRows {
+  Values<int32_t> terms, counts;
+  std::vector<int32_t> sizes, lengths;
+};
+
+class WordCounter {
+ public:
+  // The words of each text, valid UTF-8, by their numbers in `words`, which takes in those that are new. Without
+  // `folding`, texts that are not ASCII are folded already. An exception may leave words that no row holds.
+  TermRows read(const Texts& texts, const WordCharacters& characters, const Folding* folding, StringTable& words);
+
+ private:
+  void read_ascii(std::string_view text, const WordCharacters& characters, StringTable& words);
+  void read_folded(std::string_view text, const WordCharacters& characters, StringTable& words);
+  void count(std::string_view word, StringTable& words) {
+    waiting_[waits_] = word;
+    if (++waits_ == kAhead) count_waiting(words);
+  }
+  void count_waiting(StringTable& words);
+  void end_row(StringTable& words, TermRows& out);
+
+  // Of the row being read: how often each word came, and which came, in the order of first appearance.
+  std::vector<int32_t> times_, met_;
+  int64_t length_ = 0;
+  // Words of the row that are looked up together, so that their places in a table of megabytes are fetched ahead.
+  static constexpr size_t kAhead = 32;
+  std::array<std::string_view, kAhead> waiting_;
+  size_t waits_ = 0;
+  std::string lower_;
+  Values<char> folded_;
+};
+
+}  // namespace pychunk

@@ -1,0 +1,71 @@
+// The columns of a chunk table, built from the chunks that worker threads found.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/hash.h"
+#include "common/options.h"
+#include "common/slabs.h"
+#include "common/view.h"
+#include "segment/columns.h"
+#include "segment/outline.h"
+#include "segment/summaries.h"
+
+namespace pychunk {
+
+enum ChunkKind : int8_t { kIrrelevant = 0, kRelevant = 1, kNoKind = -1 };
+
+// A row of the table; see columns.h.
+struct Chunk {
+#define PYCHUNK_FIELD(name, there, value) int64_t name;
+  PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
+#undef PYCHUNK_FIELD
+  float score;  // NaN: none
+  ChunkKind kind;
+  CutReason cut;
+};
+
+struct ChunkSentence {
+  int64_t start, end;  // characters
+};
+
+// Chunks of consecutive documents, from one worker.
+struct ChunkBlock {
+  int64_t first_document = 0;
+  std::vector<int64_t> chunks_in_document;
+  std::vector<Hash128> document_hashes;
+  std::vector<Chunk> chunks;
+  SlabRows chunk_vectors;                   // dim values a chunk
+  std::vector<int64_t> sentences_in_chunk;  // for `sentences`
+  std::vector<ChunkSentence> sentences;
+  SlabRows sentence_vectors;
+  Summaries summaries;
+  OutlineTexts outline;
+  int64_t tokens = 0, fallback_tokens = 0;  // met by the tokenizer
+};
+
+struct Table {
+  Buffer<int64_t> document, chunk;
+#define PYCHUNK_FIELD(name, there, value) Buffer<int64_t> name;
+  PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
+#undef PYCHUNK_FIELD
+  Buffer<int64_t> text_offsets;
+  Buffer<char> text;
+  Buffer<char> chunk_id;  // 32 hexadecimal digits a chunk
+  Buffer<int8_t> kind, cut;
+  Buffer<float> score;
+  Buffer<float> chunk_vectors;
+  Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;
+  Buffer<float> sentence_vectors;
+  Summaries summaries;
+  OutlineTexts outline;
+  int64_t tokens_met = 0, fallback_tokens = 0;
+};
+
+// Joins the blocks, in order, on `threads` threads; `document` counts from first_row. The `sentences` columns
+// are filled where any block has them.
+Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads);
+
+}  // namespace pychunk

@@ -1,9 +1,0 @@
-#include "utf8_text.h"
-
-#include "dispatch.h"
-
-namespace pychunk {
-
-int64_t count_characters(std::string_view text) { return kernels().count_characters(as_bytes(text), text.size()); }
-
-}  // namespace pychunk

@@ -1,0 +1,179 @@
+#include "vectors/similarity.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/arithmetic.h"
+#include "common/dispatch.h"
+#include "common/interrupt.h"
+#include "text/text.h"
+
+namespace pychunk {
+namespace {
+
+// SplitMix64: the next of a sequence of well-mixed 64-bit numbers.
+uint64_t next_random(uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  uint64_t z = state;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void sum_rows(const Rows& vectors, int64_t begin, int64_t end, std::vector<float>& out) {
+  const Kernels& run = kernels();
+  const auto dim = static_cast<size_t>(vectors.cols);
+  thread_local std::vector<float> partial;
+  out.assign(dim, 0.0f);
+  for (int64_t first = begin; first < end; first += kSumRows) {
+    if (first > begin) checkpoint();
+    partial.assign(dim, 0.0f);
+    const Matrix<const float> part = vectors.get(first, std::min(first + kSumRows, end));
+    for (int64_t i = 0; i < part.rows; ++i) run.add_scaled(part.row(i), dim, 1.0f, partial.data());
+    run.add_scaled(partial.data(), dim, 1.0f, out.data());
+  }
+}
+
+// Greedy choice of a few sentences near the mean and unlike each other; `out` holds the mean on entry.
+void extract(const Rows& vectors, std::vector<float>& out, std::vector<int32_t>& took) {
+  const Kernels& run = kernels();
+  const auto n = static_cast<size_t>(vectors.rows), dim = static_cast<size_t>(vectors.cols);
+  const auto picks = static_cast<size_t>(summary_picks(vectors.rows));
+  thread_local std::vector<float> to_mean, to_chosen, highest, chosen;
+  to_mean.resize(n), to_chosen.resize(n);
+  highest.assign(n, -2.0f);  // below any cosine
+  cosines_to(vectors, out.data(), to_mean.data());
+  std::fill(out.begin(), out.end(), 0.0f);
+  for (size_t pick = 0; pick < picks; ++pick) {
+    size_t best = n;
+    float best_score = 0.0f;
+    for (size_t i = 0; i < n; ++i) {
+      if (highest[i] == 2.0f) continue;  // chosen already
+      const float score = pick == 0 ? to_mean[i] : pick_score(to_mean[i], highest[i]);
+      if (best == n || score > best_score) best = i, best_score = score;
+    }
+    const auto at = static_cast<int64_t>(best);
+    const float* row = vectors.get(at, at + 1).data;
+    chosen.assign(row, row + dim);
+    run.add_scaled(chosen.data(), dim, 1.0f, out.data());
+    took.push_back(static_cast<int32_t>(best));
+    if (pick + 1 == picks) break;
+    cosines_to(vectors, chosen.data(), to_chosen.data());
+    for (size_t i = 0; i < n; ++i) highest[i] = std::max(highest[i], to_chosen[i]);
+    highest[best] = 2.0f;  // above any cosine
+  }
+  std::sort(took.begin(), took.end());
+}
+
+}  // namespace
+
+void normalize(float* x, int64_t dim) {
+  const auto size = static_cast<size_t>(dim);
+  float squares = kernels().dot(x, x, size);
+  if (!is_plain(squares)) {  // rescale by a power of two, which rounds nothing
+    float largest = 0.0f;
+    for (size_t j = 0; j < size; ++j) largest = std::max(largest, std::fabs(x[j]));
+    if (largest == 0.0f) return;
+    const int exponent = std::ilogb(largest);
+    for (size_t j = 0; j < size; ++j) x[j] = std::ldexp(x[j], -exponent);
+    squares = kernels().dot(x, x, size);
+  }
+  const float scale = unit_scale(static_cast<double>(squares));
+  for (size_t j = 0; j < size; ++j) x[j] *= scale;
+}
+
+int64_t normalized(const Matrix<const float>& vectors, float* out) {
+  const auto dim = static_cast<size_t>(vectors.cols);
+  for (int64_t i = 0; i < vectors.rows; ++i, out += dim) {
+    checkpoint_each(i, 4096);
+    const float* row = vectors.row(i);
+    // A sum of squares that is not finite has a part that is not, or only overflows.
+    const bool suspect = !std::isfinite(kernels().dot(row, row, dim));
+    if (suspect && !std::all_of(row, row + dim, [](float x) { return std::isfinite(x); })) return i;
+    std::copy_n(row, dim, out);
+    normalize(out, vectors.cols);
+  }
+  return -1;
+}
+
+void cosines_to(const Rows& vectors, const float* v, float* out) {
+  for (int64_t begin = 0; begin < vectors.rows; begin += RowWindow::kAhead) {
+    checkpoint();
+    const Matrix<const float> part = vectors.get(begin, std::min(begin + RowWindow::kAhead, vectors.rows));
+    kernels().dot_rows(part.data, static_cast<size_t>(part.rows), static_cast<size_t>(part.cols), v, out + begin);
+  }
+}
+
+void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& out) {
+  const Kernels& run = kernels();
+  const int64_t n = vectors.rows;
+  const auto dim = static_cast<size_t>(vectors.cols);
+  out.resize(static_cast<size_t>(std::max<int64_t>(0, n - 1)));
+  if (window == 1) {
+    for (int64_t i = 0; i + 1 < n; ++i) {
+      checkpoint_each(i, 4096);
+      const Matrix<const float> pair = vectors.get(i, i + 2);
+      out[static_cast<size_t>(i)] = run.dot(pair.row(0), pair.row(1), dim);
+    }
+    return;
+  }
+  std::vector<float> left, right;
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    checkpoint_each(i, window < 256 ? 64 : 1);
+    const int64_t begin = std::max<int64_t>(0, i + 1 - window), end = std::min(n, i + 1 + window);
+    vectors.get(begin, end);  // so that both sides are there
+    sum_rows(vectors, begin, i + 1, left);
+    sum_rows(vectors, i + 1, end, right);
+    normalize(left.data(), vectors.cols);
+    normalize(right.data(), vectors.cols);
+    out[static_cast<size_t>(i)] = run.dot(left.data(), right.data(), dim);
+  }
+}
+
+void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,
+                    std::vector<float>& out, std::vector<int32_t>& took) {
+  took.clear();
+  if (vectors.rows == 0) {
+    out.assign(static_cast<size_t>(vectors.cols), 0.0f);
+    return;
+  }
+  switch (source) {
+    case SummarySource::kMean:
+      sum_rows(vectors, 0, vectors.rows, out);
+      break;
+    case SummarySource::kLead: {
+      int64_t end = 1;
+      while (end < vectors.rows && (flags[static_cast<size_t>(end)] & kParagraphStart) == 0) ++end;
+      sum_rows(vectors, 0, end, out);
+      for (int64_t s = 0; s < end; ++s) took.push_back(static_cast<int32_t>(s));
+      break;
+    }
+    case SummarySource::kExtractive:
+      sum_rows(vectors, 0, vectors.rows, out);
+      normalize(out.data(), vectors.cols);
+      extract(vectors, out, took);
+      break;
+    case SummarySource::kSentence: {
+      const auto drawn = static_cast<int64_t>(next_random(seed) % static_cast<uint64_t>(vectors.rows));
+      const float* row = vectors.get(drawn, drawn + 1).data;
+      out.assign(row, row + vectors.cols);
+      took.push_back(static_cast<int32_t>(drawn));
+      return;
+    }
+    case SummarySource::kRandom:
+      // The sum of four uniform 16-bit numbers, less its mean: near enough to Gaussian, and exact in float32.
+      out.resize(static_cast<size_t>(vectors.cols));
+      for (float& x : out) {
+        const uint64_t bits = next_random(seed);
+        const auto total =
+            static_cast<int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
+        x = static_cast<float>(total - 131070);
+      }
+      break;
+    case SummarySource::kGiven:
+      fail("the summary is given, not made");
+  }
+  normalize(out.data(), vectors.cols);
+}
+
+}  // namespace pychunk

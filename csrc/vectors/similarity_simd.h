@@ -1,0 +1,139 @@
+// Dot products of float32 vectors as one fixed tree of partial sums, so that every instruction set rounds
+// alike: lane k of 32 adds the products k, k + 32, k + 64, ... in order; then the upper half of the lanes is
+// added to the lower half, five times. Contraction into fused multiply-add is off for the whole build
+// (CMakeLists.txt).
+#pragma once
+#include "common/simd.h"
+
+namespace pychunk {
+namespace {
+
+constexpr size_t kLanes = kVectorBytes / 4;
+constexpr size_t kTree = 32;
+
+typedef float F32 __attribute__((vector_size(kVectorBytes), may_alias));
+
+typedef float F32x2 __attribute__((vector_size(8), may_alias));
+typedef float F32x4 __attribute__((vector_size(16), may_alias));
+typedef float F32x8 __attribute__((vector_size(32), may_alias));
+
+// The two halves of a register. By instructions: g++ 12 keeps sums in memory whose bytes are copied, and stores them in
+// each turn of the loop that adds to them. Masked, as its own header leaves what goes by no mask uninitialised, and
+// warns.
+template <typename Half, typename V>
+inline void halves_of(V lanes, Half& low, Half& high) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(V) == 64) {
+    low = reinterpret_cast<Half>(_mm512_maskz_extracti64x4_epi64(0xF, reinterpret_cast<__m512i>(lanes), 0));
+    high = reinterpret_cast<Half>(_mm512_maskz_extracti64x4_epi64(0xF, reinterpret_cast<__m512i>(lanes), 1));
+    return;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    low = reinterpret_cast<Half>(_mm256_castsi256_si128(reinterpret_cast<__m256i>(lanes)));
+    high = reinterpret_cast<Half>(_mm256_extracti128_si256(reinterpret_cast<__m256i>(lanes), 1));
+    return;
+  }
+#endif
+  memcpy(&low, &lanes, sizeof(low));
+  memcpy(&high, reinterpret_cast<const char*>(&lanes) + sizeof(low), sizeof(high));
+}
+
+template <typename Half, typename V>
+inline Half halved(V lanes) {
+  Half low, high;
+  halves_of(lanes, low, high);
+  return low + high;
+}
+
+// The upper half of the lanes is added to the lower half until one is left.
+inline float sum_of(F32 lanes) {
+#if defined(__AVX512BW__)
+  const F32x4 four = halved<F32x4>(halved<F32x8>(lanes));
+#elif defined(__AVX2__)
+  const F32x4 four = halved<F32x4>(lanes);
+#else
+  const F32x4 four = lanes;
+#endif
+  const F32x2 two = halved<F32x2>(four);
+  return two[0] + two[1];
+}
+
+// The sum of kTree lanes.
+inline float sum_of_tree(F32* partial) {
+  // Registers first, then halves of one: what goes through memory as an array takes twice as long.
+#pragma GCC unroll 4
+  for (size_t half = kTree / kLanes / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+    for (size_t r = 0; r < half; ++r) partial[r] += partial[r + half];
+  return sum_of(partial[0]);
+}
+
+float dot(const float* a, const float* b, size_t dim) {
+  constexpr size_t kRegisters = kTree / kLanes;
+  F32 partial[kRegisters] = {};
+  const auto step = [&](const float* x, const float* y) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRegisters; ++r) {
+      F32 u, v;
+      memcpy(&u, x + r * kLanes, sizeof(u));
+      memcpy(&v, y + r * kLanes, sizeof(v));
+      partial[r] += u * v;
+    }
+  };
+  size_t i = 0;
+  for (; i + kTree <= dim; i += kTree) step(a + i, b + i);
+  if (i < dim) {
+    float x[kTree] = {}, y[kTree] = {};
+    memcpy(x, a + i, (dim - i) * sizeof(float));
+    memcpy(y, b + i, (dim - i) * sizeof(float));
+    step(x, y);
+  }
+  return sum_of_tree(partial);
+}
+
+// sum = a + b; products[0] = dot(sum, sum), products[1] = dot(sum, other): three rows read and one written instead of
+// six and one.
+void sum_and_products(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products) {
+  constexpr size_t kRegisters = kTree / kLanes;
+  F32 squares[kRegisters] = {}, across[kRegisters] = {};
+  const auto step = [&](const float* x, const float* y, const float* z, float* out) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRegisters; ++r) {
+      F32 u, v, w;
+      memcpy(&u, x + r * kLanes, sizeof(u));
+      memcpy(&v, y + r * kLanes, sizeof(v));
+      memcpy(&w, z + r * kLanes, sizeof(w));
+      u += v;
+      memcpy(out + r * kLanes, &u, sizeof(u));
+      squares[r] += u * u;
+      across[r] += u * w;
+    }
+  };
+  size_t i = 0;
+  for (; i + kTree <= dim; i += kTree) step(a + i, b + i, other + i, sum + i);
+  if (i < dim) {
+    float x[kTree] = {}, y[kTree] = {}, z[kTree] = {}, out[kTree];
+    memcpy(x, a + i, (dim - i) * sizeof(float));
+    memcpy(y, b + i, (dim - i) * sizeof(float));
+    memcpy(z, other + i, (dim - i) * sizeof(float));
+    step(x, y, z, out);
+    memcpy(sum + i, out, (dim - i) * sizeof(float));
+  }
+  products[0] = sum_of_tree(squares);
+  products[1] = sum_of_tree(across);
+}
+
+// out[i] = dot(rows[i], v)
+void dot_rows(const float* rows, size_t n, size_t dim, const float* v, float* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = dot(rows + i * dim, v, dim);
+}
+
+// sum[j] += weight * x[j]
+void add_scaled(const float* x, size_t dim, float weight, float* sum) {
+  for (size_t j = 0; j < dim; ++j) sum[j] += weight * x[j];
+}
+
+}  // namespace
+}  // namespace pychunk
