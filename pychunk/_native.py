@@ -307,7 +307,7 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """As :func:`span_vectors`, by a compression encoder: ``parts`` are those of csrc/vectors/compress.h, in its order."""
+    """Return those of :func:`span_vectors` by a compression encoder: ``parts`` as in csrc/vectors/compress.h."""
     rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
     model = [_contiguous(part, np.float32) for part in parts]
     return _core.compressed_vectors(model, rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
@@ -396,7 +396,7 @@ def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]
 def html_work(
     page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int
 ) -> tuple[int, bool]:
-    """Return (nodes of a page, whether a parser's work on it passes one of the limits); see ``csrc/parsing/html/html_work.h``."""
+    """Return (nodes of a page, whether a parser's work on it passes a limit); see csrc/parsing/html/html_work.h."""
     return _core.html_work(page, open, formatting, options, attributes)
 
 

@@ -3,6 +3,7 @@
 import ast
 import functools
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,12 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pychunk"
+CORE = PACKAGE.parent / "csrc"
+#: Folders of the native core: each includes of itself and of those before it.
+CORE_ORDER = ("common", "text", "tokens", "vectors", "document", "parsing", "parsing/html", "methods", "segment")
+CORE_ORDER += ("search", "python", "cuda")
+#: Files of one name, whatever they end with, that a folder of the core holds at most.
+MOST_NAMES = 20
 
 #: What each part may import of pychunk itself; a part is a file or folder directly below pychunk/.
 ALLOWED = {
@@ -247,6 +254,25 @@ def test_imports_point_one_way(file: Path) -> None:
         return
     for target in targets(file):
         assert target in ALLOWED[part] or target == part, f"{file.name} must not import pychunk.{target}"
+
+
+@pytest.mark.parametrize("folder", CORE_ORDER)
+def test_includes_point_one_way(folder: str) -> None:
+    files = [file for file in (CORE / folder).iterdir() if file.suffix in (".h", ".cc", ".inc", ".cu", ".cuh")]
+    allowed = CORE_ORDER[: CORE_ORDER.index(folder) + 1]
+    for file in files:
+        for target in re.findall(r'^#include "([^"]+)"', file.read_text(), re.MULTILINE):
+            if target == "python_tables.inc":  # made by the build
+                continue
+            assert (CORE / target).is_file(), f"{file.name} includes {target}: name its folder"
+            assert target.rpartition("/")[0] in allowed, f"{folder}/{file.name} must not include {target}"
+    names = {file.name.partition(".")[0] for file in files}
+    assert len(names) <= MOST_NAMES, f"csrc/{folder} holds {len(names)} names: divide it"
+
+
+def test_every_folder_of_the_core_has_its_place() -> None:
+    found = {str(file.parent.relative_to(CORE)) for file in CORE.rglob("*.h")}
+    assert found == set(CORE_ORDER)
 
 
 def test_every_arrow_is_needed() -> None:

@@ -159,7 +159,7 @@ def cosine(product: float, left: float, right: float) -> F32:
 
 
 def cut_within(found: Sequence[float], threshold: float, tokens: Sequence[int], least: int, most: int) -> list[int]:
-    """First sentences of the best partition into chunks of least to most tokens; csrc/methods/topic_cut.h says what is best."""
+    """Return first sentences of the best partition into chunks of least to most tokens (csrc/methods/topic_cut.h)."""
     limit = round(threshold * 2**32)
     best = [(0, 0)]
     first: list[int] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Traits:
-    """What the stages around a method ask of it, in place of its name; csrc/methods/methods.cc says the same of native ones.
+    """The facts of a method that stages ask for, in place of its name; csrc/methods/methods.cc has the native ones.
 
     Attributes:
         needs: features that its cuts are made of, besides sentences: ``"tokens"`` (counts), ``"vectors"``, ``"pairs"``

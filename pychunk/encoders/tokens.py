@@ -77,7 +77,7 @@ class OtherTokenizer:
         return Tokens(ids, offsets, np.diff(offsets))
 
     def count_spans(self, text: bytes, bounds: I64, byte_spans: bool) -> tuple[I64, I64 | None]:
-        """Tokens of consecutive spans of UTF-8, without those of white space at their edges: as csrc/tokens/wordpiece.h says.
+        """Count tokens of consecutive spans of UTF-8, without white space at their edges (csrc/tokens/wordpiece.h).
 
         Returns offsets int64[n + 1] and, where wanted, the bytes of each token, int64[t, 2].
         """

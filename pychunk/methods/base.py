@@ -25,7 +25,7 @@ class Method:
     """Decides where documents are cut.
 
     A native method writes its options into a plan, and the engine cuts in the same call in which it splits, encodes and
-    builds the table (csrc/methods/methods.cc). One in Python overrides :meth:`cuts`, which is handed what ``needs`` names.
+    builds the table (csrc/methods/methods.cc). One in Python overrides :meth:`cuts`, which gets what ``needs`` names.
 
     Example:
         >>> from pychunk import Cuts, Features, Method, segment

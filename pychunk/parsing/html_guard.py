@@ -1,9 +1,9 @@
 """A guard that keeps pages from parsers that would take more than linear time for them.
 
 The rules of HTML's tree walk the open elements at many tags: 100,000 nested ``div`` take half a minute, as do 100,000
-attributes of one tag or a list of 100,000 options. The native core counts this work (``csrc/parsing/html/html_work.h``), so a page
-has the same result on any machine. :func:`flattened` rewrites a suspect page: the same text, at most ``MAX_DEPTH``
-elements deep.
+attributes of one tag or a list of 100,000 options. The native core counts this work
+(``csrc/parsing/html/html_work.h``), so a page has the same result on any machine. :func:`flattened` rewrites a suspect
+page: the same text, at most ``MAX_DEPTH`` elements deep.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a page shows, read from lexbor's tree in plain Python: what ``csrc/parsing/html/html_walk.h`` does, slow and obvious."""
+"""The text of a page, read from lexbor's tree in plain Python: the twin of csrc/parsing/html/html_walk.h."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ def made(every: str) -> dict[str, list[int]]:
     """The tables by name, of a string of all code points below :data:`LAST` in order.
 
     ``letters`` and ``marks``: the first and last of each range of characters that words are made of, and of marks that
-    belong to the word they follow. ``cases``, ``decompositions``, ``classes`` and ``compositions``: as csrc/text/folding.h
-    has them.
+    belong to the word they follow. ``cases``, ``decompositions``, ``classes`` and ``compositions``: as in
+    csrc/text/folding.h.
     """
     marks = _marks(every)
     cases: list[int] = []

@@ -1,4 +1,4 @@
-"""Learns a compression encoder: the network of csrc/vectors/compress.h in torch, stopped on articles that it did not see."""
+"""Learn a compression encoder, csrc/vectors/compress.h in torch, stopped on articles that it did not see."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def mean_cosine(model: Any, spans: Spans) -> float:
 
 
 def fit(learned: Lessons, stopped_on: Lessons, plan: Plan, checkpoint: Path) -> tuple[dict[str, F32], list[float]]:
-    """Weights by the names of csrc/vectors/compress.h, and after each pass the mean cosine on ``stopped_on``'s documents.
+    """Return weights by their names, and after each pass the mean cosine on ``stopped_on``'s documents.
 
     After each pass all goes to ``checkpoint``, from where the same run goes on to the same weights.
 

@@ -1,7 +1,7 @@
 """Distils the next-sentence cross-encoder into a small network on pairs of static vectors.
 
-The network (csrc/vectors/pair_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth, neighbour or
-stranger, for many more. It is measured on held-out articles, beside the cross-encoder and against it.
+The network (csrc/vectors/pair_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth,
+neighbour or stranger, for many more. It is measured on held-out articles, beside the cross-encoder and against it.
 """
 
 from __future__ import annotations

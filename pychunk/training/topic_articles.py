@@ -97,7 +97,7 @@ class Material:
     """What a network is told of the sentences of k articles, end to end, and where their sections begin.
 
     Attributes:
-        vectors: float16[n, d], each less the mean of its document. inputs: float32[n, 17] of csrc/vectors/topic_inputs.h.
+        vectors: float16[n, d], each less the mean of its document. inputs: float32[n, 17], of topic_inputs.h.
         words: int32[n, 2], classes of the first two words. begins: int8[n], 1 where a section begins.
         offsets: int64[k + 1]. tokens: int64[n].
     """

@@ -1,4 +1,4 @@
-"""Learns where sections begin: the network of csrc/vectors/topic.h in torch, stopped on articles that it did not see."""
+"""Learn where sections begin: csrc/vectors/topic.h in torch, stopped on articles that it did not see."""
 
 from __future__ import annotations
 
