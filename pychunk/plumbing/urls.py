@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote_plus
+
+from .spellings import spellings
 
 #: Parameters whose values are secrets, by their names in lower case, without "-" and "_".
 SECRETS = frozenset(
@@ -139,26 +139,9 @@ def hidden(text: str, *paths: str) -> str:
     # First, as a secret may hold what ends a URL in a text; the longest before those that are a part of it.
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _LONG:
-            text = _forms(secret).sub("[hidden]", text)
+            text = spellings(secret).sub("[hidden]", text)
     hides = frozenset[str]().union(*map(hides_of, paths))
     return _URL.sub(lambda found: without_secrets(found[0], hides), text)
-
-
-@lru_cache(4096)
-def _forms(secret: str) -> re.Pattern[str]:
-    """The pattern of a secret as libraries write it: as it is, decoded, encoded, escaped, and all of that in part."""
-    return re.compile("|".join("".join(map(_form, each)) for each in dict.fromkeys((secret, unquote(secret)))))
-
-
-def _form(character: str) -> str:
-    if character.isascii() and (character.isalnum() or character in "-._~"):  # which nobody encodes
-        return re.escape(character)
-    ways: list[str] = []
-    for each in "+ " if character in "+ " else character:  # a space is "+" in some parts of a URL
-        said = {each, f"\\{each}", *(how(each)[1:-1] for how in (repr, ascii, json.dumps))}
-        ways += map(re.escape, sorted(said, key=len, reverse=True))
-        ways.append("".join(f"%(?:25)*(?i:{octet:02x})" for octet in each.encode(errors="surrogatepass")))
-    return f"(?:{'|'.join(ways)})"
 
 
 def _parted(url: str, hides: frozenset[str]) -> tuple[str, list[str]]:
@@ -176,7 +159,7 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str]) -> str:
     end = next((at for at, each in enumerate(rest) if each in "/?#"), len(rest))
     # What is meant as a host ends at its last "@", as a password may have others, and none before the path.
     user, at, host = rest[:end].rpartition("@")
-    if not at and "@" in rest and not host.startswith("[") and re.search(r":\D|:$", host):
+    if not at and "@" in rest and not host.startswith("[") and ":" in host and not re.fullmatch(r"[^:]*:\d+", host):
         # No port: a password that holds "/", "?" or "#" as it is, which opens nothing, but stands in the error.
         end = len(rest) - len(rest.rpartition("@")[2])
         user, at, host = rest[: end - 1], "@", ""
@@ -244,7 +227,7 @@ def _is_secret(parameter: str, hides: frozenset[str]) -> bool:
 
 
 def _compared(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).lower()
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
 @contextmanager
