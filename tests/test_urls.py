@@ -157,6 +157,17 @@ def test_messages_hide_a_secret_however_it_is_written(value: str, said: list[str
             assert found.startswith("of ")
 
 
+def test_hostile_urls_take_time_in_proportion() -> None:
+    for text in ("x" * 300_000, "x:/" * 100_000, "::x" * 100_000, "%25" * 100_000, "://@" * 50_000, "?a=&" * 50_000):
+        assert hidden(text, "http://me:planted@host/") == text or "://" in text
+        assert without_secrets(f"http://me:planted@host/{text}?next={text}").startswith("http://host/")
+    nested = "http://host/?token=planted"
+    for depth in range(1, 40):
+        nested = f"http://host/?next={quote(nested, safe='')}"
+        assert without_secrets(nested) == "http://host/", depth
+    assert without_secrets(f"http://host/?a=%{'25' * 5000}") == "http://host/"
+
+
 def test_passwords_with_marks_are_hidden_whole() -> None:
     for password in ("ab=cd%planted", "ab:cd:planted", "planted=", 'planted"x@planted'):
         url = f"http://me:{password}@host/a.txt"

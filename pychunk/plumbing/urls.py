@@ -21,8 +21,12 @@ SECRETS = frozenset(
         *("xamzsignature", "xapikey", "xgoogcredential", "xgoogsignature"),
     }
 )
+#: What a URL begins with; each run of such characters is looked at once, however long it is.
+_BEGINS = r"(?<![a-zA-Z0-9+.-])[a-zA-Z0-9+.-]+://"
 #: A URL in a text, up to what cannot be in one.
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s'\"<>`]+")
+_URL = re.compile(_BEGINS + r"[^\s'\"<>`]+")
+#: Times that a parameter is decoded; one that is encoded more often is a secret.
+_DEEPEST = 8
 #: What stands before a host that is the name of something: a container, and of github an owner and a repository.
 _NAMED = ("abfs://", "abfss://")
 _OWNERS = ("github://",)
@@ -144,14 +148,14 @@ def hidden(text: str, *paths: str) -> str:
     return _URL.sub(lambda found: without_secrets(found[0], hides), text)
 
 
-def _parted(url: str, hides: frozenset[str]) -> tuple[str, list[str]]:
-    """Return (the name of a URL, the secrets that it leaves out)."""
+def _parted(url: str, hides: frozenset[str], *, deep: bool = True) -> tuple[str, list[str]]:
+    """Return (the name of a URL, the secrets that it leaves out); ``deep``: parameters may be encoded as a whole."""
     secrets: list[str] = []
     parts = re.split(r"::(?=[a-zA-Z0-9+.-]+://)", url)
-    return "::".join(_named_part(part, hides, secrets) for part in parts), secrets
+    return "::".join(_named_part(part, hides, secrets, deep=deep) for part in parts), secrets
 
 
-def _named_part(url: str, hides: frozenset[str], secrets: list[str]) -> str:
+def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bool) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator:
         return url
@@ -175,7 +179,7 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str]) -> str:
     query, sharp, fragment = tail[len(path) :].partition("#")
     name = front + host + _named_path(path, hides, secrets)
     for mark, given in ((query[:1], query[1:]), (sharp, fragment)):
-        kept = _without_parameters(given, hides, secrets)
+        kept = _without_parameters(given, hides, secrets, deep=deep)
         name += mark + kept if kept or (mark and not given) else ""
     return name
 
@@ -192,7 +196,7 @@ def _named_path(path: str, hides: frozenset[str], secrets: list[str]) -> str:
     return "/".join(found)
 
 
-def _without_parameters(query: str, hides: frozenset[str], secrets: list[str]) -> str:
+def _without_parameters(query: str, hides: frozenset[str], secrets: list[str], *, deep: bool) -> str:
     """Parameters without the secret ones, each of which ends at the next "&": its value may hold any other mark."""
     kept = []
     for given in query.split("&"):
@@ -202,7 +206,7 @@ def _without_parameters(query: str, hides: frozenset[str], secrets: list[str]) -
         if at == 0:
             continue
         given = "".join(parts[: at - 1] if at < len(parts) else parts)
-        within = _encoded(given, hides)
+        within = _encoded(given, hides) if deep else []
         if any(within):
             secrets += within
         else:
@@ -212,13 +216,16 @@ def _without_parameters(query: str, hides: frozenset[str], secrets: list[str]) -
 
 def _encoded(parameter: str, hides: frozenset[str]) -> list[str]:
     """The secrets of a URL, whole or not, that a parameter holds in encoded form."""
-    decoded = unquote_plus(parameter)
-    if decoded == parameter:
-        return []
-    url = re.search(r"[a-zA-Z][a-zA-Z0-9+.-]*://.*", decoded, re.DOTALL)
-    found = _parted(url[0], hides)[1] if url else []
-    _without_parameters(decoded, hides, found)
-    return found
+    found: list[str] = []
+    for _ in range(_DEEPEST):
+        decoded = unquote_plus(parameter)
+        if decoded == parameter:
+            return found
+        parameter = decoded
+        if url := re.search(_BEGINS + ".*", decoded, re.DOTALL):
+            found += _parted(url[0], hides, deep=False)[1]
+        _without_parameters(decoded, hides, found, deep=False)
+    return [*found, parameter]
 
 
 def _is_secret(parameter: str, hides: frozenset[str]) -> bool:

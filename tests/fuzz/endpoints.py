@@ -78,6 +78,11 @@ class Sent(NamedTuple):
             return False
         return max(map(len, bodies(self, key))) <= MOST
 
+    @property
+    def leaves_bytes(self) -> bool:
+        """Whether bytes are left after it, which end the connection before another request is read."""
+        return self.framing == "long" or bool(re.match(r"HTTP/\S+ (1..|204|304)", self.line))
+
     def completion(self, key: str) -> str | None:
         """The answer in it, None where it has none."""
         if not self.arrives(key):
@@ -195,10 +200,11 @@ class Endpoint:
         headers = "".join(f"{name}: {value}\r\n" for name, value in reply.headers).replace("{key}", self._key)
         line = reply.line.replace("{key}", self._key)
         connection.sendall(f"{line}\r\n{headers}{framed}\r\n".encode("latin-1", "replace"))
+        begin, end = b"", b""
         if framing in ("chunked", "bad-chunk"):
             size = self._key if framing == "bad-chunk" else f"{len(body):x}"
-            connection.sendall(f"{size}\r\n".encode() if body else b"")
-            body += (b"\r\n" if body else b"") + b"0\r\n\r\n"
+            begin, end = (f"{size}\r\n".encode(), b"\r\n0\r\n\r\n") if body else (b"", b"0\r\n\r\n")
+        connection.sendall(begin)
         while True:
             left = memoryview(body)
             while left:
@@ -206,6 +212,7 @@ class Endpoint:
                 self.sent[at] += sent
                 left = left[sent:]
             if framing != "endless" or self.sent[at] >= ENDLESS or not body:
+                connection.sendall(end)
                 return framing in ("length", "chunked")
 
 
@@ -363,11 +370,12 @@ class Endpoints:
         self._check_said(case, f"{error} {heard.said} {'' if reply is None else reply.refusal} {llm!r}")
         asked = len(endpoint.paths)
         assert set(endpoint.paths) <= {"/v1/chat/completions"}, endpoint.paths
-        assert asked == total.attempts, f"{asked} requests, {total.attempts} attempts"
+        is_exact = not any(each.leaves_bytes for each in case.replies[:asked])
+        assert asked == total.attempts or (asked < total.attempts and not is_exact), f"{asked}, not {total.attempts}"
         assert case.max_calls is None or asked <= case.max_calls, f"{asked} requests, max_calls={case.max_calls}"
         for at, each in enumerate(case.replies[:asked]):
             most = 0 if each.framing == "endless" else len(bodies(each, case.key)[1])
-            assert endpoint.sent[at] <= max(most + 20, WAITING), f"{endpoint.sent[at]:,} bytes were taken"
+            assert endpoint.sent[at] <= max(most, WAITING), f"{endpoint.sent[at]:,} bytes were taken"
         answers = [each.completion(case.key) for each in (*case.replies, GOOD)][:asked]
         assert all(each is None for each in answers[:-1]), "it asked again after an answer"
         counted = [each.tokens(case.key) for each, text in zip(case.replies, answers, strict=False) if text is None]
