@@ -231,6 +231,11 @@ def test_replies_in_gzip_are_read_and_others_say_so() -> None:
         LLM(url, "m", cache=False, retries=0) as llm,
     ):
         assert llm.ask("?").text == "Yes."
+    with (  # the checksum is missing, so that a changed answer would be taken
+        endpoint(lambda *_: (200, {"Content-Encoding": "gzip"}, good[:-8])) as (url, _),
+        LLM(url, "m", cache=False, retries=0) as llm,
+    ):
+        assert "it ends too soon" in llm.ask("?").error
     for encoding, told in (("br", "packed as 'br'"), ("gzip", "cannot be unpacked")):
         with (
             endpoint(lambda *_, named=encoding: (200, {"Content-Encoding": named}, b"xyz")) as (url, _),

@@ -178,6 +178,8 @@ class Wire:
                     if is_good:
                         raise AttemptError(f"the reply is longer than {largest:,} bytes, the most that is read", 200)
                     break
+            if is_good and packed is not None and not packed.eof:  # its checksum is at the end
+                raise AttemptError("the reply cannot be unpacked: it ends too soon")
             return response.status_code, response.headers.get("retry-after"), bytes(body)
 
     def hide(self, text: str) -> str:

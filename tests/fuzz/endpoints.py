@@ -213,7 +213,7 @@ class Endpoint:
                 left = left[sent:]
             if framing != "endless" or self.sent[at] >= ENDLESS or not body:
                 connection.sendall(end)
-                return framing in ("length", "chunked")
+                return framing in ("length", "chunked") and not reply.leaves_bytes  # or else the client waits for more
 
 
 def completion(text: str, **more: Any) -> bytes:
