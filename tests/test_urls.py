@@ -303,6 +303,10 @@ def test_nothing_that_commands_write_has_a_parameter_that_is_hidden_by_name(
     done = invoke([*command, visited(host, "ok.txt"), visited(host, "reset.txt"), *skip])
     assert done.exit_code == 0, done.output
     assert PLANTED not in everything_in(tmp_path) + done.output.encode() + caplog.text.encode()
+    for table in tmp_path.rglob("*.parquet"):  # whose bytes may be compressed
+        rows = pq.read_table(table).to_pylist()
+        assert "planted" not in str(rows)
+        assert {row["id"] for row in rows} == {f"http://{host}/ok.txt?page=2"}
     for wrong in ("no.txt", "reset.txt", "short.txt", "broken.txt") if form == "-" else ():
         done = invoke([*command, visited(host, wrong)])
         assert done.exit_code == 2
