@@ -1,6 +1,7 @@
 """Endpoints that send too much, answer with nothing and bill for it, or share a name with others; short keys."""
 
 import gzip
+import html
 import json
 import logging
 import os
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -111,6 +113,45 @@ def test_a_key_is_hidden_before_a_message_is_cut() -> None:
     assert Secret("e").hide("Every e there") == "Every [key] there"
 
 
+MARKED = ["MARK-0123456789-MARK", "MARK it's \"a\\key\\n MARK", "MARK  two  spaces  MARK", "MARK<b>&c=%41+MARK"]
+
+
+@pytest.mark.parametrize("key", MARKED)
+@pytest.mark.parametrize("name", ["Content-Encoding", "X Y", "\0", "Content-Length"])
+def test_headers_that_repeat_the_key_are_in_no_error(key: str, name: str) -> None:
+    with (
+        endpoint(lambda *_: (200, {name: key}, completion("Yes."))) as (url, _),
+        LLM(url, "m", key, cache=False, retries=0) as llm,
+    ):
+        error = llm.ask("?").error
+    assert error
+    assert "MARK" not in error.upper()
+
+
+@pytest.mark.parametrize("key", MARKED)
+def test_a_key_is_hidden_however_a_message_writes_it(key: str) -> None:
+    said = [key, repr(key), repr(f"'{key}\"".encode()), json.dumps(key), quote(key), quote_plus(key), html.escape(key)]
+    said += [json.dumps(key).replace("<", "\\u003c").replace("&", "\\u0026"), " ".join(key.split())]
+    for each in said:
+        found = Secret(key).hide(f"of {each}.")
+        assert "[key]" in found
+        assert "MARK" not in found
+
+
+@pytest.mark.parametrize("status", [200, 400, 429])
+@pytest.mark.parametrize("body", [b"[" * 20_000, b'{"error":' * 20_000, b"1" * 5000])
+def test_replies_of_deep_json_are_errors_of_their_question(status: int, body: bytes) -> None:
+    with endpoint(lambda *_: (status, {}, body)) as (url, _), LLM(url, "m", cache=False, retries=0) as llm:
+        assert body[:20].decode() in llm.ask("?").error
+
+
+def test_an_address_that_is_wrong_is_named_without_its_password() -> None:
+    for url in ("http://me:planted@host:port/v1", "ftp://me:planted@host/v1", "http://host/v1?key=planted"):
+        with pytest.raises(ValueError, match="url must") as raised:
+            LLM(url, "m")
+        assert "planted" not in str(raised.value)
+
+
 def test_answers_of_one_endpoint_are_never_anothers(tmp_path: Path) -> None:
     cache = tmp_path / "c.sqlite"
     for text in ("answer of a stub", "answer of the real one"):
@@ -190,6 +231,11 @@ def test_replies_in_gzip_are_read_and_others_say_so() -> None:
         LLM(url, "m", cache=False, retries=0) as llm,
     ):
         assert llm.ask("?").text == "Yes."
+    with (  # the checksum is missing, so that a changed answer would be taken
+        endpoint(lambda *_: (200, {"Content-Encoding": "gzip"}, good[:-8])) as (url, _),
+        LLM(url, "m", cache=False, retries=0) as llm,
+    ):
+        assert "it ends too soon" in llm.ask("?").error
     for encoding, told in (("br", "packed as 'br'"), ("gzip", "cannot be unpacked")):
         with (
             endpoint(lambda *_, named=encoding: (200, {"Content-Encoding": named}, b"xyz")) as (url, _),

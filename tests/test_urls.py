@@ -2,6 +2,7 @@
 
 import json
 import logging
+import pickle
 import socket
 import threading
 import warnings
@@ -21,7 +22,7 @@ pytest.importorskip("aiohttp")
 
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.plumbing.urls import SECRETS, hidden, named, without_secrets
+from pychunk.plumbing.urls import SECRETS, Url, hidden, named, parameters, without_secrets
 
 USER, PASSWORD, TOKEN = "planteduser", "plantedword", "planted%2Btoken"
 PLANTED = b"planted"
@@ -88,6 +89,19 @@ def secret(host: str, name: str) -> str:
         ("github://org:repo@main/a.md", "github://org:repo@main/a.md"),
         ("simplecache::http://u:p@[::1]:80/a", "simplecache::http://[::1]:80/a"),
         ("https://host/a?keyword=1&encoding=2&tokens=3", "https://host/a?keyword=1&encoding=2&tokens=3"),
+        ("https://host/a;token=1/b;x=2", "https://host/a/b;x=2"),
+        ("https://host/a#access_token=1&page=2", "https://host/a#page=2"),
+        ("https://host/a#/route?token=1", "https://host/a#/route"),
+        ("https://host/a?token=1;2?3=4&x=5#6", "https://host/a?x=5#6"),
+        ("https://host/a?token[]=1&to%6Ben=2&api+key=3&x=%26", "https://host/a?x=%26"),
+        ("https://host/a?url=https://other/b?token=1&x=2", "https://host/a?url=https://other/b&x=2"),
+        ("https://host/a?url=https%3A%2F%2Fme%3Apw%40other%2F&x=2", "https://host/a?x=2"),
+        ("https://host/a?next=%2Fb%3Ftoken%3D1", "https://host/a"),
+        ("https://host/a?next=%252Fb%253Ftoken%253D1&q=a%26key", "https://host/a?q=a%26key"),
+        ("https://proxy/https://me:pw@host/a@b", "https://proxy/https://host/a@b"),
+        ("https://host/a?", "https://host/a?"),
+        ("http://me:9a/b@host/c", "http://host/c"),
+        ("https://host/a?&x=1&&#", "https://host/a?&x=1&&#"),
     ],
 )
 def test_what_a_url_is_named(url: str, found: str) -> None:
@@ -114,6 +128,68 @@ def test_every_documented_parameter_goes() -> None:
     for name in SECRETS:
         assert without_secrets(f"http://host/?{name.upper()}=1") == "http://host/"
         assert f"`{name}`" in docs
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("planted%2Fa+b", ["planted/a b", "planted%2fa%20b", "planted%252Fa+b", "planted/a+b"]),
+        ("planted%22%27%5C", ["planted\"'\\", repr("planted\"'\\"), json.dumps("planted\"'\\")]),
+        (
+            "planted%C3%A9",
+            [
+                "planted\u00e9",
+                "planted%c3%a9",
+                json.dumps("planted\u00e9"),
+                ascii("planted\u00e9"),
+                repr("planted\u00e9".encode()),
+            ],
+        ),
+        ("planted%FF", ["planted%FF"]),
+        ("%70lanted", ["planted", "%70lanted"]),
+    ],
+)
+def test_messages_hide_a_secret_however_it_is_written(value: str, said: list[str]) -> None:
+    for url in (f"http://h/?token={value}", f"http://me:{value}@h/", f"zip://a::http://{value}:pw@h/b"):
+        for each in said:
+            found = hidden(f"of {each}.", url)
+            assert "lanted" not in found
+            assert found.startswith("of ")
+
+
+def test_hostile_urls_take_time_in_proportion() -> None:
+    for text in ("x" * 300_000, "x:/" * 100_000, "::x" * 100_000, "%25" * 100_000, "://@" * 50_000, "?a=&" * 50_000):
+        assert hidden(text, "http://me:planted@host/") == text or "://" in text
+        assert without_secrets(f"http://me:planted@host/{text}?next={text}").startswith("http://host/")
+    nested = "http://host/?token=planted"
+    for depth in range(1, 40):
+        nested = f"http://host/?next={quote(nested, safe='')}"
+        assert without_secrets(nested) == "http://host/", depth
+    assert without_secrets(f"http://host/?a=%{'25' * 5000}") == "http://host/"
+
+
+def test_passwords_with_marks_are_hidden_whole() -> None:
+    for password in ("ab=cd%planted", "ab:cd:planted", "planted=", 'planted"x@planted'):
+        url = f"http://me:{password}@host/a.txt"
+        assert "planted" not in hidden(f"GET {url}: {password!r} is wrong", url)
+
+
+def test_parameters_to_hide_are_names() -> None:
+    assert parameters("Visitor-ID") == parameters(["visitor_id", "visitorid"]) == {"visitorid"}
+    for name in ("token=planted", "a&planted", "", "_"):
+        with pytest.raises(ValueError, match="named without its value") as raised:
+            parameters([name])
+        assert "planted" not in str(raised.value)
+    assert Url.of("http://h/?GR%C3%96SSE=1", parameters("größe")) == "http://h/"
+    url = Url.of("http://h/a?x=1&y=2", parameters("x"))
+    assert (url, Url.of(url), url.address) == ("http://h/a?y=2", url, "http://h/a?x=1&y=2")
+    both = Url.of(url, parameters("y"))
+    assert (both, both.address) == ("http://h/a", url.address)
+    again = pickle.loads(pickle.dumps(both))
+    assert (again, again.address, again.hides) == (both, both.address, both.hides)
+    done = invoke(["segment", "http://h/a", "--hide-parameter", "visitor=planted"])
+    assert done.exit_code == 2
+    assert "planted" not in done.output
 
 
 def test_messages_hide_secrets_outside_urls_too() -> None:
@@ -179,6 +255,80 @@ def test_nothing_that_index_and_view_write_has_a_secret(host: str, tmp_path: Pat
     done = invoke(["view", secret(host, "ok.txt"), "-o", str(tmp_path / "v.html")])
     assert done.exit_code == 0, done.output
     assert PLANTED not in everything_in(tmp_path)
+
+
+def visited(host: str, name: str, visitor: str = "plantedvisitor") -> str:
+    return f"http://{host}/{name}?Visitor-Id={visitor}&page=2"
+
+
+@pytest.mark.parametrize("name", ["ok.txt", "ok.csv", "short.txt", "broken.txt", "reset.txt", "moved.txt"])
+def test_nothing_that_ingest_writes_has_a_parameter_that_is_hidden_by_name(
+    host: str, name: str, tmp_path: Path
+) -> None:
+    urls = [visited(host, name), visited(host, name, "plantedtoo"), f"http://{host}/last.txt"]
+    options = {"hide_parameters": ["visitor_id"], "compression": "none"}
+    report = ingest(urls, tmp_path / "out", **options)
+    assert report.letters == (0 if name.startswith("ok") else 2)
+    assert PLANTED not in everything_in(tmp_path)
+    assert f"http://{host}/{name}?page=2#2" in (tmp_path / "out" / "_manifest.json").read_text()
+    assert ingest(
+        [url.replace("planted", "other") for url in urls], tmp_path / "out", resume=True, **options
+    ).did_nothing
+    for hides in ([], ["visitor_id", "page"]):
+        with pytest.raises(ValueError, match="run of something else") as raised:
+            ingest(urls, tmp_path / "out", resume=True, **options | {"hide_parameters": hides})
+        assert hides or "visitorid" in str(raised.value)
+    plain = ["notes.txt"]  # of which no name differs
+    (tmp_path / "notes.txt").write_text("The pump moves water.")
+    ingest([tmp_path / plain[0]], tmp_path / "plain", **options)
+    with pytest.raises(ValueError, match="hide_parameters"):
+        ingest([tmp_path / plain[0]], tmp_path / "plain", resume=True)
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "-", "ingest", "view"])
+def test_nothing_that_commands_write_has_a_parameter_that_is_hidden_by_name(
+    host: str, form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "pychunk")
+    to = {"-": [], "ingest": ["-o", str(tmp_path / "out")], "view": ["-o", str(tmp_path / "c.html")]}
+    command = [
+        form if form in ("ingest", "view") else "segment",
+        "--hide-parameter",
+        "x",
+        "--hide-parameter",
+        "visitorid",
+    ]
+    command += to.get(form, ["-o", str(tmp_path / f"c.{form}")])
+    skip = [] if form == "ingest" else ["--on-error", "skip"]
+    done = invoke([*command, visited(host, "ok.txt"), visited(host, "reset.txt"), *skip])
+    assert done.exit_code == 0, done.output
+    assert PLANTED not in everything_in(tmp_path) + done.output.encode() + caplog.text.encode()
+    for table in tmp_path.rglob("*.parquet"):  # whose bytes may be compressed
+        rows = pq.read_table(table).to_pylist()
+        assert "planted" not in str(rows)
+        assert {row["id"] for row in rows} == {f"http://{host}/ok.txt?page=2"}
+    for wrong in ("no.txt", "reset.txt", "short.txt", "broken.txt") if form == "-" else ():
+        done = invoke([*command, visited(host, wrong)])
+        assert done.exit_code == 2
+        assert f"{wrong}?page=2" in done.output
+        assert "planted" not in done.output
+
+
+def test_an_index_remembers_the_parameters_that_were_hidden(host: str, tmp_path: Path) -> None:
+    to = ["-o", str(tmp_path / "i")]
+    for more in (["--hide-parameter", "visitor-id"], []):
+        done = invoke(["index", visited(host, "ok.txt"), visited(host, "ok.csv"), *to, *more])
+        assert done.exit_code == 0, done.output
+        assert PLANTED not in everything_in(tmp_path) + done.output.encode()
+    assert "0 documents added, 3 kept" in done.output
+    done = invoke(["index", visited(host, "ok.txt"), *to, "--hide-parameter", "page"])
+    assert "added before page was hidden keep their names: --prune drops them" in done.output
+    assert "1 document added" in done.output
+    done = invoke(["index", visited(host, "ok.txt"), *to, "--prune"])
+    assert "1 kept, 0 replaced, 3 removed" in done.output
+    done = invoke(["search", str(tmp_path / "i"), "pump"])
+    assert f"{host}/ok.txt" in done.output
+    assert "page=2" not in done.output
 
 
 @pytest.mark.parametrize("name", ["reset.csv", "broken.parquet", "reset.jsonl", "short.arrow"])

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,18 +61,18 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator[None]:
+def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Sequence[str] = ()) -> Iterator[None]:
     """Ends the command with status 2 and the error's message, or 130 and ``interrupted`` after Ctrl-C.
 
     Warnings, and what is logged as such, are one line, too, without the place in the code that they come from.
 
-    ``flags``: as for :func:`in_flags`.
+    ``flags``: as for :func:`in_flags`. ``inputs``: paths as they are named, whose secrets no message has.
     """
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        say(f"warning: {in_flags(hidden(str(message)), flags)}", "yellow")
+        say(f"warning: {in_flags(hidden(str(message), *inputs), flags)}", "yellow")
 
-    logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(flags)
+    logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(flags, inputs)
     logger.addHandler(logged)
     try:
         with warnings.catch_warnings():
@@ -89,7 +89,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
         elif isinstance(error, RuntimeError):
             raise
         else:
-            message = in_flags(hidden(str(error)) or type(error).__name__, flags)
+            message = in_flags(hidden(str(error), *inputs) or type(error).__name__, flags)
         say(f"error: {message}", "red")
         raise typer.Exit(2) from None
     finally:
@@ -99,9 +99,9 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}) -> Iterator
 class _Logged(logging.Handler):
     """Shows what is logged as a warning."""
 
-    def __init__(self, flags: Mapping[str, str]) -> None:
+    def __init__(self, flags: Mapping[str, str], inputs: Sequence[str]) -> None:
         super().__init__(logging.WARNING)
-        self._flags = flags
+        self._flags, self._inputs = flags, inputs
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"warning: {in_flags(hidden(record.getMessage()), self._flags)}", "yellow")
+        say(f"warning: {in_flags(hidden(record.getMessage(), *self._inputs), self._flags)}", "yellow")

@@ -16,7 +16,7 @@ from ..documents.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import check_once, has_documents
 from ..plumbing.durable import remove
-from ..plumbing.urls import named
+from ..plumbing.urls import named, parameters
 from ..retrieval import ingest
 from ..retrieval.added import Added
 from ..retrieval.digests import Digests
@@ -162,9 +162,9 @@ def index(
         groups = (cutting, beside, reading, asking)
         _verify(inputs, output, [*others, *(name for group in groups for name in given_in(group))])
         return
-    inputs = named(inputs)
+    inputs = reading.named(inputs)
     with (
-        readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}),
+        readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}, inputs),
         _asked(asking, cutting, beside, reading) as told,
         _writing(output, given, inputs) as made,
     ):
@@ -181,6 +181,8 @@ def index(
                 "new folder)"
             )
         pooling = _pooling(made, pooling, levels or made.notes.get("levels"))
+        hides = _hidden_parameters(made, reading, prune=prune)
+        inputs = named(inputs, parameters(hides))
         begun = time.monotonic()
         done, size_ = Added(), 0
         changes = Changes(made, prune=prune, merge=on_duplicate == "merge", rehash=rehash)
@@ -209,6 +211,8 @@ def index(
             raise typer.Exit
         if reading.ids is not None:
             made.notes["ids"] = reading.ids
+        if hides:
+            made.notes["hide_parameters"] = ",".join(hides)
         if levels is not None:
             made.notes["levels"] = levels
         if pooling is not None:
@@ -239,6 +243,16 @@ def index(
         )
         if not len(made):
             say("no document has text, and a search will find nothing", "yellow")
+
+
+def _hidden_parameters(made: Index, reading: Reading, *, prune: bool) -> list[str]:
+    """Parameters that no name in the index has: those that were named as secret now, or ever before."""
+    before = frozenset(filter(None, made.notes.get("hide_parameters", "").split(",")))
+    new = sorted(parameters(reading.hide_parameter) - before)
+    if new and len(made) and not prune:
+        said = f"documents that were added before {', '.join(new)} was hidden keep their names: --prune drops them"
+        say(said, "yellow")
+    return sorted(before.union(new))
 
 
 def _asked(asking: Asking, cutting: Cutting, beside: Beside, reading: Reading) -> Told:

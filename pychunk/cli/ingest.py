@@ -88,7 +88,7 @@ def command(
     """
     console = Console(stderr=True, quiet=True) if quiet else errors()
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
-    with readable_errors(stopped):
+    with readable_errors(stopped, inputs=reading.named(sources)):
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
         told = Told(asking.client(options), console)
         if told.llm is not None:
@@ -109,6 +109,7 @@ def command(
                     noise=cast("How", reading.noise),
                     noise_threshold=reading.noise_threshold,
                     links=cast("Links", reading.links),
+                    hide_parameters=reading.hide_parameter or (),
                     workers=reading.workers,
                     limit=reading.limit,
                     sample=sample,

@@ -186,5 +186,5 @@ def _judged(error: str, text: str) -> str:
         return f"no: {error}"
     try:
         return "yes" if isinstance(json.loads(text), dict) else "taken, but the answer is no object"
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"taken, but the answer is no JSON: {text[:60]!r}"

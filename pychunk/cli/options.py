@@ -16,7 +16,7 @@ from ..io.html_files import How, Links
 from ..methods import METHODS, option_names
 from ..methods.pic import SOURCES
 from ..methods.structure import WITHIN
-from ..plumbing.urls import named
+from ..plumbing.urls import named, parameters
 from .grammar import method_of, value_of
 from .groups import many
 
@@ -219,7 +219,25 @@ class Reading:
             "stand alone [image: what they show]).",
         ),
     ] = "text"
+    hide_parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A parameter of URLs that is secret: no output and no message has it, as none has a user, a password, "
+            "a token, a key, a signature and others of their kind; may be repeated.",
+        ),
+    ] = None
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
+
+    def __post_init__(self) -> None:
+        try:
+            parameters(self.hide_parameter)
+        except ValueError as error:
+            raise typer.BadParameter(f"--hide-parameter: {error}") from None
+
+    def named(self, paths: list[str]) -> list[str]:
+        """Return paths, and URLs as they are named, without what is secret in them."""
+        return named(paths, parameters(self.hide_parameter))
 
     def sources(
         self,
@@ -237,7 +255,7 @@ class Reading:
         Raises:
             ValueError: an option is of a kind of files that no input is of.
         """
-        paths = named(paths)
+        paths = self.named(paths)
         found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
         if ids and self.ids is None:
             found = [(_with_ids(source, ids), said) for source, said in found]
@@ -333,6 +351,7 @@ class Reading:
             noise=cast("How", self.noise),
             noise_threshold=self.noise_threshold,
             links=cast("Links", self.links),
+            hide_parameters=self.hide_parameter or (),
         )
 
     @property

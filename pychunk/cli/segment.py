@@ -14,7 +14,6 @@ from rich.text import Text
 from ..chunks import ChunkBatch
 from ..io import KINDS, writers
 from ..io.repeats import Repeats
-from ..plumbing.urls import named
 from ..segmenter import Segmenter
 from .batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
 from .consoles import counted, say
@@ -69,8 +68,8 @@ def segment(
     asking: Asking,
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
-    inputs = named(inputs)
-    with readable_errors("interrupted; nothing was written"):
+    inputs = reading.named(inputs)
+    with readable_errors("interrupted; nothing was written", inputs=inputs):
         if scores and output is not None:
             raise ValueError("--scores is for the listing: leave out -o; Segmenter.scores() returns a table")
         if output not in (None, "-"):

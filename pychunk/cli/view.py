@@ -12,7 +12,6 @@ import typer
 
 from ..io import KINDS
 from ..origin import Origin
-from ..plumbing.urls import named
 from ..segmenter import Segmenter
 from ..view import Pages
 from .batches import LeftOut, documents, refuse
@@ -59,8 +58,8 @@ def view(
     on_error: OnError = "raise",
 ) -> None:
     """Show documents with their chunks, scores and sizes on one page of HTML, which needs no network."""
-    inputs = named(inputs)
-    with readable_errors("interrupted; nothing was written"):
+    inputs = reading.named(inputs)
+    with readable_errors("interrupted; nothing was written", inputs=inputs):
         if output != "-":
             check_output(output, inputs, overwrite=overwrite)
         elif show:

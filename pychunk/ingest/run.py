@@ -20,7 +20,7 @@ from ..io.files import find_if_reached
 from ..io.html_files import How, Links
 from ..io.repeats import Repeats
 from ..plumbing.staged import Staged
-from ..plumbing.urls import named
+from ..plumbing.urls import named, parameters
 from ..segmenter import Segmenter
 from . import empty, facts, letters
 from .empty import columns_of
@@ -56,6 +56,7 @@ def ingest(
     noise: How = "model",
     noise_threshold: float | None = None,
     links: Links = "text",
+    hide_parameters: Sequence[str] = (),
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -76,8 +77,8 @@ def ingest(
 
     Args:
         source: a file, a folder or a URL, or several, which are read in this order; with ``kind``, ``column``, ``ids``,
-            ``keep``, ``encoding``, ``quotes``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold``, ``links``
-            and ``workers`` as ``pychunk.io.open_source`` takes them.
+            ``keep``, ``encoding``, ``quotes``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold``,
+            ``links``, ``hide_parameters`` and ``workers`` as ``pychunk.io.open_source`` takes them.
         out: the folder; made if it is not there.
         limit: only the first so many documents.
         sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
@@ -106,7 +107,8 @@ def ingest(
     """
     begun = time.perf_counter()
     folder = Path(out)
-    sources = named([os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)])
+    sources = [os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)]
+    sources = named(sources, parameters(hide_parameters))
     _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
     said: dict[str, Any] = {"keep": list(keep), **{name: options.pop(name) for name in NAMES if name in options}}
     options["on_error"] = "skip"
@@ -124,6 +126,7 @@ def ingest(
         noise=noise,
         noise_threshold=noise_threshold,
         links=links,
+        hide_parameters=hide_parameters,
         workers=workers,
         threads=threads,
         dead_letters=lambda _: None,

@@ -52,7 +52,7 @@ def find(path: str) -> list[SourceFile]:
                 found = (_arrow if scheme in _ARROW_SCHEMES else _fsspec)(path)
         except FileNotFoundError:  # some say no more than the path
             found = []
-        names = urls.named(file.path for file in found)
+        names = urls.named((file.path for file in found), path.hides)
         found = [file._replace(path=name) for file, name in zip(found, names, strict=True)]
     if not found:
         raise FileNotFoundError(f"{path}: no such file, or a folder without files")

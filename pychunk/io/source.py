@@ -50,7 +50,8 @@ class Source:
     one. ``needed`` are those columns to keep that no document may lack. ``written``
     are those columns to keep that JSON Lines yield as strings, as they stand there, and not in the type that the values
     of a part share. ``kept`` are the types of those that files may lack, which are null there; default: what
-    ``kept_types`` finds. Files of several kinds are read kind by kind, each kind's by path.
+    ``kept_types`` finds. ``hide_parameters`` are those of URLs that no file's name has, as they are compared. Files of
+    several kinds are read kind by kind, each kind's by path.
     """
 
     path: str
@@ -74,6 +75,7 @@ class Source:
     inputs: tuple[str, ...] = ()
     quotes: bool = True
     kept: tuple[tuple[str, pa.DataType], ...] = ()
+    hide_parameters: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -443,6 +445,7 @@ def open_source(
     noise_threshold: float | None = None,
     links: Links = "text",
     quotes: bool = True,
+    hide_parameters: Sequence[str] = (),
 ) -> Source:
     """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
 
@@ -480,10 +483,13 @@ def open_source(
             no target.
         quotes: csv, tsv: False reads quotation marks as characters like others: a line is a row. Default: a field that
             begins with one ends with one, and holds separators and line breaks.
+        hide_parameters: further parameters of URLs that are secret, by their names, in any case and with any marks
+            between letters: no name, error or letter has them.
 
     Raises:
-        ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; no path, one
-            file by two of several, or "-" among them; columns that are not there (while reading).
+        ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; a parameter
+            to hide with its value; no path, one file by two of several, or "-" among them; columns that are not there
+            (while reading).
         FileNotFoundError: there is no such file.
         ImportError: a URL that needs a package which is not installed.
 
@@ -491,7 +497,9 @@ def open_source(
     >>> for batch in source:  # doctest: +SKIP
     ...     chunks = pychunk.segment(batch.table, column="text", ids="id")
     """
-    paths = urls.named([os.fspath(path)] if isinstance(path, (str, Path)) else [os.fspath(each) for each in path])
+    paths = [os.fspath(each) for each in ([path] if isinstance(path, (str, Path)) else path)]
+    hides = urls.parameters(hide_parameters)
+    paths = urls.named(paths, hides)
     for name, value in (("workers", workers), ("threads", threads or 1), ("batch_bytes", batch_bytes)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
@@ -532,6 +540,7 @@ def open_source(
         links,
         tuple(paths) if len(paths) > 1 else (),
         quotes,
+        hide_parameters=tuple(sorted(hides)),
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..plumbing.urls import without_secrets
 from . import cache as caches
 from .account import Account, Counts, check_limits, is_amount
 from .ask import Ask, Reply
@@ -421,7 +422,7 @@ def _checked_url(url: str | None) -> str:
         if parts.username is not None or parts.password is not None:
             raise ValueError("url must hold no user or password: pass the key by key= or PYCHUNK_LLM_KEY")
     if not good or not port_is_one:
-        raise ValueError(f"url must be http:// or https://, a host and a path; got {found.split('?')[0]!r}")
+        raise ValueError(f"url must be http:// or https://, a host and a path; got {without_secrets(found)!r}")
     return found.removesuffix("/chat/completions")
 
 

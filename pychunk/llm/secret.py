@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+
+from ..plumbing.spellings import spellings
 
 ENVIRONMENT = "PYCHUNK_LLM_KEY"
 HIDDEN = "[key]"
@@ -54,10 +55,10 @@ class Secret:
         """
         if not self._value:
             return text
-        for value in {self._value, json.dumps(self._value)[1:-1]}:
-            if len(value) >= _LONG:
-                text = text.replace(value, HIDDEN)
-            else:
-                around = r"\w" if value.isalnum() else r"\S"
-                text = re.sub(f"(?<!{around}){re.escape(value)}(?!{around})", HIDDEN, text)
+        around = r"\w" if self._value.isalnum() else r"\S"
+        for value in dict.fromkeys((self._value, " ".join(self._value.split()))):  # messages are put into one line
+            pattern = spellings(value).pattern
+            if len(value) < _LONG:
+                pattern = f"(?<!{around})(?:{pattern})(?!{around})"
+            text = re.sub(pattern, HIDDEN, text)
         return text

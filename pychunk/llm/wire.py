@@ -165,9 +165,8 @@ class Wire:
             encoding = response.headers.get("content-encoding", "identity").strip().lower()
             packed = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in ("gzip", "x-gzip", "deflate") else None
             if packed is None and encoding not in ("identity", ""):
-                raise AttemptError(
-                    f"the reply is packed as {encoding[:20]!r}; gzip was asked for", response.status_code
-                )
+                named = self.hide(response.headers["content-encoding"])[:20]
+                raise AttemptError(f"the reply is packed as {named!r}; gzip was asked for", response.status_code)
             body, sent = bytearray(), 0
             async for block in response.aiter_raw():
                 sent += len(block)
@@ -179,6 +178,8 @@ class Wire:
                     if is_good:
                         raise AttemptError(f"the reply is longer than {largest:,} bytes, the most that is read", 200)
                     break
+            if is_good and packed is not None and not packed.eof:  # its checksum is at the end
+                raise AttemptError("the reply cannot be unpacked: it ends too soon")
             return response.status_code, response.headers.get("retry-after"), bytes(body)
 
     def hide(self, text: str) -> str:
@@ -233,7 +234,7 @@ def message_of(text: str) -> str:
         found = json.loads(text)
         found = found.get("error", found) if isinstance(found, dict) else found
         text = str(found.get("message", found) if isinstance(found, dict) else found)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return " ".join(text.split())
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote_plus
+
+from .spellings import spellings
 
 #: Parameters whose values are secrets, by their names in lower case, without "-" and "_".
 SECRETS = frozenset(
@@ -19,9 +21,13 @@ SECRETS = frozenset(
         *("xamzsignature", "xapikey", "xgoogcredential", "xgoogsignature"),
     }
 )
+#: What a URL begins with; each run of such characters is looked at once, however long it is.
+_BEGINS = r"(?<![a-zA-Z0-9+.-])[a-zA-Z0-9+.-]+://"
 #: A URL in a text, up to what cannot be in one.
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s'\"<>`]+")
-#: Before a host that is the name of something: a container, and of github an owner and a repository.
+_URL = re.compile(_BEGINS + r"[^\s'\"<>`]+")
+#: Times that a parameter is decoded; one that is encoded more often is a secret.
+_DEEPEST = 8
+#: What stands before a host that is the name of something: a container, and of github an owner and a repository.
 _NAMED = ("abfs://", "abfss://")
 _OWNERS = ("github://",)
 #: Characters from which a secret is hidden wherever a message has it; a shorter one may be a part of its words.
@@ -31,34 +37,66 @@ _LONG = 4
 class Url(str):
     """A URL as it is named, without secrets; ``address`` is the whole one, which opens it alone.
 
-    >>> found = Url.of("http://me:hunter2@host/a.txt?token=T&page=2")
+    ``hides`` are the parameters that users named as secret, as :func:`parameters` returns them.
+
+    >>> found = Url.of("http://me:hunter2@host/a.txt?token=T&page=2&visitor=V", parameters(["visitor"]))
     >>> found, found.address
-    ('http://host/a.txt?page=2', 'http://me:hunter2@host/a.txt?token=T&page=2')
+    ('http://host/a.txt?page=2', 'http://me:hunter2@host/a.txt?token=T&page=2&visitor=V')
     """
 
     address: str
+    hides: frozenset[str]
 
     @staticmethod
-    def of(address: str) -> Url:
-        """Return the name of an address."""
+    def of(address: str, hides: frozenset[str] = frozenset()) -> Url:
+        """Return the name of an address; of a ``Url`` that hides these parameters already itself."""
         if isinstance(address, Url):
-            return address
-        return Url._named(without_secrets(address), address)
+            if hides <= address.hides:
+                return address
+            hides |= address.hides
+        address = address_of(address)
+        return Url._named(without_secrets(address, hides), address, hides)
 
     @staticmethod
-    def _named(name: str, address: str) -> Url:
+    def _named(name: str, address: str, hides: frozenset[str]) -> Url:
         found = Url(name)
-        found.address = address
+        found.address, found.hides = address, hides
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Url._named, (str(self), self.address)
+        return Url._named, (str(self), self.address, self.hides)
 
     def __repr__(self) -> str:
         return str.__repr__(self)
 
 
-def named(paths: Iterable[str]) -> list[str]:
+def parameters(names: Iterable[str] | None) -> frozenset[str]:
+    """Return names of parameters as they are compared: in lower case, without "-", "_" and ".".
+
+    Raises:
+        ValueError: one has no letters, or a value, which the error does not repeat.
+
+    >>> sorted(parameters(["Visitor-Id", "visitor_id", "sid"]))
+    ['sid', 'visitorid']
+    """
+    names = [names] if isinstance(names, str) else list(names or ())
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"a parameter to hide must be named by a string; got {type(name).__name__}")
+        front, mark, _ = name.replace("&", "=").partition("=")
+        if mark or not _compared(name):
+            raise ValueError(
+                f"a parameter to hide is named without its value, as token; got {front!r}{' and more' * bool(mark)}"
+            )
+    return frozenset(_compared(name) for name in names)
+
+
+def hides_of(path: str) -> frozenset[str]:
+    """Return the parameters that users named as secret for a path."""
+    return getattr(path, "hides", frozenset())
+
+
+def named(paths: Iterable[str], hides: frozenset[str] = frozenset()) -> list[str]:
     """Return paths, and URLs as they are named, each different address by a name of its own.
 
     Of addresses that differ in secrets alone the second one in this order gets ``#2``, the third ``#3``.
@@ -72,12 +110,12 @@ def named(paths: Iterable[str]) -> list[str]:
         if "://" not in path:
             found.append(path)
             continue
-        url = Url.of(path)
+        url = Url.of(path, hides)
         addresses = seen.setdefault(url, [])
         if url.address not in addresses:
             addresses.append(url.address)
         at = addresses.index(url.address)
-        found.append(Url._named(f"{url}#{at + 1}", url.address) if at else url)
+        found.append(Url._named(f"{url}#{at + 1}", url.address, url.hides) if at else url)
     return found
 
 
@@ -86,78 +124,117 @@ def address_of(path: str) -> str:
     return getattr(path, "address", path)
 
 
-def without_secrets(url: str) -> str:
+def without_secrets(url: str, hides: frozenset[str] = frozenset()) -> str:
     """Return a URL without user, password and secret parameters; of chained ones (``zip://a::http://b``) each.
 
     >>> without_secrets("s3://key:secret@bucket/a.csv?endpoint_override=h&X-Amz-Signature=abc")
     's3://bucket/a.csv?endpoint_override=h'
     >>> without_secrets("zip://a.txt::ftp://me:pw@h/b.zip"), without_secrets("abfs://box:pw@acc.dfs.net/a")
     ('zip://a.txt::ftp://h/b.zip', 'abfs://box@acc.dfs.net/a')
+    >>> without_secrets("https://host/a;sid=1/b?visitor=2#access_token=3&page=4", parameters(["visitor", "sid"]))
+    'https://host/a/b#page=4'
     """
-    parts = re.split(r"::(?=[a-zA-Z0-9+.-]+://)", url)
-    return "::".join("".join(text for text, is_secret in _pieces(part) if not is_secret) for part in parts)
+    return _parted(url, hides)[0]
 
 
-def hidden(text: str, path: str = "") -> str:
-    """Return a message without the secrets of the URLs in it, and without those of a path."""
-    text = _URL.sub(lambda found: without_secrets(found[0]), text)
-    pieces = _pieces(address_of(path)) if "://" in path else ()
-    secrets: set[str] = set()
-    for piece, is_secret in pieces:
-        if is_secret:
-            values = [each.partition("=")[2] for each in piece.split("&")] if "=" in piece else piece[:-1].split(":")
-            secrets.update(each for value in values for each in _forms(value))
+def hidden(text: str, *paths: str) -> str:
+    """Return a message without the secrets of the URLs in it, and without those of paths."""
+    secrets = {each for path in paths if "://" in path for each in _parted(address_of(path), hides_of(path))[1]}
+    # First, as a secret may hold what ends a URL in a text; the longest before those that are a part of it.
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _LONG:
-            text = text.replace(secret, "[hidden]")
-    return text
+            text = spellings(secret).sub("[hidden]", text)
+    hides = frozenset[str]().union(*map(hides_of, paths))
+    return _URL.sub(lambda found: without_secrets(found[0], hides), text)
 
 
-def _forms(value: str) -> Iterator[str]:
-    """The ways in which messages write a value."""
-    for each in (value, unquote(value), unquote_plus(value)):
-        yield from (each, repr(each)[1:-1])
+def _parted(url: str, hides: frozenset[str], *, deep: bool = True) -> tuple[str, list[str]]:
+    """Return (the name of a URL, the secrets that it leaves out); ``deep``: parameters may be encoded as a whole."""
+    secrets: list[str] = []
+    parts = re.split(r"::(?=[a-zA-Z0-9+.-]+://)", url)
+    return "::".join(_named_part(part, hides, secrets, deep=deep) for part in parts), secrets
 
 
-def _pieces(url: str) -> Iterator[tuple[str, bool]]:
-    """The parts of one URL, in their order, and whether each is a secret."""
+def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bool) -> str:
     scheme, separator, rest = url.partition("://")
-    front = scheme + separator
-    yield front, False
     if not separator:
-        return
+        return url
+    front = scheme + separator
     end = next((at for at, each in enumerate(rest) if each in "/?#"), len(rest))
     # What is meant as a host ends at its last "@", as a password may have others, and none before the path.
     user, at, host = rest[:end].rpartition("@")
-    if not at and "@" in rest and not host.startswith("[") and re.search(r":\D|:$", host):
+    if not at and "@" in rest and not host.startswith("[") and ":" in host and not re.fullmatch(r"[^:]*:\d+", host):
         # No port: a password that holds "/", "?" or "#" as it is, which opens nothing, but stands in the error.
         end = len(rest) - len(rest.rpartition("@")[2])
         user, at, host = rest[: end - 1], "@", ""
     if front.lower() in _OWNERS:
-        yield rest[:end], False
-    elif front.lower() in _NAMED:
-        container, colon, password = user.partition(":")
-        yield container, False
-        yield colon + password, True
-        yield at + host, False
+        host = user + at + host
     else:
-        yield user + at, True
-        yield host, False
-    path, mark, query = rest[end:].partition("?")
-    yield path, False
-    if not mark:
-        return
-    query, fragment_mark, fragment = query.partition("#")
-    given = re.split("[&;]", query)
-    kept = [each for each in given if not _is_secret(each)]
-    yield (mark + "&".join(kept) if kept else ""), False
-    yield "&".join(each for each in given if _is_secret(each)), True
-    yield fragment_mark + fragment, False
+        name, _, password = user.partition(":")
+        container = front.lower() in _NAMED
+        secrets += [password] if container else [user, name, password]
+        host = name + at + host if container else host
+    tail = rest[end:]
+    path = re.match("[^?#]*", tail)[0]  # type: ignore[index]
+    query, sharp, fragment = tail[len(path) :].partition("#")
+    name = front + host + _named_path(path, hides, secrets)
+    for mark, given in ((query[:1], query[1:]), (sharp, fragment)):
+        kept = _without_parameters(given, hides, secrets, deep=deep)
+        name += mark + kept if kept or (mark and not given) else ""
+    return name
 
 
-def _is_secret(parameter: str) -> bool:
-    name = unquote_plus(parameter.partition("=")[0]).lower()
-    return re.sub("[-_.]", "", name) in SECRETS
+def _named_path(path: str, hides: frozenset[str], secrets: list[str]) -> str:
+    """A path without secret parameters of its folders (``/a;sid=1/b``), and users of a URL that it ends with."""
+    users = re.compile(r"(?<=://)([^/@]+)@")
+    secrets += (each for user in users.findall(path) for each in (user, *user.split(":", 1)))
+    folders = (each.split(";") for each in users.sub("", path).split("/"))
+    found = []
+    for folder, *given in folders:
+        secrets += (each.partition("=")[2] for each in given if _is_secret(each, hides))
+        found.append(";".join([folder, *(each for each in given if not _is_secret(each, hides))]))
+    return "/".join(found)
+
+
+def _without_parameters(query: str, hides: frozenset[str], secrets: list[str], *, deep: bool) -> str:
+    """Parameters without the secret ones, each of which ends at the next "&": its value may hold any other mark."""
+    kept = []
+    for given in query.split("&"):
+        parts = re.split("([;?])", given)  # of older servers, of a URL in a value, of a route in a fragment
+        at = next((at for at in range(0, len(parts), 2) if _is_secret(parts[at], hides)), len(parts))
+        secrets += "".join(parts[at:]).split("=", 1)[1:]
+        if at == 0:
+            continue
+        given = "".join(parts[: at - 1] if at < len(parts) else parts)
+        within = _encoded(given, hides) if deep else []
+        if any(within):
+            secrets += within
+        else:
+            kept.append(given)
+    return "&".join(kept)
+
+
+def _encoded(parameter: str, hides: frozenset[str]) -> list[str]:
+    """The secrets of a URL, whole or not, that a parameter holds in encoded form."""
+    found: list[str] = []
+    for _ in range(_DEEPEST):
+        decoded = unquote_plus(parameter)
+        if decoded == parameter:
+            return found
+        parameter = decoded
+        if url := re.search(_BEGINS + ".*", decoded, re.DOTALL):
+            found += _parted(url[0], hides, deep=False)[1]
+        _without_parameters(decoded, hides, found, deep=False)
+    return [*found, parameter]
+
+
+def _is_secret(parameter: str, hides: frozenset[str]) -> bool:
+    name = _compared(unquote_plus(parameter.partition("=")[0]))
+    return name in SECRETS or name in hides
+
+
+def _compared(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
 @contextmanager
