@@ -66,7 +66,10 @@ class Contents:
         """Take up the state that the manifest says."""
         manifest = self.store.manifest
         terms = manifest["terms"]
-        analyzer = _analyzer(terms) if terms else None
+        try:
+            analyzer = _analyzer(terms) if terms else None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(damaged(self.store.folder / MANIFEST, f"its terms: {error!s:.200}")) from error
         #: What a manifest says of the terms that BM25 counts.
         self.terms = analyzer.options() if analyzer and analyzer.unit == "auto" else terms
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)

@@ -17,6 +17,7 @@ from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, rem
 from . import beside, eight_bit, narrow, postings
 from .blocks import Blocks, damaged
 from .postings import Postings, PostingsBuilder
+from .tables import read_table
 from .terms import Analyzer
 
 I64 = npt.NDArray[np.int64]
@@ -273,7 +274,7 @@ class Part:
         """
         source = pa.memory_map(str(folder / CHUNKS))
         try:
-            table = pa.ipc.open_file(source).read_all()
+            table = read_table(source)
             table.validate()
             widened = narrow.widened_schema(table.schema)
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
