@@ -257,6 +257,47 @@ def test_a_hostile_name_of_a_level_is_refused(tmp_path: Path) -> None:
         Index.open(folder, verify=False).search("cats", levels="sentence")
 
 
+def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    text = "# Cats\n\nThey purr. They sleep.\n\n## Food\n\nMice are food. Fish are, too.\n\n### Raw\n\nSome do eat raw."
+    ids = list("abcdefghi")
+    with Index.create(folder) as index:
+        index.add(pychunk.segment([text] * 9, "structure", vectors="sentence", atoms=False, max_tokens=8, ids=ids))
+        assert index.search("raw", expand="section", parents=True)[0]
+    path = folder / "part-000001" / "chunks.arrow"
+    data = path.read_bytes()
+    table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    parents, chunks = table["parent"].chunk(0), np.asarray(table["chunk"])
+    numbers = np.frombuffer(parents.buffers()[1], np.int32, len(parents))
+    for by in (0, 1):
+        bad = np.where(np.asarray(parents.is_valid()), chunks + by, numbers).astype(np.int32)
+        path.write_bytes(data.replace(numbers.tobytes(), bad.tobytes(), 1))
+        assert path.read_bytes() != data
+        with_right_checksums(folder)
+        with pytest.raises(ValueError, match=f"{path} is damaged.*a chunk hangs on none before it"):
+            Index.open(folder).search("raw", expand="section", parents=True)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "why"), [("text", "it has no column 'text'"), ("nulls", "the column 'chunk' has nulls")]
+)
+def test_a_part_without_what_a_hit_needs_is_refused(lacks: str, why: str, whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "part-000001" / "chunks.arrow"
+    table = pa.ipc.open_file(pa.BufferReader(path.read_bytes())).read_all()
+    if lacks == "text":
+        table = table.drop_columns("text")
+    else:
+        at = table.column_names.index("chunk")
+        table = table.set_column(at, table.schema.field(at), pa.nulls(table.num_rows, table.schema.field(at).type))
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+    with_right_checksums(folder)
+    for verify in (True, "headers", False):
+        with pytest.raises(ValueError, match=f"{path} is damaged.*{why}"):
+            hits(folder, verify)
+
+
 def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
     faiss = pytest.importorskip("faiss")
     folder = made(tmp_path / "x", "hnsw")
@@ -434,6 +475,21 @@ def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path:
     file.write_bytes(file.read_bytes().replace(b"number 100 purr", b"number 100 bark"))
     with pytest.raises(ValueError, match=f"{file} is damaged"):
         hits(folder, "headers")
+
+
+def test_a_search_compares_the_texts_that_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 1024)
+    folder = made(tmp_path / "x", "flat")
+    path = folder / "part-000001" / "chunks.arrow"
+    path.write_bytes(path.read_bytes().replace(b"number 1000 purr", b"number 1000 bark"))
+    with Index.open(folder, verify="headers") as index:
+        assert index.search("Cats number 100 purr", 1)[0][0].id == "d100"
+        own = index._contents.searcher()._parts[0].blocks["chunks.arrow"]
+        assert own._new.sum() > len(own._new) // 4  # most texts
+        with pytest.raises(ValueError, match=f"{path} is damaged"):
+            index.search("Cats number 1000 purr", 1)
+        with pytest.raises(ValueError, match=f"{path} is damaged"):
+            index.table.to_pylist()
 
 
 def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:

@@ -40,6 +40,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "graph32": {"kind": "hnsw", "vectors": "chunk", "dtype": "float32", "terms": None},
     "levels": {"kind": "flat", "vectors": "chunk"},
     "shards": {"kind": "flat"},
+    "structure": {"kind": "flat"},
     "bare": {"kind": "flat", "dtype": "float32", "vectors": "chunk"},
 }
 #: Numbers that a reader of sizes and offsets should not believe.
@@ -95,6 +96,13 @@ def index(folder: Path, kind: str) -> None:
     with Index.create(folder, **options) as made:
         if kind == "levels":
             made.add(pychunk.segment(TEXTS, levels=["sentence", "document"], vectors="chunk", ids=ids).chunks())
+        elif kind == "structure":
+            pages = [[0, 30, 90]] * len(TEXTS)
+            texts = [
+                f"# Cats {i}\n\nThey purr.\n\n## Food\n\n{text}\n\n## Sleep\n\nBy day." for i, text in enumerate(TEXTS)
+            ]
+            options = {"atoms": False, "max_tokens": 12, "page_starts": pages, "ids": ids}
+            made.add(pychunk.segment(texts, "structure", vectors="sentence", **options))
         elif kind == "bare":
             made.add(segmented(TEXTS, "chunk", None))
         else:
@@ -126,7 +134,10 @@ def answers(folder: Path, verify: Any) -> list[Any]:
         searches = [opened.search(QUERIES, 4, mode) for mode in modes]
         searches.append(opened.search(QUERIES[:1], 2, modes[-1], expand=1, document_weight=0.3))
         if opened.table.num_rows and "levels" in opened.table.column_names:
-            searches.append(opened.search(QUERIES, 3, fusion="levels"))
+            searches.append(opened.search(QUERIES, 3, fusion="levels", plan="rules"))
+        if "subtree" in opened.table.column_names:
+            searches.append(opened.search(QUERIES, 3, expand="subtree"))
+            searches.append(opened.search(QUERIES, 3, expand="section", parents=True, words=60))
         if "id" in opened.table.column_names:
             searches.append(opened.search(QUERIES, 3, modes[-1], ids=["d10", "d20", "d30"]))
             found += [opened.ids(), opened.get("d11").to_pylist()]
