@@ -170,6 +170,10 @@ def numbers(dtype: str, value: int) -> Callable[[bytes], bytes]:
     return put
 
 
+def no_name(data: bytes) -> bytes:
+    return data.replace(b"chunk_id", b"chunk_\xff\xfe")
+
+
 def no_text(data: bytes) -> bytes:
     return data.replace(b"purr", b"p\xff\xfer")
 
@@ -183,6 +187,7 @@ def no_text(data: bytes) -> bytes:
             for value in (2**31 - 1, -5)
         ),
         ("chunks.arrow", no_text),
+        ("chunks.arrow", no_name),
         ("terms.arrow", string_offset(2**31 - 1, "term")),
         ("terms.arrow", no_text),
         ("sentence_offsets.bin", numbers("int64", -3)),

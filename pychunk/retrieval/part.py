@@ -276,10 +276,10 @@ class Part:
         try:
             table = read_table(source)
             table.validate()
-            widened = narrow.widened_schema(table.schema)
+            names = narrow.widened_schema(table.schema).names
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(damaged(folder / CHUNKS, f"{error!s:.200}")) from error
-        if not widened.names or len(set(widened.names)) < len(widened.names):
+        if not names or len(set(names)) < len(names):
             raise ValueError(damaged(folder / CHUNKS, "its columns"))
         _expect(folder / CHUNKS, table.num_rows, chunks)
         own = {} if blocks is None else {name: blocks(name) for name in layout.files()}
