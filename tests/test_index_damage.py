@@ -400,6 +400,7 @@ def test_a_compressed_table_is_refused_unread(codec: str, file: str, whole: Path
     ("place", "value"),
     [
         (["generation"], -1),
+        (["generation"], float("nan")),
         (["encoder"], "static"),
         (["encoder", "dim"], 1 << 40),
         (["encoder", "dim"], 128),

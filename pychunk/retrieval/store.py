@@ -118,7 +118,8 @@ class Store:
     def generation(self) -> Any:
         """How often the index was saved, as the folder says now; None where it does not."""
         try:
-            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
+            found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
+            return found if isinstance(found, int) else None  # NaN is never what it was before
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
