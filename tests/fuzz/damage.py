@@ -259,9 +259,12 @@ class Whole(NamedTuple):
 
 @functools.cache
 def scratch() -> Path:
-    """Return a folder in memory that goes with this process."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    folder, own = Path(tempfile.mkdtemp(prefix="pychunk-damage-", dir=memory)), os.getpid()
+    """Return a folder in memory that goes with this process, or with the next one if this is killed."""
+    memory, own = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir(), os.getpid()
+    for left in Path(memory).glob("pychunk-damage-*"):
+        if not Path("/proc", left.name.split("-")[2]).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"pychunk-damage-{own}-", dir=memory))
     atexit.register(lambda: os.getpid() == own and shutil.rmtree(folder, ignore_errors=True))
     return folder
 
