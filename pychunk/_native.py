@@ -526,9 +526,13 @@ def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.i
     return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
 
 
+#: Bytes for which another thread is started: it hashes them in less than a millisecond.
+_HASHED = 1 << 22
+
+
 def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
     """Return the low 32 bits of the hash of each run of ``size`` bytes."""
-    return _core.block_hashes(data, size, default_threads())
+    return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
 
 
 def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:

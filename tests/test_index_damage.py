@@ -20,6 +20,7 @@ import pychunk
 from pychunk import _native
 from pychunk.retrieval import blocks
 from pychunk.retrieval.index import Index
+from pychunk.retrieval.register import Register
 from pychunk.retrieval.store import Store, _digest, checksum, headers
 
 TEXTS = [
@@ -169,6 +170,10 @@ def numbers(dtype: str, value: int) -> Callable[[bytes], bytes]:
     return put
 
 
+def no_name(data: bytes) -> bytes:
+    return data.replace(b"chunk_id", b"chunk_\xff\xfe")
+
+
 def no_text(data: bytes) -> bytes:
     return data.replace(b"purr", b"p\xff\xfer")
 
@@ -182,6 +187,7 @@ def no_text(data: bytes) -> bytes:
             for value in (2**31 - 1, -5)
         ),
         ("chunks.arrow", no_text),
+        ("chunks.arrow", no_name),
         ("terms.arrow", string_offset(2**31 - 1, "term")),
         ("terms.arrow", no_text),
         ("sentence_offsets.bin", numbers("int64", -3)),
@@ -256,6 +262,47 @@ def test_a_hostile_name_of_a_level_is_refused(tmp_path: Path) -> None:
         Index.open(folder, verify=False).search("cats", levels="sentence")
 
 
+def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    text = "# Cats\n\nThey purr. They sleep.\n\n## Food\n\nMice are food. Fish are, too.\n\n### Raw\n\nSome do eat raw."
+    ids = list("abcdefghi")
+    with Index.create(folder) as index:
+        index.add(pychunk.segment([text] * 9, "structure", vectors="sentence", atoms=False, max_tokens=8, ids=ids))
+        assert index.search("raw", expand="section", parents=True)[0]
+    path = folder / "part-000001" / "chunks.arrow"
+    data = path.read_bytes()
+    table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    parents, chunks = table["parent"].chunk(0), np.asarray(table["chunk"])
+    numbers = np.frombuffer(parents.buffers()[1], np.int32, len(parents))
+    for by in (0, 1):
+        bad = np.where(np.asarray(parents.is_valid()), chunks + by, numbers).astype(np.int32)
+        path.write_bytes(data.replace(numbers.tobytes(), bad.tobytes(), 1))
+        assert path.read_bytes() != data
+        with_right_checksums(folder)
+        with pytest.raises(ValueError, match=f"{path} is damaged.*a chunk hangs on none before it"):
+            Index.open(folder).search("raw", expand="section", parents=True)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "why"), [("text", "it has no column 'text'"), ("nulls", "the column 'chunk' has nulls")]
+)
+def test_a_part_without_what_a_hit_needs_is_refused(lacks: str, why: str, whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "part-000001" / "chunks.arrow"
+    table = pa.ipc.open_file(pa.BufferReader(path.read_bytes())).read_all()
+    if lacks == "text":
+        table = table.drop_columns("text")
+    else:
+        at = table.column_names.index("chunk")
+        table = table.set_column(at, table.schema.field(at), pa.nulls(table.num_rows, table.schema.field(at).type))
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+    with_right_checksums(folder)
+    for verify in (True, "headers", False):
+        with pytest.raises(ValueError, match=f"{path} is damaged.*{why}"):
+            hits(folder, verify)
+
+
 def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
     faiss = pytest.importorskip("faiss")
     folder = made(tmp_path / "x", "hnsw")
@@ -287,6 +334,140 @@ def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
     assert hits(folder, True) == expected
 
 
+@pytest.mark.parametrize("count", [1 << 20, 1 << 36, 1 << 60, (1 << 64) - 1])
+def test_a_graph_that_announces_more_than_its_file_holds_is_refused_unread(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faiss = pytest.importorskip("faiss")
+    folder = made(tmp_path / "x", "hnsw")
+    [path] = folder.glob("chunks-*.faiss")
+    whole = path.read_bytes()
+    graph = faiss.downcast_index(faiss.read_index(str(path))).hnsw
+    sizes = [
+        graph.assign_probas.size(),
+        graph.cum_nneighbor_per_level.size(),
+        graph.levels.size(),
+        graph.offsets.size(),
+    ]
+    monkeypatch.setattr(faiss, "read_index", lambda reader: pytest.fail("FAISS read it"))
+    begin = 4 + 4 + 3 * 8 + 1 + 4  # name, dimensions, counts, whether it is trained, metric
+    for size, width in zip(sizes, (8, 4, 4, 8), strict=True):
+        assert int.from_bytes(whole[begin : begin + 8], "little") == size
+        path.write_bytes(whole[:begin] + count.to_bytes(8, "little") + whole[begin + 8 :])
+        with_right_checksums(folder)
+        for verify in (True, "headers", False):
+            with pytest.raises(ValueError, match=f"{path} is damaged.*it announces {count:,} numbers"):
+                hits(folder, verify)
+        begin += 8 + size * width
+
+
+def test_other_forms_of_faiss_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faiss = pytest.importorskip("faiss")
+    folder = made(tmp_path / "x", "hnsw")
+    [path] = folder.glob("chunks-*.faiss")
+    whole = path.read_bytes()
+    flat = faiss.IndexFlatIP(256)
+    flat.add(np.eye(256, dtype=np.float32))
+    monkeypatch.setattr(faiss, "read_index", lambda reader: pytest.fail("FAISS read it"))
+    for data, why in (
+        (faiss.serialize_index(flat).tobytes(), "it is of the form b'IxFI'"),
+        (whole.replace(b"IxSQ", b"IwFl"), "its vectors are of the form b'IwFl'"),
+        (whole + b"\0", "it goes on after its end"),
+        (whole[:20], "it ends early"),
+    ):
+        path.write_bytes(data)
+        with_right_checksums(folder)
+        with pytest.raises(ValueError, match=f"{path} is damaged.*{why}"):
+            hits(folder, False)
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+@pytest.mark.parametrize("file", ["chunks.arrow", "terms.arrow"])
+def test_a_compressed_table_is_refused_unread(codec: str, file: str, whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "part-000001" / file
+    table = pa.ipc.open_file(pa.BufferReader(path.read_bytes())).read_all()
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.ipc.new_file(str(path), table.schema, options=options) as writer:
+        writer.write_table(table)
+    with_right_checksums(folder)
+    for verify in (True, "headers", False):
+        with pytest.raises(ValueError, match=f"{path} is damaged.*its columns are compressed"):
+            hits(folder, verify)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (["generation"], -1),
+        (["generation"], float("nan")),
+        (["encoder"], "static"),
+        (["encoder", "dim"], 1 << 40),
+        (["encoder", "dim"], 128),
+        (["vectors"], "none"),
+        (["dtype"], -5),
+        (["kind"], "tree"),
+        (["terms", "unit"], "letters"),
+        (["terms", "ngram"], None),
+        (["bm25", "k1"], float("nan")),
+        (["chunks"], 1 << 60),
+        (["removed"], 1 << 60),
+        (["removed"], True),
+        (["parts", 0], 5),
+        (["parts", 0, "chunks"], -1),
+        (["parts", 0, "name"], "../x"),
+        (["parts", 0, "files", "chunks.arrow"], []),
+        (["parts", 0, "files"], {}),
+        (["stored"], {"sentences": {"file": "x", "kind": "pq", "rows": 5}}),
+        (["files"], {"../x": [0, 0]}),
+        (["blocks", "part-000001/chunks.arrow", 1], "xyz"),
+        (["blocks"], [1]),
+        (["headers"], {"part-000001/chunks.arrow": 5}),
+        (["levels"], True),
+        (["notes"], {"a": 5}),
+        (["schema"], float("inf")),
+    ],
+)
+def test_a_damaged_value_of_a_manifest_is_refused(place: list[Any], value: Any, whole: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(whole, tmp_path / "x"))
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    holder = manifest
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = value
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=f"{path} (is damaged|was written by)"):
+        hits(folder, False)  # its own checksum is wrong
+    manifest["checksum"] = _digest(manifest)
+    path.write_text(json.dumps(manifest))
+    for verify in ("headers",) if place[0] in ("blocks", "headers") else (True, "headers", False):
+        with pytest.raises(ValueError, match=f"{folder}.* (is damaged|was written by)"):
+            hits(folder, verify)
+
+
+def test_a_search_ends_if_a_vector_is_no_number(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    with Index.create(folder, dtype="float16", vectors="chunk") as index:
+        index.add(pychunk.segment(TEXTS[:40], "sentence", vectors="chunk", atoms=False))
+    path = folder / "part-000001" / "chunk_vectors.bin"
+    numbers = np.frombuffer(path.read_bytes(), np.float16).copy()
+    numbers[5 * 256 : 5 * 256 + 9] = np.nan
+    path.write_bytes(numbers.tobytes())
+    with Index.open(folder, verify=False) as index:
+        found = index.search("Cats number 3 purr", 4, document_weight=0.3)[0]
+        assert len(found) == 4
+        assert 5 not in [hit.row for hit in found]
+
+
+def test_a_register_that_is_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "documents-000001.npy"
+    with path.open("wb") as file:
+        np.savez(file, first=np.zeros((3, 1), np.uint64))
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        Register.load(path)
+
+
 def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "x"))
     expected = hits(folder, True)
@@ -300,6 +481,21 @@ def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path:
     file.write_bytes(file.read_bytes().replace(b"number 100 purr", b"number 100 bark"))
     with pytest.raises(ValueError, match=f"{file} is damaged"):
         hits(folder, "headers")
+
+
+def test_a_search_compares_the_texts_that_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 1024)
+    folder = made(tmp_path / "x", "flat")
+    path = folder / "part-000001" / "chunks.arrow"
+    path.write_bytes(path.read_bytes().replace(b"number 1000 purr", b"number 1000 bark"))
+    with Index.open(folder, verify="headers") as index:
+        assert index.search("Cats number 100 purr", 1)[0][0].id == "d100"
+        own = index._contents.searcher()._parts[0].blocks["chunks.arrow"]
+        assert own._new.sum() > len(own._new) // 4  # most texts
+        with pytest.raises(ValueError, match=f"{path} is damaged"):
+            index.search("Cats number 1000 purr", 1)
+        with pytest.raises(ValueError, match=f"{path} is damaged"):
+            index.table.to_pylist()
 
 
 def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:

@@ -313,7 +313,7 @@ def test_a_manifest_that_names_anything_outside_the_folder_is_refused(place: str
         manifest["files"][outside + "/chunks.arrow"] = [1, 1]
     manifest["checksum"] = store_module._digest(manifest)
     (saved_index / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ValueError, match=r"manifest\.json is damaged: it names '\.\./other/"):
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged.*it names '\.\./other/"):
         Index.open(saved_index)
 
 

@@ -54,8 +54,8 @@ class Blocks:
         self.path, self._expected, self._crc = path, expected, crc
         self.size = path.stat().st_size
         self._new = np.ones(-(-self.size // BLOCK), np.bool_)
-        compared = self.size > 0 and not (expected is None and crc is None)
-        self._data = np.memmap(path, np.uint8, "r") if compared else np.empty(0, np.uint8)
+        #: The bytes of the file, memory-mapped: who reads them after a comparison finds their pages mapped.
+        self.data = np.memmap(path, np.uint8, "r").view(np.ndarray) if self.size else np.empty(0, np.uint8)
         if expected is not None and len(expected) != len(self._new):
             raise ValueError(damaged(path))
 
@@ -76,6 +76,11 @@ class Blocks:
         first, last = begin // BLOCK, len(self._new) if end is None else -(-end // BLOCK)
         return self.check_blocks(np.flatnonzero(self._new[first:last]) + first)
 
+    def check_run(self, begin: int, end: int) -> None:
+        """Compare the same; cheap if somebody read them before."""
+        if begin < end and (end - begin > BLOCK or self._new[begin // BLOCK] or self._new[(end - 1) // BLOCK]):
+            self.check(begin, end)
+
     def check_rows(self, rows: I64, size: int) -> None:
         """Compare the blocks of rows of so many bytes."""
         if size > BLOCK:  # a row may have blocks between its first and its last
@@ -88,13 +93,13 @@ class Blocks:
     def check_blocks(self, blocks: I64) -> list[tuple[int, int]]:
         """Compare blocks by number, rising."""
         if self._crc is not None and len(blocks):
-            if zlib.crc32(self._data.data) != self._crc:
+            if zlib.crc32(self.data.data) != self._crc:
                 raise ValueError(damaged(self.path))
             self._crc = None
         found = []
         for begin, end in _runs(blocks):
             if self._expected is not None:
-                own = _native.block_hashes(self._data[begin * BLOCK : end * BLOCK], BLOCK)
+                own = _native.block_hashes(self.data[begin * BLOCK : end * BLOCK], BLOCK)
                 if not np.array_equal(own, self._expected[begin:end]):
                     raise ValueError(damaged(self.path))
             found.append((begin * BLOCK, end * BLOCK))

@@ -20,7 +20,8 @@ class ChunkRows:
 
     Args:
         table: memory-mapped; columns that no hit shows are left out.
-        check: asked before columns of rows [begin, end) are first read.
+        check: checks columns of rows [begin, end). checked: checks them but for texts, for the batch of a row, and
+            returns what checks the texts of one row; asked before rows of a batch are first read.
 
     Example:
         >>> rows = ChunkRows(pa.table({"text": ["Cats purr.", "They sleep a lot."], "chunk": [0, 1]}))
@@ -28,12 +29,18 @@ class ChunkRows:
         ({'text': 'They sleep a lot.', 'chunk': 1}, [4, 2])
     """
 
-    def __init__(self, table: pa.Table, check: Callable[[Sequence[str], int, int], None] | None = None) -> None:
-        self._check = check
+    def __init__(
+        self,
+        table: pa.Table,
+        check: Callable[[Sequence[str], int, int], None] = lambda names, begin, end: None,
+        checked: Callable[[Sequence[str], int], Callable[[int], None]] = lambda names, row: lambda row: None,
+    ) -> None:
+        self._check, self._checked = check, checked
         names = [name for name in table.column_names if name not in _INTERNAL]
         self._batches = table.select(names).to_batches()
         self._first = np.cumsum([0, *(batch.num_rows for batch in self._batches)])[:-1]
-        self._columns: dict[int, list[tuple[str, pa.Array]]] = {}  # of the batches that were asked for
+        #: Of the batches that were asked for: columns, and what checks texts of a row.
+        self._columns: dict[int, tuple[list[tuple[str, pa.Array]], Callable[[int], None]]] = {}
 
     def values(self, rows: I64) -> list[dict[str, Any]]:
         """What the table says of rows int64[n], each with values of its own.
@@ -43,15 +50,18 @@ class ChunkRows:
         """
         batch = np.searchsorted(self._first, rows, side="right") - 1
         values = []
-        for number, at in zip(batch.tolist(), (rows - self._first[batch]).tolist(), strict=True):
-            columns = self._columns.get(number)
-            if columns is None:
-                own = self._batches[number]
-                if self._check is not None:
-                    first = int(self._first[number])
-                    self._check(own.schema.names, first, first + own.num_rows)
-                columns = self._columns[number] = list(zip(own.schema.names, own.columns, strict=True))
-            values.append({name: column[at].as_py() for name, column in columns})
+        for number, row, at in zip(batch.tolist(), rows.tolist(), (rows - self._first[batch]).tolist(), strict=True):
+            own = self._batches[number]
+            if number not in self._columns:
+                check = self._checked(own.schema.names, row)
+                self._columns[number] = list(zip(own.schema.names, own.columns, strict=True)), check
+            columns, check = self._columns[number]
+            check(row)
+            try:
+                values.append({name: column[at].as_py() for name, column in columns})
+            except UnicodeDecodeError:
+                self._check(own.schema.names, row - at, row - at + own.num_rows)  # names the file
+                raise
         return values
 
     def row(self, row: int) -> dict[str, Any]:

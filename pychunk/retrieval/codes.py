@@ -123,7 +123,12 @@ def read(stored: Any) -> Codes:
         candidates, made_for, *rows = facts.tolist()
         blocks = [_mapped(stored) for _ in rows]
         held = -(-len(centroids) // 4) * 4
-        if centroids.dtype != np.float32 or centroids.shape[1:2] != (16,) or min(candidates, made_for, *rows) < 0:
+        if (
+            facts.dtype != np.int64
+            or centroids.dtype != np.float32
+            or centroids.shape[1:2] != (16,)
+            or min(candidates, made_for, *rows) < 0
+        ):
             raise ValueError("its centroids")
         if any(b.shape != (-(-n // 32), held, 16) or b.dtype != np.uint8 for b, n in zip(blocks, rows, strict=True)):
             raise ValueError("its codes")

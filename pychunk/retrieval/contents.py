@@ -23,7 +23,7 @@ from .blocks import Blocks, damaged
 from .calibration import Calibration
 from .digests import Digests
 from .finishing import Files, Finishing, finished
-from .part import Layout, Part, PartWriter, Rows, slices
+from .part import CHUNKS, Layout, Part, PartWriter, Rows, slices
 from .postings import save_array
 from .register import Register
 from .searcher import Searcher
@@ -66,7 +66,10 @@ class Contents:
         """Take up the state that the manifest says."""
         manifest = self.store.manifest
         terms = manifest["terms"]
-        analyzer = _analyzer(terms) if terms else None
+        try:
+            analyzer = _analyzer(terms) if terms else None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(damaged(self.store.folder / MANIFEST, f"its terms: {error!s:.200}")) from error
         #: What a manifest says of the terms that BM25 counts.
         self.terms = analyzer.options() if analyzer and analyzer.unit == "auto" else terms
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
@@ -76,8 +79,16 @@ class Contents:
             for name, part in zip(self._names, manifest["parts"], strict=True)
         ]
         self._schema: pa.Schema | None = None
-        for part in self._parts:
-            self._schema = ingest.joined(self._schema, part.schema)
+        for name, part in zip(self._names, self._parts, strict=True):
+            table = self.store.folder / name / CHUNKS
+            if lacking := [own for own in ingest.REQUIRED if own not in part.schema.names]:
+                raise ValueError(damaged(table, f"it has no column {lacking[0]!r}"))
+            if unknown := [own for own in ingest.REQUIRED if part.table[own].null_count]:
+                raise ValueError(damaged(table, f"the column {unknown[0]!r} has nulls"))
+            try:
+                self._schema = ingest.joined(self._schema, part.schema)
+            except ValueError as error:
+                raise ValueError(damaged(table, f"{error!s:.200}")) from error
         self.removed = self._load_removed(manifest)
         files = [name for name in manifest["files"] if name.startswith("documents-")]
         for name in files:

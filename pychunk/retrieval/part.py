@@ -17,6 +17,7 @@ from ..plumbing.durable import NotOnDiskError, PatientFile, flush, new_file, rem
 from . import beside, eight_bit, narrow, postings
 from .blocks import Blocks, damaged
 from .postings import Postings, PostingsBuilder
+from .tables import read_table
 from .terms import Analyzer
 
 I64 = npt.NDArray[np.int64]
@@ -273,12 +274,12 @@ class Part:
         """
         source = pa.memory_map(str(folder / CHUNKS))
         try:
-            table = pa.ipc.open_file(source).read_all()
+            table = read_table(source)
             table.validate()
-            widened = narrow.widened_schema(table.schema)
+            names = narrow.widened_schema(table.schema).names
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(damaged(folder / CHUNKS, f"{error!s:.200}")) from error
-        if not widened.names or len(set(widened.names)) < len(widened.names):
+        if not names or len(set(names)) < len(names):
             raise ValueError(damaged(folder / CHUNKS, "its columns"))
         _expect(folder / CHUNKS, table.num_rows, chunks)
         own = {} if blocks is None else {name: blocks(name) for name in layout.files()}
@@ -288,8 +289,8 @@ class Part:
                 return np.empty((0, width), dtype)
             size = (folder / name).stat().st_size
             _expect(folder / name, size / (np.dtype(dtype).itemsize * width), rows)
-            found = np.memmap(folder / name, dtype, mode="r") if size else np.empty(0, dtype)
-            return found.reshape(-1, width)
+            data = own[name].data if own else np.memmap(folder / name, mode="r") if size else np.empty(0, np.uint8)
+            return data.view(dtype).reshape(-1, width)
 
         offsets = mapped(OFFSETS, "int64", 1, layout.sentences, chunks + 1).reshape(-1)
         if own and layout.sentences:
@@ -332,6 +333,49 @@ class Part:
                     self._checked.add((number, name))
             first += batch.num_rows
 
+    def check_tree(self) -> None:
+        """Check that each chunk hangs on one before it: whoever climbs a tree of headings comes to its top.
+
+        Raises:
+            ValueError: a row hangs on itself or on one after it; names the file.
+        """
+        if not self.blocks or "parent" not in self.table.column_names:
+            return
+        self.check(["parent", "subtree", "chunk"])
+        parent, size, chunk = (
+            np.asarray(self.table[name].cast(pa.int64()).fill_null(empty), np.int64)
+            for name, empty in (("parent", -1), ("subtree", 1), ("chunk", 0))
+        )
+        most = 1 << 31
+        if ((parent >= chunk) | (parent < -1) | (size < 1) | (size > most) | (chunk < 0) | (chunk > most)).any():
+            raise ValueError(damaged(self.blocks[CHUNKS].path, "a chunk hangs on none before it"))
+
+    def checked(self, names: Iterable[str], row: int) -> Callable[[int], None]:
+        """Check columns of a row's batch but for the bytes of texts, and return what checks those of one row of it.
+
+        Texts are two thirds of a table, and a search shows ten: of 100,000 chunks 5 MB are read in the place of 25.
+        UTF-8 is left to whoever makes strings of the bytes.
+        """
+        texts, first = list[tuple[I64, int]](), 0
+        for number, batch in enumerate(self._batches if self.blocks else ()):
+            if first <= row < first + batch.num_rows:
+                for name in names:
+                    if (number, name) in self._checked or name not in batch.schema.names:
+                        continue
+                    column = batch.column(name)
+                    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                        texts.append(self._check_offsets(column))
+                    else:
+                        self.check([name], first, first + 1)
+                break
+            first += batch.num_rows
+
+        def check(row: int) -> None:
+            for offsets, begin in texts:
+                self.blocks[CHUNKS].check_run(begin + int(offsets[row - first]), begin + int(offsets[row - first + 1]))
+
+        return check
+
     @cached_property
     def _batches(self) -> list[pa.RecordBatch]:
         return list(self.table.to_batches())
@@ -341,15 +385,32 @@ class Part:
         self.source.seek(0)
         return self.source.read_buffer()
 
+    def _place(self, buffer: pa.Buffer | None) -> tuple[int, int]:
+        """Return [begin, end) of a column's buffer in the file."""
+        if buffer is None or not buffer.size:
+            return 0, 0
+        begin = buffer.address - self._mapped.address
+        if not 0 <= begin <= begin + buffer.size <= self._mapped.size:
+            raise ValueError(damaged(self.blocks[CHUNKS].path, "a column is not stored as it is written"))
+        return begin, begin + buffer.size
+
+    def _check_offsets(self, texts: pa.Array) -> tuple[I64, int]:
+        """Check all of a column of texts but their bytes; return their offsets, and where in the file the bytes are."""
+        own, (there, buffer, data) = self.blocks[CHUNKS], texts.buffers()
+        for each in (there, buffer):
+            begin, end = self._place(each)
+            own.check_run(begin, end)
+        kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+        begin, end = self._place(data)
+        offsets = np.frombuffer(buffer, kind, len(texts) + 1, texts.offset * np.dtype(kind).itemsize)
+        if offsets[0] < 0 or offsets[-1] > end - begin or (offsets[1:] < offsets[:-1]).any():
+            raise ValueError(damaged(own.path, "offsets of texts must rise, and end in their bytes"))
+        return offsets, begin
+
     def _check_column(self, own: Blocks, column: pa.Array) -> None:
-        base, size = self._mapped.address, self._mapped.size
         for buffer in column.buffers():
-            if buffer is None or not buffer.size:
-                continue
-            begin = buffer.address - base
-            if not 0 <= begin <= begin + buffer.size <= size:
-                raise ValueError(damaged(own.path, "a column is not stored as it is written"))
-            own.check(begin, begin + buffer.size)
+            begin, end = self._place(buffer)
+            own.check_run(begin, end)
         try:
             column.validate(full=True)
         except pa.ArrowException as error:

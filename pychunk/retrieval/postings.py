@@ -16,6 +16,7 @@ from .. import _arrow, _native
 from ..plumbing.durable import new_file
 from . import characters
 from .blocks import Blocks, damaged
+from .tables import read_table
 from .terms import Analyzer
 
 I32 = npt.NDArray[np.int32]
@@ -111,9 +112,9 @@ class Postings:
         """
         with pa.memory_map(str(folder / FILES[0])) as source:
             try:
-                terms = pa.ipc.open_file(source).read_all()["term"]
+                terms = read_table(source)["term"]
                 terms.validate(full=terms.num_chunks > 1)  # which are joined
-            except (pa.ArrowException, OSError, KeyError) as error:
+            except (pa.ArrowException, OSError, KeyError, ValueError) as error:
                 raise ValueError(damaged(folder / FILES[0], f"{error!s:.200}")) from error
         if terms.type not in (pa.string(), pa.large_string()) or terms.null_count:
             raise ValueError(damaged(folder / FILES[0], "terms must be texts"))

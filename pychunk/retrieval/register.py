@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from .blocks import damaged
 from .digests import U64
 from .postings import save_array
 
@@ -31,11 +32,11 @@ class Register:
             ValueError: the file is damaged; the message names it.
         """
         try:
-            found = np.load(path, mmap_mode="r")
+            found = np.load(path, mmap_mode="r").view(np.ndarray)
         except Exception as error:  # NumPy's of a header that is none are of many kinds
-            raise ValueError(f"{path} is damaged ({error}): restore it from a copy, or build the index again") from None
+            raise ValueError(damaged(path, f"{error!s:.200}")) from error
         if found.ndim != 2 or len(found) != 3 or found.dtype != np.uint64 or (found[0, 1:] <= found[0, :-1]).any():
-            raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")
+            raise ValueError(damaged(path))
         return cls(3, found)
 
     def __len__(self) -> int:

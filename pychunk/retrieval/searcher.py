@@ -60,6 +60,19 @@ def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[Scanned, Sparse, floa
     return None
 
 
+def _check_others(parts: Sequence[Part]) -> None:
+    """Check columns of texts and lists that are of another type in another part: joining them follows their offsets."""
+    every = pa.unify_schemas([part.table.schema for part in parts] or [pa.schema([])], promote_options="permissive")
+    for part in parts:
+        part.check(
+            [
+                own.name
+                for own in part.table.schema
+                if own.type != every.field(own.name).type and not pa.types.is_primitive(own.type)
+            ]
+        )
+
+
 @dataclass(frozen=True)
 class Ranking:
     """How to rank: which stages, and how much each counts."""
@@ -119,6 +132,7 @@ class Searcher:
         self.all_alive = not removed.any()
         self._at_levels: dict[tuple[str, ...], Mask] = {}
         self._ahead: Ahead | None = None
+        _check_others(parts)
         #: Chunks as the parts hold them, memory-mapped; None: there are none.
         self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
         #: Their columns as they were added.
@@ -169,6 +183,16 @@ class Searcher:
             if first < last and begin < first + len(part):
                 part.check(names, begin - first, last - first)
             first += len(part)
+
+    def _checked(self, names: Sequence[str], row: int) -> Callable[[int], None]:
+        """Check columns for the rows of one batch as :meth:`.Part.checked` does, by rows of :attr:`stored`."""
+        first = 0
+        for part in self._parts:
+            if row < first + len(part):
+                break
+            first += len(part)
+        check = part.checked(names, row - first)
+        return lambda row: check(row - first)
 
     def check_spans(self) -> None:
         """Compare where sentences begin and end, as far as nobody read them before."""
@@ -585,13 +609,15 @@ class Searcher:
     def chunks(self) -> ChunkRows:
         """What the chunk table says of rows."""
         assert self.stored is not None
-        return ChunkRows(self.stored, self.check)
+        return ChunkRows(self.stored, self.check, self._checked)
 
     @cached_property
     def outline(self) -> Outline:
         """The trees of headings of its documents."""
         assert self.stored is not None
         self.check(["subtree", "parent", "chunk"])
+        for part in self._parts:
+            part.check_tree()
         return Outline.of(self.stored, self._document_of)
 
     def path(self, row: int) -> list[str] | None:

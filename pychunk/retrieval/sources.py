@@ -109,8 +109,9 @@ class ScannedChunks:
         """The best chunks; those without a vector are no candidates."""
         if self.batch.found.get(self.number, (0,))[0] < count:
             self.batch.fetch([self.number], count)
-        _, scores, chunks = self.batch.found[self.number]
-        return scores, chunks, len(chunks) >= self.batch.count
+        asked, scores, chunks = self.batch.found[self.number]
+        # A scan passes over vectors that are no numbers, so that there may be fewer than those that are counted.
+        return scores, chunks, len(chunks) >= self.batch.count or len(chunks) < asked
 
     def score(self, chunks: I64) -> F32:
         """Of those that a scan found as it scored them, the same bits; half of what a fusion asks for are such."""

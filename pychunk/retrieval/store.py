@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from ..plumbing.durable import remove, whole_file
 from ..plumbing.folder_lock import FolderLock
 from . import blocks
 from .blocks import Blocks, damaged
+from .manifest import OWN, fault
 
 #: The newest version of an index that is read. 2: BM25's analysis has a version of its own, which a pychunk that reads
 #: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis. 5: text that is indexed beside chunks
@@ -39,10 +39,6 @@ _ARROW_BEGINS = 8
 #: How much of each file is checked: all at once; what says how it is to be read, and each block when it is first read;
 #: or its size alone.
 Verify = Literal[True, False, "headers"]
-#: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
-_OWN = re.compile(
-    r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.(faiss|codes)|(manifest\.json|seen\.bin)\.\d+\.part"
-)
 
 
 def schema_of(dtype: str, terms: str | None) -> int:
@@ -103,7 +99,7 @@ class Store:
         if not self.folder.is_dir():
             return []
         names = sorted(os.listdir(self.folder))
-        return [name for name in names if name not in (MANIFEST, LOCK, SEEN) and not _OWN.fullmatch(name)]
+        return [name for name in names if name not in (MANIFEST, LOCK, SEEN) and not OWN.fullmatch(name)]
 
     def check_alone(self) -> None:
         """That nothing but an index's own files is where an index is to be made.
@@ -122,7 +118,8 @@ class Store:
     def generation(self) -> Any:
         """How often the index was saved, as the folder says now; None where it does not."""
         try:
-            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
+            found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
+            return found if isinstance(found, int) else None  # NaN is never what it was before
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -143,20 +140,18 @@ class Store:
             raise ValueError(f"{self.folder} {lacks}: make an index by pychunk index, or Index.create")
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            schema = int(manifest["schema"])
+            schema = manifest["schema"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again") from error
-        if schema > SCHEMA:
+            raise ValueError(damaged(path, f"{error!r:.80}")) from error
+        if isinstance(schema, int) and schema > SCHEMA:
             raise ValueError(
-                f"{self.folder} was written by pychunk {manifest.get('pychunk')} (index version {schema}; this one "
-                f"reads up to {SCHEMA}): upgrade with pip install -U pychunk-native"
+                f"{path} was written by pychunk {manifest.get('pychunk')!s:.40} (index version {schema!s:.20}; this "
+                f"one reads up to {SCHEMA}): upgrade with pip install -U pychunk-native"
             )
         if manifest.get("checksum") != _digest(manifest):
-            raise ValueError(f"{path} is damaged: restore it from a copy, or build the index again")
-        stored = [own["file"] for own in manifest["stored"].values()]
-        for name in (*(part["name"] for part in manifest["parts"]), *stored, *self.files(manifest)):
-            if not _OWN.fullmatch(name.split("/")[0]) or ".." in name.split("/"):  # of an index from a stranger
-                raise ValueError(f"{path} is damaged: it names {name!r}; build the index again")
+            raise ValueError(damaged(path))
+        if wrong := fault(manifest):
+            raise ValueError(damaged(path, wrong))
         told = manifest.get("headers", {})
         self._verify = self._verify or verify
         for name, known in self.files(manifest).items():
@@ -188,17 +183,25 @@ class Store:
         Raises:
             ValueError: the file is damaged already; names it.
         """
-        crc, listed = self._named[name][1], self.manifest.get("blocks", {}).get(name, [None, ""])
+        crc, listed = self._crc(name), self.manifest.get("blocks", {}).get(name, [None, ""])
         if not self._verify or (name, crc) in self._whole:
             return Blocks(self.folder / name)
         if listed[0] != crc:
             return Blocks(self.folder / name, crc=crc)
-        return Blocks(self.folder / name, blocks.read(listed[1]))
+        try:
+            return Blocks(self.folder / name, blocks.read(listed[1]))
+        except ValueError as error:
+            raise ValueError(damaged(self.folder / MANIFEST, f"hashes of blocks of {name}: {error!s:.80}")) from error
 
     def whole(self, name: str) -> Blocks:
         """Return the same of a file that is compared as a whole, whoever opened the index."""
-        crc = self._named[name][1]
+        crc = self._crc(name)
         return Blocks(self.folder / name, crc=None if (name, crc) in self._whole else crc)
+
+    def _crc(self, name: str) -> int:
+        if name not in self._named:
+            raise ValueError(damaged(self.folder / MANIFEST, f"it does not name {name}"))
+        return self._named[name][1]
 
     def _check(self, name: str, known: list[int], verify: bool) -> None:
         file, (size, value) = self.folder / name, known
@@ -276,5 +279,5 @@ class Store:
         """Remove what the manifest does not name; only the writer may. What cannot be removed is left to the next."""
         named = {name.split("/")[0] for name in self.files(self.manifest)}
         for path in self.folder.iterdir():
-            if path.name not in named and _OWN.fullmatch(path.name):
+            if path.name not in named and OWN.fullmatch(path.name):
                 remove(path)

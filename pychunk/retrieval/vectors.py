@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ..encoders.running.placement import CPU, Placement
 from ..plumbing.durable import new_file
-from . import codes, eight_bit
+from . import codes, eight_bit, graphs
 from .blocks import Blocks
 from .blocks import damaged as _damaged
 from .scan import Scan
@@ -212,9 +212,8 @@ class VectorIndex:
                 found: Any = codes.read(stored.file)
                 rows, fits = len(found), found.fits(self.dim)
             else:
-                stored.file.seek(0)
-                found = self._faiss.read_index(self._faiss.PyCallbackIOReader(stored.file.read, _BLOCK * 16))
-                rows, fits = int(found.ntotal), found.d == self.dim and _sound(self._faiss, found)
+                found = graphs.read(self._faiss, stored.file)
+                rows, fits = int(found.ntotal), found.d == self.dim and graphs.sound(self._faiss, found)
         except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own is a RuntimeError
             raise ValueError(_damaged(stored.path, str(error))) from error
         if rows != stored.rows or not fits:
@@ -272,44 +271,3 @@ class VectorIndex:
             return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), placement.device.number, index)
         floats = (array if array.dtype != np.int8 else eight_bit.unpacked(array) for array in self.arrays)
         return TorchFlat(floats, placement.torch_device)
-
-
-def _sound(faiss: Any, index: Any) -> bool:
-    """Return whether a graph leads nowhere but to vectors that are there: FAISS follows any number."""
-    own = faiss.downcast_index(index)
-    if not isinstance(own, faiss.IndexHNSW) or own.metric_type != faiss.METRIC_INNER_PRODUCT:
-        return False
-    graph, kept, count = own.hnsw, faiss.downcast_index(own.storage), int(own.ntotal)
-    levels, offsets, links, widths = (
-        faiss.vector_to_array(each)
-        for each in (graph.levels, graph.offsets, graph.neighbors, graph.cum_nneighbor_per_level)
-    )
-    if not isinstance(kept, (faiss.IndexScalarQuantizer, faiss.IndexFlat)) or len(levels) != count:
-        return False
-    if (kept.ntotal, kept.d, kept.codes.size()) != (count, own.d, count * kept.sa_code_size()):
-        return False
-    if not count:
-        return True
-    if levels.min() < 1 or levels.max() >= len(widths) or widths[0] != 0 or (np.diff(widths) < 0).any():
-        return False
-    whole = len(offsets) == count + 1 and offsets[0] == 0 and offsets[-1] == len(links)
-    return bool(
-        whole
-        and (np.diff(offsets.astype(np.int64)) == widths[levels]).all()
-        and (links >= -1).all()
-        and (links < count).all()
-        and 0 <= graph.entry_point < count
-        and graph.max_level == levels[graph.entry_point] - 1 == levels.max() - 1
-        and _on_their_levels(levels, offsets, links, widths)
-    )
-
-
-def _on_their_levels(levels: Any, offsets: Any, links: Any, widths: Any) -> bool:
-    """Return whether links of each level lead to vectors that are at it."""
-    for level in range(1, int(levels.max())):
-        rows = np.flatnonzero(levels > level)
-        places = offsets[rows].astype(np.int64)[:, None] + np.arange(widths[level], widths[level + 1])
-        at = links[places]
-        if (levels[at[at >= 0]] <= level).any():
-            return False
-    return True
