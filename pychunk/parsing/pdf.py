@@ -7,6 +7,7 @@ are joined by spaces, over the border of columns and pages, too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -103,17 +104,15 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
         raise PdfError("no PDF: it does not begin with %PDF-")
     with _LOCK:
         try:
-            document = pypdfium2.PdfDocument(source)
+            with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:  # one that was written reads slowly
+                check_work(counted, limits)
+            with contextlib.closing(pypdfium2.PdfDocument(source)) as document:
+                pages = _pages(document, limits, seconds)
+                bookmarks, title = _bookmarks(document), _metadata_title(document)
         except pypdfium2.PdfiumError as error:
             raise PdfError(_cannot(error)) from None
-        try:
-            check_work(document, limits)
-            pages = _pages(document, limits, seconds)
-            bookmarks, title = _bookmarks(document), _metadata_title(document)
         except WorkError as error:
             raise PdfError(str(error)) from None
-        finally:
-            document.close()
     return _assembled(pages, bookmarks, title)
 
 
