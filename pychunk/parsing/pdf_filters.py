@@ -28,8 +28,8 @@ def decompressed(
     """A stream's bytes after its filters, as far as they are whole; and whether they are what PDFium sees.
 
     They are not if a filter predicts bytes from others (``Predictor``), which no writer uses for content.
-    What an unknown filter or one of images has made stays as it is, as in PDFium. Of more than ``most`` bytes there are
-    ``most + 1``.
+    What an unknown filter or one of images has made stays as it is, as in PDFium. If a filter makes more than ``most``
+    bytes, there are ``most + 1``.
     """
     found, is_seen = bytes(data), True
     for name, keys in filters:
@@ -46,6 +46,8 @@ def decompressed(
         elif name == "ASCIIHexDecode":
             found = _hexadecimal(found)
         elif name != "Crypt":
+            break
+        if len(found) > most:
             break
     return found[: most + 1], is_seen
 
