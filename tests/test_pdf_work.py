@@ -80,6 +80,15 @@ def test_work_over_the_limit_is_told_with_its_number(make: Callable[[int], bytes
     assert received > 1_000_000
 
 
+def test_a_tree_of_pages_that_multiplies_is_left() -> None:
+    """Nodes without pages, each twice in the one above, 40 deep."""
+    below = [f"{FIRST + i} 0 R {FIRST + i} 0 R" for i in range(1, 40)]
+    extra = [f"<< /Type /Pages /Parent 2 0 R /Kids [{kids}] /Count 0 >>".encode() for kids in [*below, ""]]
+    data = made([Page().put(50, 50, "One")], extra=extra)
+    data = data.replace(b"/Type /Pages /Kids [", b"/Type /Pages /Kids [%d 0 R " % FIRST, 1)
+    assert count(data).endswith("nodes or more in its tree of 1 pages; at most 1,004 are read")
+
+
 def test_names_that_hide_do_not_hide_work() -> None:
     heavy = form(b"1 w " * 100_000)
     for draws in ("/X1 Do", "/X#31 Do", "/X1%x\nDo", "/X1/X1 Do", "/X1\nDo", "/#58#31  Do"):

@@ -2,7 +2,8 @@
 
 PDFium interprets a page in one call that nothing can stop, and a stream may be drawn again and again: by other pages,
 and by forms that draw forms. What is counted are the bytes of content after decompression, as often as they are drawn.
-PDFium reads 6 to 160 MB of them a second (``re f`` and ``l``, measured on 4 MB of each of 25 operators).
+PDFium reads 6 to 160 MB of them a second (``re f`` and ``l``, measured on 4 MB of each of 25 operators), and with the
+text that they draw 4 MB: the limits allow 900 s, with the letters that are read after it.
 
 The file is read as PDFium sees it, from a copy that it writes: without encryption and object streams, with damage
 mended in its own way. So no file can show one thing to the count and another to the parser.
@@ -31,7 +32,7 @@ _LEVELS = 40
 _DRAWN = 100
 #: Arrays of numbers, such as widths of letters, are one token: they say nothing here.
 _TOKEN = re.compile(
-    rb"\[[\d\s.-]*(?:\[[\d\s.-]*\][\d\s.-]*)*\]|(<<)|(>>)|(\[)|(\])|/([^\0\t\n\f\r /<>\[\](){}%]*)|(\d+) \d+ R\b"
+    rb"\[\s*[\d.-][\d\s.-]*(?:\[[\d\s.-]*\][\d\s.-]*)*\]|(<<)|(>>)|(\[)|(\])|/([^\0\t\n\f\r /<>\[\](){}%]*)|(\d+) \d+ R\b"
     rb"|\([^\\()]*(?:\\.[^\\()]*)*\)|<[^<>]*>|([^\0\t\n\f\r /<>\[\](){}%]+)",
     re.DOTALL,
 )
@@ -256,7 +257,11 @@ def _pages(objects: _Objects, count: int) -> list[_Page]:
         below = objects.get(keys.get("Kids"))
         nodes -= 1
         if nodes < 0:
-            raise WorkError(f"has more than {_NODES * count + 1000:,} nodes in its tree of {count:,} pages")
+            most = _NODES * count + 1000
+            raise WorkError(
+                f"asks for too much work: {most + 1:,} nodes or more in its tree of {count:,} pages; at most {most:,} "
+                f"are read"
+            )
         if isinstance(below, list):
             left.append((iter(below), resources))
         elif keys:
