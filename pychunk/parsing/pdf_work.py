@@ -32,8 +32,8 @@ _LEVELS = 40
 _DRAWN = 100
 #: Arrays of numbers, such as widths of letters, are one token: they say nothing here.
 _TOKEN = re.compile(
-    rb"\[\s*[\d.-][\d\s.-]*(?:\[[\d\s.-]*\][\d\s.-]*)*\]|(<<)|(>>)|(\[)|(\])|/([^\0\t\n\f\r /<>\[\](){}%]*)|(\d+) \d+ R\b"
-    rb"|\([^\\()]*(?:\\.[^\\()]*)*\)|<[^<>]*>|([^\0\t\n\f\r /<>\[\](){}%]+)",
+    rb"\[\s*[\d.-][\d\s.-]*(?:\[[\d\s.-]*\][\d\s.-]*)*\]|(<<)|(>>)|(\[)|(\])|/([^\0\t\n\f\r /<>\[\](){}%]*)|(\d+)"
+    rb" \d+ R\b|\([^\\()]*(?:\\.[^\\()]*)*\)|<[^<>]*>|([^\0\t\n\f\r /<>\[\](){}%]+)",
     re.DOTALL,
 )
 _OBJECT = re.compile(rb"\s*\d+ \d+ obj\s*")
