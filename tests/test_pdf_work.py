@@ -126,6 +126,11 @@ def test_pages_and_streams_have_limits() -> None:
         read_pdf(data, limits=LIMITS._replace(characters=12))
 
 
+def test_seconds_are_the_last_resort() -> None:
+    with pytest.raises(PdfError, match=r"^takes longer than -1 seconds, the last resort: given up at page 1 of 2$"):
+        read_pdf(made([Page().put(50, 50, "One")] * 2), seconds=-1)
+
+
 def test_forms_that_draw_themselves_are_counted_as_deep_as_they_are_drawn() -> None:
     own = form(b"/X Do " * 2 + b"BT /F1 9 Tf (a) Tj ET", f"/Font << /F1 3 0 R >> /XObject << /X {FIRST} 0 R >>")
     assert "at most 2,000,000,000" in broken(made([Page(content="/X1 Do")], extra=[own]))
