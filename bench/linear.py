@@ -10,6 +10,7 @@ rounds in which the sizes take turns, so that others on the machine do not count
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import random
 import resource
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import record
+from heavy_pdfs import HEAVY
 
 import pychunk
 from pychunk.io import html_files
@@ -30,6 +32,7 @@ from pychunk.io.wiki import mediawiki, wikiextractor
 from pychunk.io.wiki.mediawiki import Wanted
 from pychunk.io.wiki.wikitext import clean
 from pychunk.parsing.markdown import blocks_of
+from pychunk.parsing.pdf import PdfError, read_pdf
 from pychunk.retrieval.index import Index
 
 LIMIT = 2.3
@@ -92,6 +95,11 @@ def repeated(tags: str, count: int) -> bytes:
 
 def page(data: bytes) -> None:
     html_files.document([Block(data, len(data))], "page", lambda letter: None)
+
+
+def pages(data: bytes) -> None:
+    with contextlib.suppress(PdfError):
+        read_pdf(data)
 
 
 def segmented(method: str, **options: Any) -> Callable[[Any], object]:
@@ -168,6 +176,7 @@ def entries(folder: str) -> list[Entry]:
             Entry(f"HTML, {name}", 5_000, partial(repeated, tags), page, 250_000 // max(1, tags.count("<")))
             for name, tags in HTML.items()
         ),
+        *(Entry(f"PDF, {name}", 2_000, make, pages) for name, make in HEAVY.items()),
     ]  # fmt: skip
 
 

@@ -11,6 +11,10 @@ def work(data: bytes) -> bytes:
             pass
     if data == b"die":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if data == b"abort":
+        os.abort()
+    if data == b"killed":
+        os.kill(os.getpid(), signal.SIGKILL)
     if data == b"eat":
         return bytes(8 << 30)
     if data.startswith(b"take "):

@@ -14,6 +14,7 @@ from pychunk.io.documents import DeadLetter
 from pychunk.io.source import open_source
 from pychunk.parsing import html_guard
 from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE
+from pychunk.plumbing.memory import LACK
 
 PROSE = "The river rises in the hills north of the town and runs for forty miles before it meets the sea. "
 PAGE = (
@@ -140,3 +141,12 @@ def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monke
     expected = documents()
     monkeypatch.setattr(html_files, "LARGE", 100)
     assert documents() == expected
+
+
+def test_lack_of_memory_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_memory(*_: object) -> None:
+        raise MemoryError(LACK)
+
+    monkeypatch.setattr(html_files, "_parsed", without_memory)
+    with pytest.raises(MemoryError, match="memory ran out"):
+        html_files.document([Block(b"<p>Words.</p>", 13)], "a.html", pytest.fail)

@@ -20,12 +20,13 @@ from pdfs import HEIGHT, NAMELESS, Page, in_any_letters, made, width_of
 
 from pychunk import segment
 from pychunk.data.blocks import BLOCK_KINDS
-from pychunk.io import DeadLetter, open_source
+from pychunk.io import DeadLetter, open_source, pdf_files
 from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
 from pychunk.parsing.paged import Paged
 from pychunk.parsing.pdf import PdfError, read_pdf
 from pychunk.parsing.scripts import in_one_script
-from pychunk.plumbing.isolated import KilledError, Processes
+from pychunk.plumbing.isolated import KilledError, OutOfMemoryError, Processes
+from pychunk.plumbing.memory import LACK
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 
@@ -1294,7 +1295,7 @@ def test_processes_are_bounded_in_time_and_memory() -> None:
         found = processes.map([b"one", b"hang", b"two", b"die", b"eat", b"fail", b"three"])
         assert [found[i] for i in (0, 2, 6)] == [b"eno", b"owt", b"eerht"]
         assert isinstance(found[1], KilledError)
-        assert str(found[1]) == "takes longer than 1.5 seconds"
+        assert str(found[1]) == "takes longer than 1.5 seconds, the last resort after the limits of work"
         assert isinstance(found[3], KilledError)
         assert "signal 11" in str(found[3])
         assert isinstance(found[4], MemoryError)
@@ -1313,8 +1314,59 @@ def test_processes_share_their_memory(count: int) -> None:
     finally:
         processes.close()
     assert [found[i] for i in (0, 1, 2, 5)] == [b"%d" % (int(items[i][5:]) << 20) for i in (0, 1, 2, 5)]
-    assert isinstance(found[3], MemoryError)
-    assert str(found[4]) == "the process that read it ended (signal 11): out of memory (3,072 MB), or a damaged file"
+    assert isinstance(found[3], OutOfMemoryError)
+    assert str(found[3]) == "takes more than 3,072 MB of memory"
+    assert not isinstance(found[4], MemoryError)
+    assert str(found[4]) == "a damaged file: the process that read it crashed (signal 11)"
+
+
+def test_processes_tell_their_limit_from_lack_of_memory() -> None:
+    """PDFium aborts where memory cannot be had; the system kills where there is none."""
+    processes = Processes(2, "isolated_work:work", seconds=60, memory=2 << 30)
+    try:
+        found = processes.map([b"abort", b"killed", b"one"])
+    finally:
+        processes.close()
+    assert isinstance(found[0], OutOfMemoryError)
+    assert str(found[0]) == "takes more than 2,048 MB of memory"
+    assert type(found[1]) is MemoryError
+    assert str(found[1]) == LACK
+    assert found[2] == b"eno"
+
+
+BELOW_ITS_LIMIT = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+from pychunk.plumbing.isolated import Processes
+processes = Processes(1, "isolated_work:work", seconds=60, memory=3 << 30)
+print(processes.map([b"eat"])[0])
+processes.close()
+"""
+
+
+def test_a_process_below_its_limit_lacks_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BELOW_ITS_LIMIT], capture_output=True, text=True, cwd=Path(__file__).parent, timeout=120
+    )
+    assert done.stdout.strip() == LACK, done.stderr
+
+
+def test_lack_of_memory_is_no_letter(tmp_path: Path) -> None:
+    item = pdf_files.RawPdf(made([headed()]), "a.pdf", 1, 1)
+
+    class Pool:
+        def __init__(self, found: object) -> None:
+            self.found = found
+
+        def map(self, items: list[bytes]) -> list[object]:
+            return [self.found for _ in items]
+
+    for error in (MemoryError(LACK), MemoryError(), RuntimeError("can't start new thread"), OSError(12, "no memory")):
+        with pytest.raises(MemoryError, match="memory ran out"):
+            pdf_files.parsed([item], Pool(error))
+    documents, letters = pdf_files.parsed([item], Pool(OutOfMemoryError("takes more than 4,096 MB of memory")))
+    assert not documents
+    assert [letter.reason for letter in letters] == ["takes more than 4,096 MB of memory"]
 
 
 def test_without_pypdfium2_the_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ..plumbing.isolated import KilledError, Processes
-from ..plumbing.memory import check_memory
+from ..plumbing.memory import LACK, check_memory, is_lack
 from . import paged_files
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
-#: Seconds and bytes of address space for one document; Python, NumPy and Arrow take half a gigabyte of that.
-SECONDS, MEMORY = 120.0, 4 << 30
+#: Bytes of address space for one document, of which Python, NumPy and Arrow take half a gigabyte; and seconds, the last
+#: resort, ten times what a document within the limits of :mod:`pychunk.parsing.pdf_work` takes.
+MEMORY, SECONDS = 4 << 30, 9000.0
 #: Processes that parse, where not more are asked for.
 _MOST = 4
 
@@ -49,15 +50,17 @@ def processes(workers: int) -> Processes:
 
 def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], list[DeadLetter]]:
     """Documents of those files that have text, and letters about the others and about pages without text."""
-    from ..parsing.pdf import PdfError  # here, as few inputs are PDF: .01 s of every command's start
+    from ..parsing.pdf import PdfError  # here, as few inputs are PDF: 0.01 s of every command's start
 
     documents, letters = [], []
     for item, found in zip(items, pool.map([item.data for item in items]), strict=True):
         if isinstance(found, ImportError):
             raise found
         if isinstance(found, Exception):
+            if is_lack(found) and not isinstance(found, KilledError):
+                raise MemoryError(LACK) from found
             check_memory(found if isinstance(found, MemoryError) else MemoryError())
-            known = isinstance(found, (PdfError, KilledError, MemoryError))
+            known = isinstance(found, (PdfError, KilledError))
             reason = str(found) if known else f"cannot be read: {type(found).__name__}: {found}"
             letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
             continue

@@ -49,11 +49,16 @@ def remove_contents(drafts: Sequence[Draft]) -> None:
 def _entries(draft: Draft, titled: bool) -> list[tuple[str, str]]:
     """The label and the number of each entry of a block; none if it is no part of a table of contents."""
     patterns = (_LED, _PLAIN) if titled or draft.kind in ("table", "heading") else (_LED,)
-    short = [line.text if len(line.text) <= _LONGEST else "" for line in draft.lines]
+    short = [line.text if len(line.text) <= _LONGEST and _may_end(line.text[-1:]) else "" for line in draft.lines]
     matches = [next(filter(None, (each.fullmatch(text) for each in patterns)), None) for text in short]
     found = [(match.group(1), match.group(2)) for match in matches if match]
     ends = matches[-1] is not None and 2 * len(found) >= len(matches)
     return found if ends else []
+
+
+def _may_end(letter: str) -> bool:
+    """Return whether an entry may end so: the patterns, which try each place, took 6 % of the time of a file."""
+    return letter in "ivxlcIVXLC-" or letter.isdecimal()
 
 
 def _is_contents(run: Sequence[Draft], title: Draft | None, headings: set[str]) -> bool:

@@ -7,6 +7,7 @@ are joined by spaces, over the border of columns and pages, too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -27,16 +28,15 @@ from .layout import Line, line_of, lines_of, pieces_of
 from .paged import RUNNING_FOOT, RUNNING_HEAD, Paged, PagedWriter
 from .paragraphs import Draft, drafts_of, join_over_borders
 from .pdf_words import SLANTED, PageWords, WordReader
+from .pdf_work import LIMITS, Limits, WorkError, check_work
 from .running import Edge, Removed, edges_of, running
 
 #: A word that is broken within a cell.
 _TORN = re.compile(r"([^\W\d_]+)[-\u2010] ([^\W\d_]+)")
 #: What programs write where a listing or a table is cut by a page.
 _CONTINUED = re.compile(r"\(?continue[sd] (?:on (?:the )?next|(from (?:the )?previous)) page\)?")
-#: Pages of a document, and characters of all of them, that are read.
-MAX_PAGES, MAX_CHARACTERS = 20_000, 100_000_000
-#: Seconds that a document may take; looked at between pages.
-MAX_SECONDS = 120.0
+#: Seconds that a document may take, looked at between pages: the last resort, ten times what its limits allow.
+MAX_SECONDS = 9000.0
 #: Bookmarks that are read.
 _BOOKMARKS = 20_000
 #: Share of a document's characters whose meaning is unknown beyond which it is no text.
@@ -71,7 +71,7 @@ class PdfError(ValueError):
     """A PDF that cannot be read as text; its message is the reason."""
 
 
-def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SECONDS) -> Paged:
+def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS, seconds: float = MAX_SECONDS) -> Paged:
     """A PDF file, by its path or as bytes, as text with structure.
 
     Its title is that of the metadata, else the first of the largest lines of the first page with text,
@@ -79,10 +79,11 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SEC
 
     Args:
         source: path, or the file's bytes.
+        limits: of what can be counted: pages, characters, content.
         seconds: time after which it is given up, looked at between pages.
 
     Raises:
-        PdfError: it is encrypted, damaged, empty, has no text (scans), or takes too long.
+        PdfError: it is encrypted, damaged, empty, has no text (scans), or more than a limit.
         OSError: the file cannot be opened.
         ImportError: pypdfium2 is not installed.
 
@@ -103,14 +104,15 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, seconds: float = MAX_SEC
         raise PdfError("no PDF: it does not begin with %PDF-")
     with _LOCK:
         try:
-            document = pypdfium2.PdfDocument(source)
+            with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:  # one that was written reads slowly
+                check_work(counted, limits)
+            with contextlib.closing(pypdfium2.PdfDocument(source)) as document:
+                pages = _pages(document, limits, seconds)
+                bookmarks, title = _bookmarks(document), _metadata_title(document)
         except pypdfium2.PdfiumError as error:
             raise PdfError(_cannot(error)) from None
-        try:
-            pages = _pages(document, seconds)
-            bookmarks, title = _bookmarks(document), _metadata_title(document)
-        finally:
-            document.close()
+        except WorkError as error:
+            raise PdfError(str(error)) from None
     return _assembled(pages, bookmarks, title)
 
 
@@ -123,21 +125,24 @@ def _cannot(error: Any) -> str:
     return "damaged or cut off: no pages can be found in it"
 
 
-def _pages(document: Any, seconds: float) -> list[PageWords]:
+def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
     count = len(document)
-    if count > MAX_PAGES:
-        raise PdfError(f"has {count:,} pages; at most {MAX_PAGES:,} are read")
     reader = WordReader(document)
     found: list[PageWords] = []
     ended = time.monotonic() + seconds
     letters = 0
     for number in range(count):
         if time.monotonic() > ended:
-            raise PdfError(f"takes longer than {seconds:g} seconds: given up at page {number + 1} of {count:,}")
+            raise PdfError(
+                f"takes longer than {seconds:g} seconds, the last resort: given up at page {number + 1:,} of {count:,}"
+            )
         page = reader.page(number)
         letters += sum(map(len, page.texts))
-        if letters > MAX_CHARACTERS:
-            raise PdfError(f"has more than {MAX_CHARACTERS:,} characters")
+        if letters > limits.characters:
+            raise PdfError(
+                f"asks for too much work: {letters:,} characters up to page {number + 1:,} of {count:,}; at most "
+                f"{limits.characters:,} are read"
+            )
         found.append(page)
     return found
 

@@ -174,7 +174,19 @@ class WordReader:
         of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._box = loose(_address(raw.FPDFText_GetLooseCharBox))
         self._object = of_char(_address(raw.FPDFText_GetTextObject))
-        self._colour = tuple(ctypes.c_uint() for _ in range(4))
+        self._matrix_of = loose(_address(raw.FPDFText_GetMatrix))
+        self._size_of = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int)(
+            _address(raw.FPDFText_GetFontSize)
+        )
+        of_object = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+        self._mode = of_object(_address(raw.FPDFTextObj_GetTextRenderMode))
+        self._font_of = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(_address(raw.FPDFTextObj_GetFont))
+        self._fill = ctypes.CFUNCTYPE(ctypes.c_int, *(ctypes.c_void_p,) * 5)(_address(raw.FPDFPageObj_GetFillColor))
+        self._is_strange = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(
+            _address(raw.FPDFText_HasUnicodeMapError)
+        )
+        self._matrix = raw.FS_MATRIX()
+        self._colour = (ctypes.c_uint * 4)()
         self._styles: dict[int, tuple[bool, bool]] = {}  # whether a font, by its address, is bold, and mono
 
     def page(self, number: int) -> PageWords:
@@ -235,7 +247,7 @@ class WordReader:
         fonts: dict[int | None, _Font] = {}
         for begin, pointer in zip(first, pointers, strict=True):
             if pointer not in fonts:
-                fonts[pointer] = self._font(text, begin, pointer, frame.turns)
+                fonts[pointer] = self._font(handle, begin, pointer, frame.turns)
         size, bold, mono, angle, strange, ink = zip(*[fonts[pointer] for pointer in pointers], strict=True)
         unmapped = shown.count("\ufffd")
         if any(strange):
@@ -369,23 +381,22 @@ class WordReader:
         return placed
 
     def _is_pale(self, thing: Any) -> bool:
-        """Return whether an object is filled in white, or so that everything shows through."""
-        red, green, blue, alpha = self._colour
-        if not self._raw.FPDFPageObj_GetFillColor(thing, red, green, blue, alpha):
+        """Return whether an object, by its address, is filled in white, or so that everything shows through."""
+        at = ctypes.addressof(self._colour)
+        if not self._fill(thing, at, at + 4, at + 8, at + 12):
             return False
-        return alpha.value < _CLEAR or min(red.value, green.value, blue.value) >= _WHITE
+        red, green, blue, alpha = self._colour
+        return alpha < _CLEAR or min(red, green, blue) >= _WHITE
 
-    def _ink(self, pointer: int | None) -> int:
+    def _ink(self, pointer: int | None, mode: int) -> int:
         """How a text object is drawn: in a colour, in white, or in no way."""
         raw = self._raw
         if not pointer:
             return 0
-        thing = ctypes.cast(pointer, raw.FPDF_PAGEOBJECT)
-        mode = raw.FPDFTextObj_GetTextRenderMode(thing)
         if mode == raw.FPDF_TEXTRENDERMODE_INVISIBLE:
             return _NO_INK
         filled = mode in (raw.FPDF_TEXTRENDERMODE_FILL, raw.FPDF_TEXTRENDERMODE_FILL_CLIP)
-        return _WHITE_INK if filled and self._is_pale(thing) else 0
+        return _WHITE_INK if filled and self._is_pale(pointer) else 0
 
     def _text(self, text: Any, count: int) -> str:
         """The page's characters as PDFium counts them, which is in UTF-16: a letter outside of the BMP is two halves.
@@ -492,31 +503,28 @@ class WordReader:
         size = abs(size) * (math.hypot(matrix.a, matrix.b) or 1.0)
         return max(size, 0.01) if math.isfinite(size) else 1e9, abs(matrix.a) >= abs(matrix.b)
 
-    def _font(self, text: Any, index: int, pointer: int | None, turns: int) -> _Font:
+    def _font(self, text: int | None, index: int, pointer: int | None, turns: int) -> _Font:
         """Size in points, bold, mono, quarter turns, without meaning, ink: of a character, as of all of its object."""
-        raw = self._raw
-        matrix = raw.FS_MATRIX()
-        size = raw.FPDFText_GetFontSize(text, index)
+        matrix = self._matrix
+        size = self._size_of(text, index)
         angle = 0.0
-        if raw.FPDFText_GetMatrix(text, index, matrix):
+        if self._matrix_of(text, index, ctypes.addressof(matrix)):
             size *= math.hypot(matrix.c, matrix.d) or 1.0
             angle = math.atan2(matrix.b, matrix.a) / (math.pi / 2)
         size = abs(size) if math.isfinite(size) else 0.0
-        strange = raw.FPDFText_HasUnicodeMapError(text, index) == 1
-        return size, *self._style(pointer), _turned(angle - turns), strange, self._ink(pointer)
+        strange = self._is_strange(text, index) == 1
+        mode = self._mode(pointer) if pointer else 0
+        return size, *self._style(pointer, mode), _turned(angle - turns), strange, self._ink(pointer, mode)
 
-    def _style(self, pointer: int | None) -> tuple[bool, bool]:
+    def _style(self, pointer: int | None, mode: int) -> tuple[bool, bool]:
         """(bold, mono) of a text object."""
         raw = self._raw
-        if not pointer:
+        address = self._font_of(pointer) if pointer else None
+        if not address:
             return False, False
-        thing = ctypes.cast(pointer, raw.FPDF_PAGEOBJECT)
-        font = raw.FPDFTextObj_GetFont(thing)
-        if not font:
-            return False, False
-        address = ctypes.addressof(font.contents)
         known = self._styles.get(address)
         if known is None:
+            font = ctypes.cast(address, raw.FPDF_FONT)
             name = ctypes.create_string_buffer(256)
             raw.FPDFFont_GetBaseFontName(font, name, 256)
             said, flags = name.value.decode("latin-1"), raw.FPDFFont_GetFlags(font)
@@ -525,7 +533,7 @@ class WordReader:
                 bold = raw.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
             known = self._styles[address] = bold, bool(_MONO.search(said)) or bool(flags & _FIXED_PITCH)
         bold, mono = known
-        return bold or raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_FILL_STROKE, mono
+        return bold or mode == raw.FPDF_TEXTRENDERMODE_FILL_STROKE, mono
 
     def _lines(self, page: Any, frame: _Frame) -> npt.NDArray[np.float64]:
         """Boxes of the page's paths."""

@@ -24,6 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, BinaryIO
 
+from .memory import LACK
+
 _PACKAGE = __name__.partition(".")[0]
 #: What a process runs. The package's own face, which loads Arrow and the core, would take half of the time of a start:
 #: the one module that is asked for imports what it needs.
@@ -55,6 +57,10 @@ class LateError(KilledError):
     """The process was ended, as it took too long."""
 
 
+class OutOfMemoryError(KilledError, MemoryError):
+    """What the process was told to do takes more memory than it may have; its message names the limit."""
+
+
 class Isolated:
     """One process that calls a function of a module with bytes, again and again.
 
@@ -83,7 +89,8 @@ class Isolated:
         """Return what the function returns, with so much address space, or all that the process may have.
 
         Raises:
-            KilledError: it took too long, or the process died.
+            KilledError: it took too long or too much memory, or the process died.
+            MemoryError: the system ended the process, as memory ran out.
             Exception: what the function raised.
         """
         memory = memory or self._memory
@@ -103,10 +110,12 @@ class Isolated:
             except (BrokenPipeError, EOFError):
                 raise self._why(memory) from None
             except TimeoutError:
-                raise LateError(f"takes longer than {self._seconds:g} seconds") from None
+                raise LateError(self._late()) from None
         except BaseException:
             self.close()
             raise
+        if isinstance(found, MemoryError) and not good:
+            raise _out_of(memory)
         if not good:
             raise found
         return found
@@ -122,15 +131,37 @@ class Isolated:
                         pipe.close()
             process.wait()
 
+    def _late(self) -> str:
+        return f"takes longer than {self._seconds:,g} seconds, the last resort after the limits of work"
+
     def _why(self, memory: int) -> KilledError:
+        """Return why the process ended.
+
+        Raises:
+            MemoryError: the system ended it, as memory ran out: that says nothing about what the process was given.
+        """
         assert self._process is not None
         status = self._process.wait()
         if status == -signal.SIGALRM:
-            return LateError(f"takes longer than {self._seconds:g} seconds")
+            return LateError(self._late())
+        if status == -signal.SIGKILL:
+            raise MemoryError(LACK)
+        if status == -signal.SIGABRT:  # PDFium, and C++ without a handler, end so if memory cannot be had
+            return _out_of(memory)
         how = f"signal {-status}" if status < 0 else f"status {status}"
-        return KilledError(
-            f"the process that read it ended ({how}): out of memory ({memory >> 20:,} MB), or a damaged file"
-        )
+        return KilledError(f"a damaged file: the process that read it crashed ({how})")
+
+
+def _out_of(memory: int) -> OutOfMemoryError:
+    """Return the error of a process that took all that it may have.
+
+    Raises:
+        MemoryError: it had less, by a limit of the process that asks.
+    """
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if most != resource.RLIM_INFINITY and most < memory:
+        raise MemoryError(LACK)
+    return OutOfMemoryError(f"takes more than {memory >> 20:,} MB of memory")
 
 
 class Processes:
@@ -174,7 +205,7 @@ class Processes:
                 return one(item, memory)
             except LateError as error:
                 return error
-            except (KilledError, MemoryError) as error:
+            except KilledError as error:
                 if memory == self._memory:
                     return error
             except Exception as error:

@@ -33,6 +33,8 @@ def check_memory(error: BaseException) -> None:
     """
     if not isinstance(error, MemoryError):
         return
+    if error.args == (LACK,):
+        raise error
     try:
         np.empty(_LARGEST, np.uint8)  # address space alone: no page of it is touched
     except MemoryError:
