@@ -3,16 +3,19 @@
 The rules of HTML's tree walk the open elements at many tags: 100,000 nested ``div`` take half a minute, as do 100,000
 attributes of one tag or a list of 100,000 options. The native core counts this work (``csrc/html_work.h``), so a page
 has the same result on any machine. :func:`flattened` rewrites a suspect page: the same text, at most ``MAX_DEPTH``
-elements deep.
+elements deep. A page that takes much memory or time, though in proportion, has a process of its own
+(:attr:`Work.is_large`).
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import _native
+from .html_tags import BLOCK, CELLS, UNSEEN
 
 #: What is skipped to its own end tag; parsers end the first two at an element of HTML, unless that is inside of these.
 _NESTED, _HOLDS_HTML = ("svg", "math", "template"), ("foreignobject", "desc", "title", "annotation-xml", "mtext")
@@ -30,10 +33,18 @@ MAX_DEPTH = 256
 OPEN = 512
 #: Attributes of a tag, options of a page, active formatting elements.
 ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
+#: Different names of attributes and unknown elements. The parser looks each up in 128 lists: 200,000 names take 30 s.
+NAMES = 2000
 #: Nodes of a page: as many, or one for each 10 bytes if that is more. A paragraph of one letter takes 575 bytes.
 NODES, NODE_BYTES = 1_000_000, 10
 #: Nodes of a page that is flattened, which takes 4 microseconds each.
 FLATTENED = 300_000
+#: Bytes, nodes or steps from which on a page has a process of its own: others take under 120 MB and half a second. The
+#: largest of 120 common pages has 4,900 nodes; a step takes 4 nanoseconds.
+LARGE, LARGE_NODES, LARGE_STEPS = 8 << 20, 50_000, 50_000_000
+#: The last resort of such a process, ten times what the limits of work allow: seconds and bytes of address space. A
+#: page of 128 MB takes 6 s for each process that reads.
+SECONDS, MEMORY = 600.0, 6 << 30
 
 _FORMATTING = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
@@ -56,6 +67,8 @@ _INLINE = _FORMATTING | {
     "samp",
     "bdi",
 }
+#: Elements whose names are kept, however many others there are.
+_KNOWN = BLOCK | UNSEEN | CELLS | _VOID | _INLINE
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 _KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href"))
 _KEPT |= {"start", "type", "value", "reversed", "colspan", "rowspan", "data-lang", "data-language"}
@@ -69,6 +82,7 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _ENDING = re.compile(r""">|=\s*(["'])""")
 #: Characters of a tag that are looked through for attributes.
 _ATTRIBUTES_WITHIN = 4000
+_COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.S)
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
@@ -76,35 +90,54 @@ class WorkError(ValueError):
     """A page that would take its parser more work than is allowed; the message names the limit and the remedy."""
 
 
-def suspect(data: bytes) -> bool:
-    """Return whether a parser's time or memory may grow faster than the page, given in UTF-8."""
-    return _work(data)[1]
+class Work(NamedTuple):
+    """The work of a parser on a page.
 
-
-def _work(data: bytes) -> tuple[int, bool]:
-    page = np.frombuffer(data, np.uint8)
-    return _native.html_work(page, open=OPEN, formatting=FORMATTING, options=OPTIONS, attributes=ATTRIBUTES)
-
-
-def bounded(data: bytes) -> bytes:
-    """Return the page as a parser can take it in linear time: as given, or flattened.
-
-    Raises:
-        WorkError: it has too many nodes.
+    Attributes:
+        size: its bytes.
+        nodes: its elements, attributes and comments.
+        steps: the elements that are open at each tag, summed.
+        is_suspect: whether the parser's time or memory may grow faster than the page.
     """
-    nodes, is_suspect = _work(data)
-    if nodes > (limit := max(NODES, len(data) // NODE_BYTES)):
-        raise WorkError(
-            f"too many nodes: {nodes:,} elements and attributes in {len(data):,} bytes, of at most {limit:,}; "
-            "split the page"
-        )
-    if is_suspect and nodes > FLATTENED:
-        raise WorkError(
-            f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options or "
-            f"{ATTRIBUTES:,} attributes of a tag, in a page of {nodes:,} nodes, of at most {FLATTENED:,}; close its "
-            "elements or split the page"
-        )
-    return flattened(data.decode()).encode() if is_suspect else data
+
+    size: int
+    nodes: int
+    steps: int
+    is_suspect: bool
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the page has a process of its own, which Ctrl-C ends at once."""
+        return self.size >= LARGE or self.nodes >= LARGE_NODES or self.steps >= LARGE_STEPS
+
+    def check(self) -> None:
+        """Check that the work is within limits.
+
+        Raises:
+            WorkError: the page has too many nodes.
+        """
+        if self.nodes > (limit := max(NODES, self.size // NODE_BYTES)):
+            raise WorkError(
+                f"too many nodes: {self.nodes:,} elements, attributes and comments in {self.size:,} bytes, of at most "
+                f"{limit:,}; split the page"
+            )
+        if self.is_suspect and self.nodes > FLATTENED:
+            raise WorkError(
+                f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options, "
+                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes, of at most "
+                f"{FLATTENED:,}; close its elements or split the page"
+            )
+
+
+def work_of(page: bytes) -> Work:
+    """Return the work of a parser on a page in UTF-8.
+
+    Example:
+        >>> work_of(b"<p>One<br>two</p>")
+        Work(size=17, nodes=2, steps=2, is_suspect=False)
+    """
+    limits = {"open": OPEN, "formatting": FORMATTING, "options": OPTIONS, "attributes": ATTRIBUTES, "names": NAMES}
+    return Work(len(page), *_native.html_work(np.frombuffer(page, np.uint8), **limits))
 
 
 def flattened(page: str) -> str:
@@ -119,6 +152,7 @@ def flattened(page: str) -> str:
     """
     out: list[str] = []
     stack: list[str] = []
+    names: set[str] = set()
     formatting = 0
     count: dict[str, int] = {}
     at, size = 0, len(page)
@@ -137,8 +171,8 @@ def flattened(page: str) -> str:
             break
         out.append(page[at:start])
         if page.startswith("<!--", start):
-            end = page.find("-->", start + 2)
-            at = size if end < 0 else end + 3
+            comment = _COMMENT.match(page, start)
+            at = comment.end() if comment else size
             continue
         if page[start + 1 : start + 2] in ("!", "?"):
             end = page.find(">", start)
@@ -157,6 +191,11 @@ def flattened(page: str) -> str:
         name = {"option": "button", "select": "div"}.get(name, name)
         if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
             continue
+        if name not in _KNOWN and name not in names:
+            if len(names) < NAMES // 4:
+                names.add(name)
+            else:
+                name = "x-other" if "-" in name else "other"
         if found[1]:
             if count.get(name):
                 while stack[-1] != name:
