@@ -10,6 +10,7 @@ elements deep. A page that takes much memory or time, though in proportion, has 
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +18,14 @@ import numpy as np
 from .. import _native
 from .html_tags import BLOCK, CELLS, UNSEEN
 
-#: What is skipped to its own end tag; parsers end the first two at an element of HTML, unless that is inside of these.
-_NESTED, _HOLDS_HTML = ("svg", "math", "template"), ("foreignobject", "desc", "title", "annotation-xml", "mtext")
-_HTML_AGAIN = (
-    "b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|embed|h[1-6]|head|hr|i|img|li|listing|menu|meta|nobr|ol|p|pre|"
-    "ruby|s|small|span|strike|strong|sub|sup|table|tt|u|ul|var"
-)
-_INSIDE = {
-    name: re.compile(rf"<(/?)({name}|{'|'.join(_HOLDS_HTML)}|{_HTML_AGAIN})(?=[\s/>])(?:[^<>]*?(/)(?=>))?", re.I)
-    for name in ("svg", "math")
-} | {"template": re.compile(r"<(/?)(template)(?=[\s/>])(/)?", re.I)}
+#: Drawings and formulas, elements that hold HTML inside of them, and those of HTML that end them elsewhere.
+_FOREIGN, _HOLDS_HTML = ("svg", "math"), ("foreignobject", "desc", "annotation-xml", "mi", "mn", "mo", "ms", "mtext")
+_ENDS_FOREIGN = frozenset((
+    "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
+    "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre",
+    "ruby", "s", "small", "span", "strike", "strong", "sub", "sup", "table", "tt", "u", "ul", "var"
+))  # fmt: skip
+_TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])", re.I)
 #: Nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
 #: Elements open at once from which on a page is suspect: as many as browsers keep.
@@ -71,7 +70,18 @@ _INLINE = _FORMATTING | {
 _KNOWN = BLOCK | UNSEEN | CELLS | _VOID | _INLINE
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 _KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href"))
-_KEPT |= {"start", "type", "value", "reversed", "colspan", "rowspan", "data-lang", "data-language"}
+_KEPT |= {
+    "alttext",
+    "encoding",
+    "start",
+    "type",
+    "value",
+    "reversed",
+    "colspan",
+    "rowspan",
+    "data-lang",
+    "data-language",
+}
 #: Elements that the start of another of their kind ends.
 _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
@@ -141,7 +151,7 @@ def work_of(page: bytes) -> Work:
 
 
 def flattened(page: str) -> str:
-    """The page's text in tags that any parser takes in linear time; scripts, comments and drawings are left out.
+    """The page's text in tags that any parser takes in linear time; scripts and comments are left out.
 
     An element below ``MAX_DEPTH`` becomes a break (``<hr>``), or nothing where it is inline; only attributes that
     blocks are told by are kept.
@@ -164,6 +174,9 @@ def flattened(page: str) -> str:
         formatting -= name in _FORMATTING
         out.append(f"</{name}>")
 
+    def is_foreign() -> bool:
+        return bool(count.get("svg") or count.get("math"))
+
     while at < size:
         start = page.find("<", at)
         if start < 0:
@@ -173,6 +186,12 @@ def flattened(page: str) -> str:
         if page.startswith("<!--", start):
             comment = _COMMENT.match(page, start)
             at = comment.end() if comment else size
+            continue
+        if is_foreign() and page.startswith("<![CDATA[", start):
+            end = page.find("]]>", start)
+            end = size if end < 0 else end
+            out.append(escape(page[start + 9 : end], quote=False))
+            at = end + 3
             continue
         if page[start + 1 : start + 2] in ("!", "?"):
             end = page.find(">", start)
@@ -188,7 +207,8 @@ def flattened(page: str) -> str:
             break  # a tag that nothing ends: parsers drop what follows
         at = end + 1
         name = found[2].lower()
-        name = {"option": "button", "select": "div"}.get(name, name)
+        if name in ("option", "select"):  # a button in code is none of its text
+            name = "button" if name == "option" and not count.get("pre") else "div"
         if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
             continue
         if name not in _KNOWN and name not in names:
@@ -202,10 +222,16 @@ def flattened(page: str) -> str:
                     pop()
                 pop()
             continue
-        if name in _NESTED:
-            at = at if page[end - 1] == "/" and name != "template" else _end_of_nested(page, name, at)
+        if name == "template":
+            at = _end_of_template(page, at)
             continue
-        if name in _RAW or name in ("title", "textarea"):
+        if is_foreign() and name in _ENDS_FOREIGN and not any(map(count.get, _HOLDS_HTML)):
+            while is_foreign():
+                pop()
+        is_drawn = name in _FOREIGN or is_foreign()
+        if is_drawn and page[end - 1] == "/":
+            continue
+        if not is_drawn and (name in _RAW or name in ("title", "textarea")):
             close = re.compile(rf"</{name}[\s/>]", re.I).search(page, at)
             inner, at = page[at : close.start() if close else size], close.start() if close else size
             if name in ("title", "textarea"):
@@ -215,12 +241,12 @@ def flattened(page: str) -> str:
             if name in ("br", "hr", "img", "input"):
                 out.append(f"<{name}>")
             continue
-        if ends := _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
+        if ends := None if is_drawn else _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:
                     pop()
         if len(stack) >= MAX_DEPTH or (name in _FORMATTING and formatting >= 8):
-            if name not in _INLINE:
+            if name not in _INLINE and not is_drawn:
                 out.append("<hr>")
             continue
         stack.append(name)
@@ -232,20 +258,14 @@ def flattened(page: str) -> str:
     return "".join(out)
 
 
-def _end_of_nested(page: str, name: str, at: int) -> int:
-    """Return the end of a drawing, a formula or a template: at its own end tag, or for the first two at HTML again."""
-    depth, texts = 1, 0
-    for found in _INSIDE[name].finditer(page, at):
-        tag, closed = found[2].lower(), found[3] == "/"
-        if tag == name:
-            depth += (1 if not closed or name == "template" else 0) if not found[1] else -1
-            if not depth:
-                close = page.find(">", found.end() - 1)
-                return len(page) if close < 0 else close + 1
-        elif tag in _HOLDS_HTML:
-            texts = max(0, texts + (-1 if found[1] else not closed))
-        elif not found[1] and not texts:
-            return found.start()
+def _end_of_template(page: str, at: int) -> int:
+    """Return the end of a template whose start tag ends at ``at``, with those inside of it."""
+    depth = 1
+    for found in _TEMPLATE.finditer(page, at):
+        depth += -1 if found[1] else 1
+        if not depth:
+            close = page.find(">", found.end())
+            return len(page) if close < 0 else close + 1
     return len(page)
 
 

@@ -13,7 +13,7 @@ from . import ROOT, runner, worker
 from .schedule import schedule
 from .shrink import Checker
 
-PYTHON_TARGETS = ("files", "segmenting", "writes")
+PYTHON_TARGETS = ("files", "pages", "segmenting", "writes")
 NATIVE_ORDER = ("markdown", "splitting", "recursive", "wordpiece", "methods", "budgets", "structure")
 
 
