@@ -306,6 +306,19 @@ def test_a_page_of_many_names_keeps_its_text(pattern: str) -> None:
     assert parse_html(page).text.split() == [f"a{number}" for number in range(3000)]
 
 
+@pytest.mark.parametrize(
+    "drawing",
+    ["<svg>word", "<svg><g/>word</svg>", "<svg><![CDATA[word]]></svg>", "<svg><style><p>word", "<math><mi>word</math>",
+     "<svg><title>x</title><text>word</text></svg>", "<svg><foreignObject><p>word</p></foreignObject></svg>",
+     "<pre>word<option>", "<div>" * 300 + "<svg><style><img>word"],
+)  # fmt: skip
+def test_a_flattened_page_keeps_the_text_of_drawings(drawing: str) -> None:
+    page = f"{drawing}<p>after</p>"
+    text = parse_html(flattened(page)).text
+    assert ("word" in text, "after" in text) == (True, True)
+    assert parse_html(page).text.split() == text.split()
+
+
 def test_a_comment_ends_in_a_flattened_page_as_in_another() -> None:
     assert flattened("<!-->a<!--->b<!--x--!>c<!--!>d-->e<!--\n-->f") == "abcef"
 

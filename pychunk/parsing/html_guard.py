@@ -245,7 +245,8 @@ def flattened(page: str) -> str:
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:
                     pop()
-        if len(stack) >= MAX_DEPTH or (name in _FORMATTING and formatting >= 8):
+        is_deep = len(stack) >= MAX_DEPTH and (name not in _FOREIGN or is_foreign())  # what they hold depends on them
+        if is_deep or (name in _FORMATTING and formatting >= 8):
             if name not in _INLINE and not is_drawn:
                 out.append("<hr>")
             continue
