@@ -179,13 +179,13 @@ class Work {
       return start + 1;
     }
     const Tag tag = read(start, is_end);
+    if (kind_of(tag.name) == 0) name_seen(tag.name);  // of end tags, too, which parsers look up
     if (tag.end == page_.npos) return page_.size();
     if (is_end) {
       end(tag);
       return tag.end;
     }
     work_.nodes += 1 + tag.attributes;
-    if (kind_of(tag.name) == 0) name_seen(tag.name);
     is_over_ |= tag.attributes > limits_.attributes;
     return begin(tag);
   }

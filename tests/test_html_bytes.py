@@ -102,7 +102,9 @@ def test_end_tags_count_where_the_standard_lets_them(pattern: str, is_deep: bool
     assert work(pattern * 500, open=400)[1] is is_deep
 
 
-@pytest.mark.parametrize("pattern", ["<p a{}>x", "<x{}>y</x{}>", "<x-{}>", "<svg><g b{}=1 /></svg>", "</p c{}>"])
+@pytest.mark.parametrize(
+    "pattern", ["<p a{}>x", "<x{}>y</x{}>", "<x-{}>", "</x{}>", "<svg><g b{}=1 /></svg>", "</p c{}>"]
+)
 def test_different_names_count_once(pattern: str) -> None:
     assert not work(pattern.format(1, 1) * 300, names=100)[1]
     assert work("".join(pattern.format(number, number) for number in range(150)), names=100)[1]
