@@ -394,10 +394,10 @@ def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]
 
 
 def html_work(
-    page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int
-) -> tuple[int, bool]:
-    """Return (nodes of a page, whether a parser's work on it passes a limit); see csrc/parsing/html/html_work.h."""
-    return _core.html_work(page, open, formatting, options, attributes)
+    page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int, names: int
+) -> tuple[int, int, bool]:
+    """Return (nodes of a page, steps, whether a parser's work passes a limit); see csrc/parsing/html/html_work.h."""
+    return _core.html_work(page, open, formatting, options, attributes, names)
 
 
 def noise_columns(

@@ -31,11 +31,13 @@ _MARKUP = st.lists(
 ).map("".join)
 
 
-def work(page: str | bytes, *, open: int = 10**6, formatting: int = 10**6, attributes: int = 10**6) -> tuple[int, bool]:
+def work(
+    page: str | bytes, *, open: int = 10**6, formatting: int = 10**6, attributes: int = 10**6, names: int = 10**6
+) -> tuple[int, bool]:
     data = page.encode() if isinstance(page, str) else page
-    return _native.html_work(
-        np.frombuffer(data, np.uint8), open=open, formatting=formatting, options=10**6, attributes=attributes
-    )
+    limits = {"open": open, "formatting": formatting, "options": 10**6, "attributes": attributes, "names": names}
+    nodes, _, is_suspect = _native.html_work(np.frombuffer(data, np.uint8), **limits)
+    return nodes, is_suspect
 
 
 def depth(page: str) -> int:
@@ -93,10 +95,33 @@ def test_no_pattern_nests_deeper_than_it_is_counted(pattern: str) -> None:
         ("<select><style><!--</style><div>", True),
         ("<select><option>a<input>", False),
         ("<div><title></div></title>", True),
+        ("<!--x--!>", False),
     ],
 )
 def test_end_tags_count_where_the_standard_lets_them(pattern: str, is_deep: bool) -> None:
     assert work(pattern * 500, open=400)[1] is is_deep
+
+
+@pytest.mark.parametrize(
+    "pattern", ["<p a{}>x", "<x{}>y</x{}>", "<x-{}>", "</x{}>", "<svg><g b{}=1 /></svg>", "</p c{}>"]
+)
+def test_different_names_count_once(pattern: str) -> None:
+    assert not work(pattern.format(1, 1) * 300, names=100)[1]
+    assert work("".join(pattern.format(number, number) for number in range(150)), names=100)[1]
+
+
+@pytest.mark.parametrize(
+    ("page", "nodes"),
+    [("<p>x", 1), ("<p a b>", 3), ("<!-- -->x<!>x<?x>x</ x>", 4), ("</p>x</br>", 2), ("<p></p>x</b>", 1)],
+)
+def test_nodes(page: str, nodes: int) -> None:
+    assert work(page)[0] == nodes
+
+
+def test_steps_are_the_elements_open_at_each_tag() -> None:
+    page = np.frombuffer(b"<div>" * 10 + b"</zz>" * 5, np.uint8)
+    limits = dict.fromkeys(("open", "formatting", "options", "attributes", "names"), 10**6)
+    assert _native.html_work(page, **limits)[1] == sum(range(11)) + 5 * 10
 
 
 def test_formatting_elements_count_as_they_are_copied() -> None:

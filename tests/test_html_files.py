@@ -122,11 +122,15 @@ def test_pages_of_too_much_work_are_letters_that_name_the_limit(monkeypatch: pyt
 
     monkeypatch.setattr(html_guard, "NODES", 1000)
     assert letter("<p>x" * 2000).startswith(
-        "too many nodes: 2,000 elements and attributes in 8,000 bytes, of at most 1,000"
+        "too many nodes: 2,000 elements, attributes and comments in 8,000 bytes, of at most 1,000"
     )
     monkeypatch.setattr(html_guard, "NODES", 10_000)
     monkeypatch.setattr(html_guard, "FLATTENED", 1000)
     assert "close its elements or split the page" in letter("<div>x" * 2000)
+    body = "<p>x" * 20_000
+    assert "too many nodes" in letter(
+        f'<script type="application/ld+json">{{"@type": "Article", "articleBody": "{body}"}}</script>'
+    )
 
 
 def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,14 +143,16 @@ def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monke
         ]
 
     expected = documents()
-    monkeypatch.setattr(html_files, "LARGE", 100)
-    assert documents() == expected
+    for limit in ("LARGE", "LARGE_NODES", "LARGE_STEPS"):
+        monkeypatch.setattr(html_guard, limit, 10)
+        assert documents() == expected
+        monkeypatch.undo()
 
 
 def test_lack_of_memory_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_memory(*_: object) -> None:
         raise MemoryError(LACK)
 
-    monkeypatch.setattr(html_files, "_parsed", without_memory)
+    monkeypatch.setattr("pychunk.parsing.html.parse_html", without_memory)
     with pytest.raises(MemoryError, match="memory ran out"):
         html_files.document([Block(b"<p>Words.</p>", 13)], "a.html", pytest.fail)

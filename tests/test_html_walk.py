@@ -16,7 +16,7 @@ from test_html import HOSTILE
 from pychunk import _native
 from pychunk.parsing import html, html_walk
 from pychunk.parsing.encodings import decode
-from pychunk.parsing.html_guard import flattened, suspect
+from pychunk.parsing.html_guard import flattened, work_of
 
 
 def native(written: str, images: bool = False, targets: bool = False) -> html_walk.Walked | None:
@@ -28,7 +28,7 @@ def check(page: str | bytes) -> bool:
     """Holds both walks over a page against each other; False where the native one leaves it to Python's."""
     text = page.replace("\0", "") if isinstance(page, str) else decode(page)[0]
     data = text.encode("utf-8", "replace")
-    tree = LexborHTMLParser(flattened(data.decode()) if suspect(data) else data)
+    tree = LexborHTMLParser(flattened(data.decode()) if work_of(data).is_suspect else data)
     tree.strip_tags(["script", "style", "template"])
     rows = set()
     for images, targets in ((False, False), (True, False), (True, True)):

@@ -32,10 +32,10 @@ py::tuple words_of_blocks(const Array<uint8_t>& text, const Array<int64_t>& offs
 }
 
 py::tuple work_of_html(const Array<uint8_t>& page, int64_t open, int64_t formatting, int64_t options,
-                       int64_t attributes) {
-  const HtmlLimits limits{open, formatting, options, attributes};
+                       int64_t attributes, int64_t names) {
+  const HtmlLimits limits{open, formatting, options, attributes, names};
   const HtmlWork found = without_gil([&] { return html_work(page_bytes(page), limits); });
-  return py::make_tuple(found.nodes, found.is_suspect);
+  return py::make_tuple(found.nodes, found.steps, found.is_suspect);
 }
 
 std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, const std::vector<std::string>& keys) {
@@ -56,8 +56,8 @@ void bind_html(py::module_& m) {
 Returns (words int64[b], stop words int64[b], how many are hashed int64[b], whether its last character ends a sentence
 uint8[b], hashes uint32).)");
   m.def("html_work", &work_of_html, py::arg("page").noconvert(), py::arg("open"), py::arg("formatting"),
-        py::arg("options"), py::arg("attributes"),
-        "(nodes, whether a limit is passed); see csrc/parsing/html/html_work.h.");
+        py::arg("options"), py::arg("attributes"), py::arg("names"),
+        "(nodes, steps, whether a limit is passed); see csrc/parsing/html/html_work.h.");
   m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
         "Where each of the keys, which begin with a quote, begins in a page; see csrc/parsing/html/html_bytes.h.");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("images"), py::arg("targets"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 
 from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ..parsing.noise import How, check_noise, find_noise
-from ..plumbing.isolated import Isolated, KilledError
+from ..plumbing.isolated import KilledError
 from ..plumbing.memory import check_memory
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
@@ -29,11 +28,6 @@ Span = tuple[int, int, str, float]
 
 #: Bytes that a page may have: a hundred times the longest of the web's common ones.
 MAX_BYTES = 128 << 20
-#: Bytes from which on a page is parsed by a process of its own, so that Ctrl-C is heard; others take under a second.
-LARGE = 8 << 20
-#: The last resort of such a process, ten times what the limits of work allow: seconds and bytes of address space. A
-#: page of ``MAX_BYTES`` takes 6 s for each process that reads.
-SECONDS, MEMORY = 600.0, 6 << 30
 #: The columns of its documents beside id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
 _BEGINS = (b"<!doctype html", b"<html")
@@ -78,50 +72,41 @@ def document(
     if (reason := not_text(held)) and "UTF-" not in reason:
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
-    from ..parsing.html_guard import WorkError  # here, as many inputs are no pages: 0.01 s of every command's start
+    from ..parsing.html import parse_html  # here, as many inputs are no pages: 0.01 s of every command's start
+    from ..parsing.html_guard import WorkError
     from ..parsing.textless import ALL_REMOVED, linked_page, why_textless
 
     data = bytes(held)
     try:
-        page = _parsed(data, "read_with_images" if links == "inline" else "parse_html")
-    except (WorkError, KilledError, MemoryError) as error:
-        check_memory(MemoryError() if isinstance(error, KilledError) else error)
-        dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
-        return None
-    spans = removed_spans(page, noise, threshold)
-    if reason := why_textless(page, spans, data):
-        linked = linked_page(data, page.title)
+        page = parse_html(data, images=links == "inline")
+        spans = removed_spans(page, noise, threshold)
+        reason = why_textless(page, spans, data)
+        linked = linked_page(data, page.title) if reason else None
         if linked is not None:
             page, spans = linked, []
-        else:
+        elif reason:
             is_removed = reason.startswith(ALL_REMOVED)  # such a text is there for who asks for what is removed
             dead_letters(DeadLetter(file, "whole file", reason, data[:EXCERPT_BYTES], partial=is_removed))
             if not is_removed:
                 return None
-    elif links == "inline":
-        page, spans = _with_targets(data, page, spans)
+        elif links == "inline":
+            page, spans = _with_targets(data, page, spans)
+    except (WorkError, KilledError, MemoryError) as error:
+        check_memory(MemoryError() if isinstance(error, KilledError) else error)
+        dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
+        return None
     more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]))
     return Document(file, page.text, file, more, max(1, len(held)), read)
 
 
 def _with_targets(data: bytes, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
     """Return the page with the targets of its links, and the spans of the same blocks in its text."""
-    made = _parsed(data, "read_with_targets")
+    from ..parsing.html import parse_html
+
+    made = parse_html(data, images=True, targets=True)
     starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
     ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
     return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]
-
-
-def _parsed(data: bytes, function: str) -> HtmlPage:
-    """Return the page as a function of ``parsing.html`` reads it, in a process of its own if it is large."""
-    from ..parsing import html
-
-    if len(data) < LARGE:
-        page: HtmlPage = getattr(html, function)(data)
-        return page
-    with contextlib.closing(Isolated(f"{html.__name__}:{function}", seconds=SECONDS, memory=MEMORY)) as isolated:
-        page = isolated(data)
-        return page
 
 
 def check_links(links: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,10 @@ from .. import _native
 from ..data.blocks import Blocks
 from ..data.ragged import Ragged, offsets_of
 from ..engine import backend_name
+from ..plumbing.isolated import Isolated
+from . import html_guard
 from .encodings import decode
 from .html_facts import HtmlFacts, word_hash, words_of
-from .html_guard import bounded
 from .html_walk import Walked, walk
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
 
     Text that the page hides, or shows only without scripts, is there and said to be (``facts.hidden``); that of
     scripts, styles, templates, frames and media is not. Nothing is fetched. Time and memory grow with the page,
-    whatever is in it (see ``html_guard``).
+    whatever is in it (see ``html_guard``). A page of 8 MB or 50,000 nodes is read by a process of its own, with the
+    same result.
 
     Args:
         data: the file; how bytes become text: :func:`pychunk.parsing.encodings.decode`.
@@ -61,6 +64,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
     Raises:
         ImportError: selectolax is not installed.
         WorkError: the page has too many nodes; the message names the limit.
+        KilledError: the process that read a large page ended, or took too long.
 
     Example:
         >>> page = parse_html("<title>T</title><h1>One</h1><p>Two <b>th</b>ree<ul><li>four</ul>")
@@ -68,14 +72,38 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
         ('# One\\n\\nTwo three\\n\\n- four\\n', 'T')
     """
     try:
-        from selectolax.lexbor import LexborHTMLParser
+        import selectolax.lexbor  # noqa: F401
     except ImportError as error:
         raise ImportError('reading HTML needs selectolax: pip install "pychunk-native[docs]"') from error
     text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
     as_it_is = isinstance(data, bytes) and encoding == "utf-8" and len(text) <= len(data) and data[:1] != b"\xef"
     page = data if as_it_is and b"\0" not in data else text.encode("utf-8", "replace")
     assert isinstance(page, bytes)
-    page = bounded(page)
+    work = html_guard.work_of(page)
+    work.check()
+    read = _read_apart if work.is_large else _read
+    return replace(read(page, images, targets, work.is_suspect), encoding=encoding)
+
+
+def _read_apart(page: bytes, *options: bool) -> HtmlPage:
+    """Return the page as a process of its own reads it."""
+    function = f"{__name__}:{_read_packed.__name__}"
+    isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
+    with contextlib.closing(isolated):
+        found: HtmlPage = isolated(bytes(options) + page)
+    return found
+
+
+def _read_packed(data: bytes) -> HtmlPage:
+    """Return the page that stands after three bytes, its options."""
+    return _read(data[3:], *map(bool, data[:3]))
+
+
+def _read(page: bytes, images: bool, targets: bool, is_suspect: bool) -> HtmlPage:
+    """Return a page in UTF-8 as it is read, but for its encoding."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    page = html_guard.flattened(page.decode()).encode() if is_suspect else page
     tree = LexborHTMLParser(page)
     places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES, _FORMULA))
     if places[-1]:
@@ -90,18 +118,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
         _about(metas, tree, page, places[0]),
         _told(metas, page, places[1:-1]),
         title or walked.first_heading,
-        encoding,
     )
-
-
-def read_with_images(data: bytes) -> HtmlPage:
-    """Return a page whose images are blocks."""
-    return parse_html(data, images=True)
-
-
-def read_with_targets(data: bytes) -> HtmlPage:
-    """Return a page whose images are blocks and whose links have their targets."""
-    return parse_html(data, images=True, targets=True)
 
 
 def show_formulas(tree: Any) -> None:
@@ -138,7 +155,7 @@ def walked_from(found: tuple[Any, ...]) -> Walked:
     return Walked(text, rows, facts, parent, last, Ragged(words, offsets), heading)
 
 
-def _page(walked: Walked, about: list[str], told: str, title: str, encoding: str) -> HtmlPage:
+def _page(walked: Walked, about: list[str], told: str, title: str) -> HtmlPage:
     rows, facts, words = walked.rows, walked.facts, walked.words
     blocks = Blocks(
         offsets_of([len(rows)]), rows[:, 0].astype(np.int8), rows[:, 1].astype(np.int16), rows[:, 2].copy(),
@@ -162,7 +179,7 @@ def _page(walked: Walked, about: list[str], told: str, title: str, encoding: str
             np.array(sorted({*(word_hash(word) for word in about), *has}), np.uint32),
         ),
         title,
-        encoding,
+        "",
     )
 
 

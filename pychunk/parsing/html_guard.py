@@ -3,37 +3,47 @@
 The rules of HTML's tree walk the open elements at many tags: 100,000 nested ``div`` take half a minute, as do 100,000
 attributes of one tag or a list of 100,000 options. The native core counts this work
 (``csrc/parsing/html/html_work.h``), so a page has the same result on any machine. :func:`flattened` rewrites a suspect
-page: the same text, at most ``MAX_DEPTH`` elements deep.
+page: the same text, at most ``MAX_DEPTH`` elements deep. A page that takes much memory or time, though in proportion,
+has a process of its own (:attr:`Work.is_large`).
 """
 
 from __future__ import annotations
 
 import re
+from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import _native
+from .html_tags import BLOCK, CELLS, UNSEEN
 
-#: What is skipped to its own end tag; parsers end the first two at an element of HTML, unless that is inside of these.
-_NESTED, _HOLDS_HTML = ("svg", "math", "template"), ("foreignobject", "desc", "title", "annotation-xml", "mtext")
-_HTML_AGAIN = (
-    "b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|embed|h[1-6]|head|hr|i|img|li|listing|menu|meta|nobr|ol|p|pre|"
-    "ruby|s|small|span|strike|strong|sub|sup|table|tt|u|ul|var"
-)
-_INSIDE = {
-    name: re.compile(rf"<(/?)({name}|{'|'.join(_HOLDS_HTML)}|{_HTML_AGAIN})(?=[\s/>])(?:[^<>]*?(/)(?=>))?", re.I)
-    for name in ("svg", "math")
-} | {"template": re.compile(r"<(/?)(template)(?=[\s/>])(/)?", re.I)}
+#: Drawings and formulas, elements that hold HTML inside of them, and those of HTML that end them elsewhere.
+_FOREIGN, _HOLDS_HTML = ("svg", "math"), ("foreignobject", "desc", "annotation-xml", "mi", "mn", "mo", "ms", "mtext")
+_ENDS_FOREIGN = frozenset((
+    "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
+    "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre",
+    "ruby", "s", "small", "span", "strike", "strong", "sub", "sup", "table", "tt", "u", "ul", "var"
+))  # fmt: skip
+_TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])", re.I)
 #: Nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
 #: Elements open at once from which on a page is suspect: as many as browsers keep.
 OPEN = 512
 #: Attributes of a tag, options of a page, active formatting elements.
 ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
+#: Different names of attributes and unknown elements. The parser looks each up in 128 lists: 200,000 names take 30 s.
+NAMES = 2000
 #: Nodes of a page: as many, or one for each 10 bytes if that is more. A paragraph of one letter takes 575 bytes.
 NODES, NODE_BYTES = 1_000_000, 10
 #: Nodes of a page that is flattened, which takes 4 microseconds each.
 FLATTENED = 300_000
+#: Bytes, nodes or steps from which on a page has a process of its own: others take under 120 MB and half a second. The
+#: largest of 120 common pages has 4,900 nodes; a step takes 4 nanoseconds.
+LARGE, LARGE_NODES, LARGE_STEPS = 8 << 20, 50_000, 50_000_000
+#: The last resort of such a process, ten times what the limits of work allow: seconds and bytes of address space. A
+#: page of 128 MB takes 6 s for each process that reads.
+SECONDS, MEMORY = 600.0, 6 << 30
 
 _FORMATTING = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
@@ -56,9 +66,22 @@ _INLINE = _FORMATTING | {
     "samp",
     "bdi",
 }
+#: Elements whose names are kept, however many others there are.
+_KNOWN = BLOCK | UNSEEN | CELLS | _VOID | _INLINE
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 _KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href"))
-_KEPT |= {"start", "type", "value", "reversed", "colspan", "rowspan", "data-lang", "data-language"}
+_KEPT |= {
+    "alttext",
+    "encoding",
+    "start",
+    "type",
+    "value",
+    "reversed",
+    "colspan",
+    "rowspan",
+    "data-lang",
+    "data-language",
+}
 #: Elements that the start of another of their kind ends.
 _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
@@ -69,6 +92,7 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _ENDING = re.compile(r""">|=\s*(["'])""")
 #: Characters of a tag that are looked through for attributes.
 _ATTRIBUTES_WITHIN = 4000
+_COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.S)
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
@@ -76,39 +100,58 @@ class WorkError(ValueError):
     """A page that would take its parser more work than is allowed; the message names the limit and the remedy."""
 
 
-def suspect(data: bytes) -> bool:
-    """Return whether a parser's time or memory may grow faster than the page, given in UTF-8."""
-    return _work(data)[1]
+class Work(NamedTuple):
+    """The work of a parser on a page.
 
-
-def _work(data: bytes) -> tuple[int, bool]:
-    page = np.frombuffer(data, np.uint8)
-    return _native.html_work(page, open=OPEN, formatting=FORMATTING, options=OPTIONS, attributes=ATTRIBUTES)
-
-
-def bounded(data: bytes) -> bytes:
-    """Return the page as a parser can take it in linear time: as given, or flattened.
-
-    Raises:
-        WorkError: it has too many nodes.
+    Attributes:
+        size: its bytes.
+        nodes: its elements, attributes and comments.
+        steps: the elements that are open at each tag, summed.
+        is_suspect: whether the parser's time or memory may grow faster than the page.
     """
-    nodes, is_suspect = _work(data)
-    if nodes > (limit := max(NODES, len(data) // NODE_BYTES)):
-        raise WorkError(
-            f"too many nodes: {nodes:,} elements and attributes in {len(data):,} bytes, of at most {limit:,}; "
-            "split the page"
-        )
-    if is_suspect and nodes > FLATTENED:
-        raise WorkError(
-            f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options or "
-            f"{ATTRIBUTES:,} attributes of a tag, in a page of {nodes:,} nodes, of at most {FLATTENED:,}; close its "
-            "elements or split the page"
-        )
-    return flattened(data.decode()).encode() if is_suspect else data
+
+    size: int
+    nodes: int
+    steps: int
+    is_suspect: bool
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the page has a process of its own, which Ctrl-C ends at once."""
+        return self.size >= LARGE or self.nodes >= LARGE_NODES or self.steps >= LARGE_STEPS
+
+    def check(self) -> None:
+        """Check that the work is within limits.
+
+        Raises:
+            WorkError: the page has too many nodes.
+        """
+        if self.nodes > (limit := max(NODES, self.size // NODE_BYTES)):
+            raise WorkError(
+                f"too many nodes: {self.nodes:,} elements, attributes and comments in {self.size:,} bytes, of at most "
+                f"{limit:,}; split the page"
+            )
+        if self.is_suspect and self.nodes > FLATTENED:
+            raise WorkError(
+                f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options, "
+                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes, of at most "
+                f"{FLATTENED:,}; close its elements or split the page"
+            )
+
+
+def work_of(page: bytes) -> Work:
+    """Return the work of a parser on a page in UTF-8.
+
+    Example:
+        >>> work_of(b"<p>One<br>two</p>")
+        Work(size=17, nodes=2, steps=2, is_suspect=False)
+    """
+    limits = {"open": OPEN, "formatting": FORMATTING, "options": OPTIONS, "attributes": ATTRIBUTES, "names": NAMES}
+    return Work(len(page), *_native.html_work(np.frombuffer(page, np.uint8), **limits))
 
 
 def flattened(page: str) -> str:
-    """The page's text in tags that any parser takes in linear time; scripts, comments and drawings are left out.
+    """The page's text in tags that any parser takes in linear time; scripts and comments are left out.
 
     An element below ``MAX_DEPTH`` becomes a break (``<hr>``), or nothing where it is inline; only attributes that
     blocks are told by are kept.
@@ -119,6 +162,7 @@ def flattened(page: str) -> str:
     """
     out: list[str] = []
     stack: list[str] = []
+    names: set[str] = set()
     formatting = 0
     count: dict[str, int] = {}
     at, size = 0, len(page)
@@ -130,6 +174,9 @@ def flattened(page: str) -> str:
         formatting -= name in _FORMATTING
         out.append(f"</{name}>")
 
+    def is_foreign() -> bool:
+        return bool(count.get("svg") or count.get("math"))
+
     while at < size:
         start = page.find("<", at)
         if start < 0:
@@ -137,8 +184,14 @@ def flattened(page: str) -> str:
             break
         out.append(page[at:start])
         if page.startswith("<!--", start):
-            end = page.find("-->", start + 2)
-            at = size if end < 0 else end + 3
+            comment = _COMMENT.match(page, start)
+            at = comment.end() if comment else size
+            continue
+        if is_foreign() and page.startswith("<![CDATA[", start):
+            end = page.find("]]>", start)
+            end = size if end < 0 else end
+            out.append(escape(page[start + 9 : end], quote=False))
+            at = end + 3
             continue
         if page[start + 1 : start + 2] in ("!", "?"):
             end = page.find(">", start)
@@ -154,19 +207,31 @@ def flattened(page: str) -> str:
             break  # a tag that nothing ends: parsers drop what follows
         at = end + 1
         name = found[2].lower()
-        name = {"option": "button", "select": "div"}.get(name, name)
+        if name in ("option", "select"):  # a button in code is none of its text
+            name = "button" if name == "option" and not count.get("pre") else "div"
         if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
             continue
+        if name not in _KNOWN and name not in names:
+            if len(names) < NAMES // 4:
+                names.add(name)
+            else:
+                name = "x-other" if "-" in name else "other"
         if found[1]:
             if count.get(name):
                 while stack[-1] != name:
                     pop()
                 pop()
             continue
-        if name in _NESTED:
-            at = at if page[end - 1] == "/" and name != "template" else _end_of_nested(page, name, at)
+        if name == "template":
+            at = _end_of_template(page, at)
             continue
-        if name in _RAW or name in ("title", "textarea"):
+        if is_foreign() and name in _ENDS_FOREIGN and not any(map(count.get, _HOLDS_HTML)):
+            while is_foreign():
+                pop()
+        is_drawn = name in _FOREIGN or is_foreign()
+        if is_drawn and page[end - 1] == "/":
+            continue
+        if not is_drawn and (name in _RAW or name in ("title", "textarea")):
             close = re.compile(rf"</{name}[\s/>]", re.I).search(page, at)
             inner, at = page[at : close.start() if close else size], close.start() if close else size
             if name in ("title", "textarea"):
@@ -176,12 +241,13 @@ def flattened(page: str) -> str:
             if name in ("br", "hr", "img", "input"):
                 out.append(f"<{name}>")
             continue
-        if ends := _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
+        if ends := None if is_drawn else _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:
                     pop()
-        if len(stack) >= MAX_DEPTH or (name in _FORMATTING and formatting >= 8):
-            if name not in _INLINE:
+        is_deep = len(stack) >= MAX_DEPTH and (name not in _FOREIGN or is_foreign())  # what they hold depends on them
+        if is_deep or (name in _FORMATTING and formatting >= 8):
+            if name not in _INLINE and not is_drawn:
                 out.append("<hr>")
             continue
         stack.append(name)
@@ -193,20 +259,14 @@ def flattened(page: str) -> str:
     return "".join(out)
 
 
-def _end_of_nested(page: str, name: str, at: int) -> int:
-    """Return the end of a drawing, a formula or a template: at its own end tag, or for the first two at HTML again."""
-    depth, texts = 1, 0
-    for found in _INSIDE[name].finditer(page, at):
-        tag, closed = found[2].lower(), found[3] == "/"
-        if tag == name:
-            depth += (1 if not closed or name == "template" else 0) if not found[1] else -1
-            if not depth:
-                close = page.find(">", found.end() - 1)
-                return len(page) if close < 0 else close + 1
-        elif tag in _HOLDS_HTML:
-            texts = max(0, texts + (-1 if found[1] else not closed))
-        elif not found[1] and not texts:
-            return found.start()
+def _end_of_template(page: str, at: int) -> int:
+    """Return the end of a template whose start tag ends at ``at``, with those inside of it."""
+    depth = 1
+    for found in _TEMPLATE.finditer(page, at):
+        depth += -1 if found[1] else 1
+        if not depth:
+            close = page.find(">", found.end())
+            return len(page) if close < 0 else close + 1
     return len(page)
 
 

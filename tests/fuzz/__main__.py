@@ -13,7 +13,7 @@ from . import ROOT, runner, worker
 from .schedule import schedule
 from .shrink import Checker
 
-PYTHON_TARGETS = ("damage", "endpoints", "files", "segmenting", "urls", "writes")
+PYTHON_TARGETS = ("damage", "endpoints", "files", "pages", "segmenting", "urls", "writes")
 NATIVE_ORDER = ("markdown", "splitting", "recursive", "wordpiece", "methods", "budgets", "structure")
 
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "common/interrupt.h"
@@ -117,9 +118,10 @@ class Work {
       if (start > at) reconstruct();
       if (start + 1 >= page_.size()) break;
       at = markup(start);
+      work_.steps += static_cast<int64_t>(open_.size() + list_.size());
       if (static_cast<int64_t>(open_.size()) > limits_.open ||
           static_cast<int64_t>(list_.size()) > limits_.formatting || options_ > limits_.options ||
-          copies_ > 1000 + 4 * work_.nodes || is_over_) {
+          copies_ > 1000 + 4 * work_.nodes || static_cast<int64_t>(names_.size()) > limits_.names || is_over_) {
         work_.is_suspect = true;
         if (at < page_.size()) work_.nodes += std::ranges::count(page_.substr(at), '<');
         break;
@@ -157,20 +159,27 @@ class Work {
   size_t markup(size_t start) {
     const char next = page_[start + 1];
     if (page_.substr(start).starts_with("<!--")) {  // ended by "--!>", too, but not by the dashes of its beginning
-      const size_t end = after("-->", start + 2), first = std::min(end, start + 4);
+      ++work_.nodes;
+      if (comment_end_ < start + 5) comment_end_ = after("-->", start + 2);  // once for all that "--!>" ends before it
+      const size_t end = comment_end_, first = std::min(end, start + 4);
       const size_t bang = page_.substr(first, end - first).find("--!>");
       return bang == page_.npos ? end : first + bang + 4;
     }
     if (is_foreign() && page_.substr(start).starts_with("<![CDATA[")) return after("]]>", start + 9);
-    if (next == '!' || next == '?') return after(">", start + 2);
+    if (next == '!' || next == '?') {
+      ++work_.nodes;
+      return after(">", start + 2);
+    }
     const bool is_end = next == '/';
     if (start + 1 + is_end >= page_.size()) return page_.size();
     if (!is_tag_letter(page_[start + 1 + is_end])) {
+      work_.nodes += is_end;  // a comment
       if (is_end) return after(">", start + 2);
       reconstruct();
       return start + 1;
     }
     const Tag tag = read(start, is_end);
+    if (kind_of(tag.name) == 0) name_seen(tag.name);  // of end tags, too, which parsers look up
     if (tag.end == page_.npos) return page_.size();
     if (is_end) {
       end(tag);
@@ -182,7 +191,7 @@ class Work {
   }
 
   // As the standard's tokenizer reads a tag: quotes count only where a value begins.
-  Tag read(size_t start, bool is_end) const {
+  Tag read(size_t start, bool is_end) {
     Tag out;
     const size_t size = page_.size();
     size_t at = start + 1 + is_end;
@@ -198,8 +207,11 @@ class Work {
         break;
       }
       ++out.attributes;
-      for (++at; at < size && !is_tag_space(page_[at]) && page_[at] != '/' && page_[at] != '>' && page_[at] != '=';)
-        ++at;
+      uint64_t attribute = hash_step(kSeed, lower_of_tag(page_[at]));
+      for (++at; at < size && !is_tag_space(page_[at]) && page_[at] != '/' && page_[at] != '>' && page_[at] != '=';
+           ++at)
+        attribute = hash_step(attribute, lower_of_tag(page_[at]));
+      name_seen(attribute);
       while (at < size && is_tag_space(page_[at])) ++at;
       if (at >= size) return out;
       if (page_[at] != '=') continue;
@@ -217,6 +229,11 @@ class Work {
     }
     out.end = at + 1;
     return out;
+  }
+
+  // Names are counted up to the limit: a parser's tables of them have few places, which each hold ever more.
+  void name_seen(uint64_t name) {
+    if (static_cast<int64_t>(names_.size()) <= limits_.names) names_.insert(name);
   }
 
   std::string written(const Tag& tag) const {
@@ -342,7 +359,10 @@ class Work {
         }
       }
     }
-    if (tag.name == kBr) reconstruct();
+    if (tag.name == kBr) {  // it stands for <br>
+      reconstruct();
+      ++work_.nodes;
+    }
     if (kind & (kIgnored | kVoid | kRaw)) return;
     if (kind & kFormatting) {
       unformat(tag.name);
@@ -355,7 +375,7 @@ class Work {
       const int64_t found = find(tag.name, 0, kTemplate);
       if (found >= table && find(kSelect, 0) < found) pop_to(found);
     } else if (tag.name == kP) {
-      pop_to(find(tag.name, kScope, kButton));
+      if (!pop_to(find(tag.name, kScope, kButton))) ++work_.nodes;  // it stands for an empty paragraph
     } else if (tag.name == kLi) {
       pop_to(find(tag.name, kScope | kList));
     } else if (kind & kHeading) {
@@ -408,7 +428,8 @@ class Work {
     }
     options_ += tag.name == kOption;
     if (tag.name == kFrameset) {  // from here on elements that hold text may be no elements at all
-      is_over_ |= std::ranges::count(page_.substr(tag.end), '<') > 5 * limits_.attributes;
+      if (!has_frameset_) is_over_ |= std::ranges::count(page_.substr(tag.end), '<') > 5 * limits_.attributes;
+      has_frameset_ = true;
       push(tag.name, kSpecial);
       return tag.end;
     }
@@ -534,13 +555,14 @@ class Work {
     const std::string_view name = page_.substr(tag.begin + 1, name_end - tag.begin - 1);
     const bool is_script = tag.name == kScript;
     bool in_comment = false, is_doubled = false;
+    size_t dashes = 0;  // the next end of a comment
     for (size_t at = tag.end; at < page_.size(); ++at) {
       const size_t less = page_.find('<', at);
       if (in_comment) {  // what begins a script inside of a script's comment hides the next end tag
-        const size_t ends = page_.find("-->", at);
-        if (ends < less) {
+        if (dashes < at) dashes = page_.find("-->", at);
+        if (dashes < less) {
           in_comment = is_doubled = false;
-          at = ends + 2;
+          at = dashes + 2;
           continue;
         }
       }
@@ -570,7 +592,9 @@ class Work {
   std::vector<Element> open_;
   std::vector<Entry> list_;
   int64_t ids_ = 0, copies_ = 0, options_ = 0, merged_ = 0, selects_ = 0, adoptions_ = 0;
-  bool is_over_ = false;
+  size_t comment_end_ = 0;
+  std::unordered_set<uint64_t> names_;
+  bool is_over_ = false, has_frameset_ = false;
 };
 
 }  // namespace

@@ -11,10 +11,12 @@ struct HtmlLimits {
   int64_t formatting = 0;  // entries of the list of active formatting elements
   int64_t options = 0;     // options of the page
   int64_t attributes = 0;  // attributes of one tag, and of all tags of html and body
+  int64_t names = 0;       // names of attributes, and of elements that HTML does not know
 };
 
 struct HtmlWork {
-  int64_t nodes = 0;        // elements, attributes, and copies of formatting elements
+  int64_t nodes = 0;        // elements, attributes, comments, and copies of formatting elements
+  int64_t steps = 0;        // elements that are open at each tag, summed
   bool is_suspect = false;  // a limit was passed; `nodes` counts each "<" from there on
 };
 

@@ -287,7 +287,7 @@ void check_bytes(const std::string& page) {
       wanted.push_back(static_cast<int64_t>(at));
     REQUIRE(places[k] == wanted, "places of ", keys[k]);
   }
-  const HtmlWork work = html_work(page, {20, 5, 5, 5});
+  const HtmlWork work = html_work(page, {20, 5, 5, 5, 50});
   REQUIRE(work.nodes >= 0 && work.nodes <= 2000 + 6 * static_cast<int64_t>(page.size()), "nodes ", work.nodes);
 }
 
