@@ -150,7 +150,7 @@ def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monke
 
 
 def test_lack_of_memory_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_memory(*_: object) -> None:
+    def without_memory(*_: object, **options: object) -> None:
         raise MemoryError(LACK)
 
     monkeypatch.setattr("pychunk.parsing.html.parse_html", without_memory)
