@@ -446,6 +446,12 @@ def test_white_space_is_pythons() -> None:
         assert shown == [" ".join(text.split()) for text in texts if text.strip()]
 
 
+@pytest.mark.parametrize("page", ["text<p>a</p>", "<br><p>a</p>", "text", "<!-- c -->text<html><p>a</p></html>"])
+def test_what_lies_outside_of_one_element_is_no_written_page(page: str) -> None:
+    assert native(page) is None
+    assert native(f"<!-- c --><html>{page}</html>") is not None
+
+
 def test_the_reference_reads_the_same_page(monkeypatch: pytest.MonkeyPatch) -> None:
     page = "<title>T</title><ul class=nav><li><a>b</a></ul><h1>One</h1><table><tr><td>1<td>2<tr><td>3<td>4</table>"
     fast = html.parse_html(page)

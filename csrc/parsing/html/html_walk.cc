@@ -157,7 +157,9 @@ class Walker {
   HtmlEvent next() {
     checkpoint_each(++turns_, 8192);
     const HtmlEvent event = scanner_.next();
-    if (event == HtmlEvent::kBroken) throw NotAsWritten{};
+    // All is inside of one element.
+    const bool outside = scanner_.depth() == 0 && (event == HtmlEvent::kText || event == HtmlEvent::kStart);
+    if (event == HtmlEvent::kBroken || outside) throw NotAsWritten{};
     return event;
   }
 
