@@ -1,11 +1,12 @@
 #include "parsing/html/html_work.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <initializer_list>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "common/interrupt.h"
@@ -44,11 +45,31 @@ constexpr uint64_t name_hash(std::string_view name) {
   return hash;
 }
 
-using Kinds = std::unordered_map<uint64_t, uint32_t>;
+// Kinds of elements by the hashes of their names: a look-up for each tag, mostly of one step.
+class Kinds {
+ public:
+  uint32_t operator[](uint64_t name) const {
+    for (uint64_t slot = name;; ++slot) {
+      const auto& [key, kind] = slots_[slot % kSlots];
+      if (key == name || kind == 0) return key == name ? kind : 0;
+    }
+  }
+  void add(uint64_t name, uint32_t kind) {
+    uint64_t slot = name;
+    while (slots_[slot % kSlots].second != 0 && slots_[slot % kSlots].first != name) ++slot;
+    slots_[slot % kSlots].first = name;
+    slots_[slot % kSlots].second |= kind;
+  }
+
+ private:
+  static constexpr size_t kSlots = 1024;  // for some 150 names
+  std::array<std::pair<uint64_t, uint32_t>, kSlots> slots_{};
+};
+
 Kinds known_kinds() {
   Kinds out;
   const auto add = [&](uint32_t kind, std::initializer_list<std::string_view> names) {
-    for (const std::string_view name : names) out[name_hash(name)] |= kind;
+    for (const std::string_view name : names) out.add(name_hash(name), kind);
   };
   add(kVoid | kSpecial, {"area", "base", "basefont", "bgsound", "br", "col", "embed", "hr", "img", "input", "keygen",
                          "link", "meta", "param", "source", "track", "wbr"});
@@ -145,8 +166,7 @@ class Work {
 
   static uint32_t kind_of(uint64_t name) {
     static const Kinds kinds = known_kinds();
-    const auto found = kinds.find(name);
-    return found == kinds.end() ? 0 : found->second;
+    return kinds[name];
   }
 
   bool is_foreign() const { return !open_.empty() && (open_.back().kind & kForeign) != 0; }
@@ -233,6 +253,9 @@ class Work {
 
   // Names are counted up to the limit: a parser's tables of them have few places, which each hold ever more.
   void name_seen(uint64_t name) {
+    uint64_t& last = last_names_[name % last_names_.size()];
+    if (last == name) return;
+    last = name;
     if (static_cast<int64_t>(names_.size()) <= limits_.names) names_.insert(name);
   }
 
@@ -594,6 +617,7 @@ class Work {
   int64_t ids_ = 0, copies_ = 0, options_ = 0, merged_ = 0, selects_ = 0, adoptions_ = 0;
   size_t comment_end_ = 0;
   std::unordered_set<uint64_t> names_;
+  std::array<uint64_t, 256> last_names_{};  // most attributes were seen a moment ago
   bool is_over_ = false, has_frameset_ = false;
 };
 
