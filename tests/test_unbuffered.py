@@ -1,6 +1,7 @@
 """Files written past the page cache hold every byte in order, also where a file system refuses that."""
 
 import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -62,16 +63,16 @@ def test_a_file_holds_what_was_written(tmp_path_factory, sizes):
     assert file.bytes == sum(sizes)
 
 
-@pytest.mark.parametrize("refused", ["open", "write"])
+@pytest.mark.parametrize("refused", ["flag", "write"])
 def test_where_the_file_system_refuses_the_cache_is_used(tmp_path, monkeypatch, refused):
-    real, direct = {"open": os.open, "write": os.write}, getattr(os, "O_DIRECT", 0)
+    real, direct = {"flag": fcntl.fcntl, "write": os.write}, getattr(os, "O_DIRECT", 0)
     if not direct:
         pytest.skip("this system has no O_DIRECT")
 
-    def refusing_open(path, flags, mode=0o777):
-        if flags & direct and Path(path).name == "out":
+    def refusing_flag(handle, command, flags=0):
+        if command == fcntl.F_SETFL and flags & direct:
             raise OSError(errno.EINVAL, "Invalid argument")
-        return real["open"](path, flags, mode)
+        return real["flag"](handle, command, flags)
 
     refusals = []
 
@@ -81,7 +82,10 @@ def test_where_the_file_system_refuses_the_cache_is_used(tmp_path, monkeypatch, 
             raise OSError(errno.EINVAL, "Invalid argument")
         return real["write"](handle, data)
 
-    monkeypatch.setattr(os, refused, refusing_open if refused == "open" else refusing_write)
+    if refused == "flag":
+        monkeypatch.setattr(fcntl, "fcntl", refusing_flag)
+    else:
+        monkeypatch.setattr(os, "write", refusing_write)
     if refused == "write" and not takes_direct_writes(tmp_path):
         pytest.skip("this file system refuses O_DIRECT by itself")
     file = written(tmp_path / "out", [b"x" * (3 * BLOCK), b"y" * 5])

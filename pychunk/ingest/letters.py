@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..io import DeadLetter
-from ..plumbing.durable import flush, sync
+from ..plumbing.durable import flush, opened, sync
 
 NAME = "_dead_letters.jsonl"
 
@@ -26,14 +26,11 @@ def encoded(letters: Iterable[DeadLetter]) -> bytes:
 
 def put(folder: Path, at: int, data: bytes) -> None:
     """Writes a stretch, and waits until it is on the disk."""
-    handle = os.open(folder / NAME, os.O_WRONLY | os.O_CREAT, 0o666)
-    try:
+    with opened(folder / NAME, os.O_WRONLY | os.O_CREAT) as handle:
         while data:
             written = os.pwrite(handle, data, at)
             at, data = at + written, data[written:]
         sync(handle, folder / NAME)
-    finally:
-        os.close(handle)
     flush(folder)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import mmap
 import os
 from pathlib import Path
@@ -28,15 +29,13 @@ class UnbufferedFile:
     """
 
     def __init__(self, path: Path) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        self._file = io.FileIO(path, "wb")  # it closes itself if Ctrl-C comes before this object is anybody's
+        self._handle = self._file.fileno()
         self.direct = bool(_DIRECT)
         try:
-            self._handle = os.open(path, flags | _DIRECT, 0o666)
-        except OSError as error:
-            if not self.direct or error.errno != errno.EINVAL:
-                raise
+            fcntl.fcntl(self._handle, fcntl.F_SETFL, fcntl.fcntl(self._handle, fcntl.F_GETFL) | _DIRECT)
+        except OSError:
             self.direct = False
-            self._handle = os.open(path, flags, 0o666)
         self.bytes = 0
         self._past_cache = self.direct
         self._buffer = memoryview(mmap.mmap(-1, _BUFFER_BYTES))
@@ -73,9 +72,8 @@ class UnbufferedFile:
 
     def close(self) -> None:
         """Closes the file; what :meth:`finish` did not hand over is lost."""
-        handle, self._handle = self._handle, -1
-        if handle >= 0:
-            os.close(handle)
+        self._handle = -1
+        self._file.close()
 
     def _put(self) -> None:
         rest, self._filled = self._buffer[: self._filled], 0

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from ..plumbing.durable import opened
 from .errors import LLMError
 
 T = TypeVar("T")
@@ -112,7 +113,8 @@ def _keep_private(path: Path) -> None:
 
     SQLite gives the files beside it the rights of this one.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with opened(path, os.O_RDWR | os.O_CREAT, 0o600):
+        pass
     if os.name == "nt":  # rights are those of the folder, and of modes Windows knows one bit alone
         return
     for own in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import io
 import os
 import re
 import shutil
@@ -24,11 +25,21 @@ class NotOnDiskError(OSError):
 
 def flush(path: Path) -> None:
     """Ask the operating system to write a file, or a folder's names, to the disk now."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
+    with opened(path, os.O_RDONLY) as handle:
         sync(handle, path)
+
+
+@contextlib.contextmanager
+def opened(path: Path, flags: int, mode: int = 0o666) -> Iterator[int]:
+    """Open a file or folder for the block, which gets its number; Ctrl-C as it opens leaves nothing open."""
+    handle = -1
+    try:
+        with uninterrupted():
+            handle = os.open(path, flags | os.O_CLOEXEC, mode)
+        yield handle
     finally:
-        os.close(handle)
+        if handle >= 0:
+            os.close(handle)
 
 
 def sync(handle: int, path: Path) -> None:
@@ -131,22 +142,21 @@ def whole_folder(path: Path) -> Iterator[Path]:
     import tempfile  # here, as the import of pychunk does without it
 
     work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
-    handle = os.open(work, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # not every file system locks
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        aside, old = work / "new", work / "old"
-        aside.mkdir()  # only now: what is empty is not swept
-        yield aside
-        flush_tree(aside)
-        with uninterrupted():
-            if not (path.exists() and exchange(aside, path)):
-                _replace_folder(path, aside, old)
-        flush(path.parent)
-    finally:
-        if path.exists() or not (work / "old").exists():
-            remove(work)
-        os.close(handle)
+    with opened(work, os.O_RDONLY) as handle:
+        try:
+            with contextlib.suppress(OSError):  # not every file system locks
+                fcntl.flock(handle, fcntl.LOCK_SH)
+            aside, old = work / "new", work / "old"
+            aside.mkdir()  # only now: what is empty is not swept
+            yield aside
+            flush_tree(aside)
+            with uninterrupted():
+                if not (path.exists() and exchange(aside, path)):
+                    _replace_folder(path, aside, old)
+            flush(path.parent)
+        finally:
+            if path.exists() or not (work / "old").exists():
+                remove(work)
 
 
 def _replace_folder(path: Path, aside: Path, old: Path) -> None:
@@ -168,16 +178,12 @@ def _sweep_folders(path: Path) -> None:
     with contextlib.suppress(OSError):
         names = [name for name in os.listdir(path.parent) if own.fullmatch(name)]
     for work in map(path.with_name, names):
-        with contextlib.suppress(OSError):
-            handle = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if (work / "old").exists() and not path.exists():
-                    os.replace(work / "old", path)
-                if any(work.iterdir()):
-                    shutil.rmtree(work)
-            finally:
-                os.close(handle)
+        with contextlib.suppress(OSError), opened(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (work / "old").exists() and not path.exists():
+                os.replace(work / "old", path)
+            if any(work.iterdir()):
+                shutil.rmtree(work)
 
 
 def flush_tree(folder: Path) -> None:
@@ -234,7 +240,7 @@ class PatientFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._file = io.FileIO(path, "wb")  # it closes itself if Ctrl-C comes before this object is anybody's
         self._waiting: list[tuple[int, Any]] = []
         self._end = 0
 
@@ -261,7 +267,7 @@ class PatientFile:
             at, rest = self._waiting[0]
             while rest:
                 try:
-                    count = os.pwrite(self._handle, rest, at)
+                    count = os.pwrite(self._file.fileno(), rest, at)
                 except OSError as error:
                     raise OSError(error.errno, error.strerror, str(self._path)) from error
                 at, rest = at + count, rest[count:]
@@ -272,6 +278,4 @@ class PatientFile:
 
     def release(self) -> None:
         """Closes the file; what waits is lost."""
-        handle, self._handle = self._handle, -1
-        if handle >= 0:
-            os.close(handle)
+        self._file.close()
