@@ -13,7 +13,7 @@ pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from selectolax.lexbor import LexborHTMLParser
 
 from pychunk import _native
-from pychunk.parsing import html
+from pychunk.parsing import html, html_guard
 from pychunk.parsing.encodings import decode
 
 _NAMES = """
@@ -223,3 +223,13 @@ def test_a_key_begins_with_a_quote_and_nul_is_no_text() -> None:
     with pytest.raises(ValueError, match="quote"):
         _native.find_keys(np.frombuffer(b"x", np.uint8), [b"text"])
     assert decode(b"a\0b\xc3\xa9") == ("abé", "utf-8")
+
+
+@pytest.mark.parametrize("tags", ["<td a=b>heron ", "heron </zz a=b>", "<frame a=b>heron ", "<table>|heron <tr a=b>"])
+def test_text_that_goes_on_after_tags_of_nothing_counts_as_it_is_copied(tags: str) -> None:
+    head, _, body = tags.rpartition("|")
+    few, many = (html_guard.work_of((head + body * count).encode()).nodes for count in (10_000, 100_000))
+    assert many > 30 * few
+    text = "<p>heron <b a=b>heron</b> "
+    few, many = (html_guard.work_of((text * count).encode()).nodes for count in (10_000, 100_000))
+    assert many < 11 * few
