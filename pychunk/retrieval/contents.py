@@ -19,12 +19,12 @@ from ..levels.names import LEVELS
 from ..plumbing.durable import remove as discard
 from ..plumbing.durable import uninterrupted
 from . import digests, ingest
+from .arrays import mapped, save_array
 from .blocks import Blocks, damaged
 from .calibration import Calibration
 from .digests import Digests
 from .finishing import Files, Finishing, finished
 from .part import CHUNKS, Layout, Part, PartWriter, Rows, slices
-from .postings import save_array
 from .register import Register
 from .searcher import Searcher
 from .store import MANIFEST, Store, checksum
@@ -347,10 +347,7 @@ class Contents:
         for name in manifest["files"]:
             if name.startswith("removed-"):
                 self.store.blocks(name).check()
-                try:
-                    found = np.load(folder / name, mmap_mode="r").view(np.ndarray)
-                except Exception as error:  # NumPy's of a header that is none are of many kinds
-                    raise ValueError(damaged(folder / name, f"{error!s:.200}")) from error
+                found = mapped(folder / name)
                 if found.ndim != 1 or found.dtype.kind not in "ui":
                     raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
                 if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):

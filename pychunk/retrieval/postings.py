@@ -15,6 +15,7 @@ import pyarrow as pa
 from .. import _arrow, _native
 from ..plumbing.durable import new_file
 from . import characters
+from .arrays import mapped, save_array
 from .blocks import Blocks, damaged
 from .tables import read_table
 from .terms import Analyzer
@@ -141,10 +142,7 @@ class Postings:
 
 
 def _mapped(path: Path) -> npt.NDArray[Any]:
-    try:
-        found: npt.NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
-    except Exception as error:  # NumPy's of a header that is none are of many kinds, tokenize.TokenError among them
-        raise ValueError(damaged(path, f"{error!s:.200}")) from error
+    found = mapped(path)
     if found.ndim != 1 or found.dtype.kind not in "ui" or not found.dtype.isnative:
         raise ValueError(damaged(path, f"it holds {found.dtype} of shape {found.shape}"))
     return found
@@ -153,13 +151,6 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
 def narrow(values: Whole) -> Whole:
     """Whole numbers from 0 in the narrowest type that holds them: mostly 3 bytes a posting in the place of 8."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
-
-
-def save_array(path: Path, array: npt.NDArray[Any]) -> None:
-    """``numpy.save``, on the disk when it returns; a full disk is an ``OSError`` with its number."""
-    with new_file(path) as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        file.write(np.ascontiguousarray(array).data)
 
 
 #: Threads that count at once; each keeps the words that it met, some 10 MB of a part's.

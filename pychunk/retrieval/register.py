@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import mapped, save_array
 from .blocks import damaged
 from .digests import U64
-from .postings import save_array
 
 
 class Register:
@@ -31,10 +31,7 @@ class Register:
         Raises:
             ValueError: the file is damaged; the message names it.
         """
-        try:
-            found = np.load(path, mmap_mode="r").view(np.ndarray)
-        except Exception as error:  # NumPy's of a header that is none are of many kinds
-            raise ValueError(damaged(path, f"{error!s:.200}")) from error
+        found = mapped(path)
         if found.ndim != 2 or len(found) != 3 or found.dtype != np.uint64 or (found[0, 1:] <= found[0, :-1]).any():
             raise ValueError(damaged(path))
         return cls(3, found)
