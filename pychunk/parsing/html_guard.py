@@ -118,7 +118,7 @@ class Work(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Whether the page has a process of its own, which Ctrl-C ends at once."""
+        """Return whether the page has a process of its own, which Ctrl-C ends at once."""
         return self.size >= LARGE or self.nodes >= LARGE_NODES or self.steps >= LARGE_STEPS
 
     def check(self) -> None:

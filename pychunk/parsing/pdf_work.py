@@ -56,7 +56,7 @@ _HEX = re.compile(rb"#([0-9a-fA-F]{2})")
 
 
 class Limits(NamedTuple):
-    """What a document may have at most.
+    """The limits of a document.
 
     Attributes:
         pages: pages.
@@ -195,7 +195,7 @@ class _Objects:
 
 
 def _key(value: Any) -> int:
-    """What tells values apart: the number of the object that one refers to, or where one lies in memory."""
+    """Return a number that tells values apart: that of the object referred to, or a place in memory."""
     return value.number if isinstance(value, _Ref) else -id(value)
 
 

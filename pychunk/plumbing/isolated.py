@@ -58,7 +58,7 @@ class LateError(KilledError):
 
 
 class OutOfMemoryError(KilledError, MemoryError):
-    """What the process was told to do takes more memory than it may have; its message names the limit."""
+    """The work takes more memory than the process may have; the message names the limit."""
 
 
 class Isolated:

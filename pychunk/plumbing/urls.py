@@ -175,7 +175,7 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bo
         secrets += [password] if container else [user, name, password]
         host = name + at + host if container else host
     tail = rest[end:]
-    path = re.match("[^?#]*", tail)[0]  # type: ignore[index]
+    path = re.split("[?#]", tail, maxsplit=1)[0]
     query, sharp, fragment = tail[len(path) :].partition("#")
     name = front + host + _named_path(path, hides, secrets)
     for mark, given in ((query[:1], query[1:]), (sharp, fragment)):

@@ -64,7 +64,7 @@ class Sent(NamedTuple):
     framing: str
 
     def arrives(self, key: str) -> bool:
-        """Whether the reply is of status 200, and all of its body can be read."""
+        """Return whether the reply is of status 200, and all of its body can be read."""
         if self.packing == "cut" or self.framing not in ("length", "chunked", "close"):
             return False
         if not re.fullmatch(r"HTTP/\d\.\d 200( .*)?", self.line):
@@ -80,7 +80,7 @@ class Sent(NamedTuple):
 
     @property
     def leaves_bytes(self) -> bool:
-        """Whether bytes are left after it, which end the connection before another request is read."""
+        """Return whether bytes are left after it, which end the connection before another request is read."""
         return self.framing == "long" or bool(re.match(r"HTTP/\S+ (1..|204|304)", self.line))
 
     def completion(self, key: str) -> str | None:
@@ -96,7 +96,7 @@ class Sent(NamedTuple):
         return text.encode("utf-8", "replace").decode() if isinstance(text, str) else ""
 
     def tokens(self, key: str) -> tuple[int, int]:
-        """What a reply of status 200 without an answer counts."""
+        """Return the tokens that a reply of status 200 without an answer counts."""
         if not self.arrives(key):
             return 0, 0
         try:
@@ -109,7 +109,7 @@ class Sent(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What an endpoint sends, one reply after the other, and then good ones; and how it is asked."""
+    """The replies of an endpoint, one after the other, and then good ones; and how it is asked."""
 
     replies: tuple[Sent, ...]
     key: str
@@ -165,7 +165,7 @@ class Endpoint:
                     pass
 
     def _answered(self, connection: socket.socket) -> bool:
-        """Whether another request may come by the connection."""
+        """Return whether another request may come by the connection."""
         data = b""
         while b"\r\n\r\n" not in data:
             block = connection.recv(1 << 16)
@@ -393,7 +393,7 @@ class Endpoints:
                 assert (found.text, found.finish, found.refusal) == (reply.text, reply.finish, reply.refusal)
 
     def _check_said(self, case: Case, said: str) -> None:
-        """That no message has a key that is long enough to be told from words."""
+        """Check that no message has a key that is long enough to be told from words."""
         for key in {
             case.key,
             json.dumps(case.key)[1:-1],

@@ -15,7 +15,7 @@ import resource
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pychunk.io import html_files
 from pychunk.io.bzip2 import Block
@@ -162,9 +162,9 @@ def _check_work(small: bytes, large: bytes) -> None:
     assert memory <= most, f"{memory:,} bytes of memory for a page of {len(large):,}, of at most {most:,}"
 
 
-def _seconds(*given: object) -> float:
+def _seconds(*given: Any) -> float:
     begun = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    html._read(*given)  # type: ignore[arg-type]
+    html._read(*given)
     return resource.getrusage(resource.RUSAGE_SELF).ru_utime - begun
 
 
