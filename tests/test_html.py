@@ -336,7 +336,7 @@ def test_a_page_is_the_same_if_a_process_of_its_own_reads_it(page: str, monkeypa
     expected = [pickle.dumps(parse_html(data, images=images, targets=images)) for images in (False, True)]
     monkeypatch.setattr(html_guard, "LARGE", 1)
     calls = []
-    monkeypatch.setattr(html, "_read_apart", lambda *given, then=html._read_apart: calls.append(1) or then(*given))
+    monkeypatch.setattr(html, "_parse_apart", lambda *given, then=html._parse_apart: calls.append(1) or then(*given))
     assert [pickle.dumps(parse_html(data, images=images, targets=images)) for images in (False, True)] == expected
     assert len(calls) == 2
 

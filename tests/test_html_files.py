@@ -153,6 +153,6 @@ def test_lack_of_memory_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_memory(*_: object, **options: object) -> None:
         raise MemoryError(LACK)
 
-    monkeypatch.setattr("pychunk.parsing.html.parse_html", without_memory)
+    monkeypatch.setattr("pychunk.parsing.html.parse_markup", without_memory)
     with pytest.raises(MemoryError, match="memory ran out"):
         html_files.document([Block(b"<p>Words.</p>", 13)], "a.html", pytest.fail)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import pickle
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
 from ..parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ..parsing.noise import How, check_noise, find_noise
-from ..plumbing.isolated import KilledError
+from ..plumbing.isolated import Isolated, KilledError
 from ..plumbing.memory import check_memory
 from .bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
 
 if TYPE_CHECKING:
-    from ..parsing.html import HtmlPage
+    from ..parsing.html import HtmlPage, Markup
     from ..parsing.noise_model import NoiseModel
 
 __all__ = ["COLUMNS", "How", "Links", "begins", "check_links", "check_noise", "document", "removed_spans"]
@@ -72,38 +74,72 @@ def document(
     if (reason := not_text(held)) and "UTF-" not in reason:
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
-    from ..parsing.html import parse_html  # here, as many inputs are no pages: 0.01 s of every command's start
+    from ..parsing.html import markup_of  # here, as many inputs are no pages: 0.01 s of every command's start
     from ..parsing.html_guard import WorkError
-    from ..parsing.textless import ALL_REMOVED, linked_page, why_textless
+    from ..parsing.textless import ALL_REMOVED
 
     data = bytes(held)
+    del held
     try:
-        page = parse_html(data, images=links == "inline")
-        spans = removed_spans(page, noise, threshold)
-        reason = why_textless(page, spans, data)
-        linked = linked_page(data, page.title) if reason else None
-        if linked is not None:
-            page, spans = linked, []
-        elif reason:
-            is_removed = reason.startswith(ALL_REMOVED)  # such a text is there for who asks for what is removed
-            dead_letters(DeadLetter(file, "whole file", reason, data[:EXCERPT_BYTES], partial=is_removed))
-            if not is_removed:
-                return None
-        elif links == "inline":
-            page, spans = _with_targets(data, page, spans)
+        markup = markup_of(data)
+        read_page = _read_apart if markup.work.is_large else _read
+        page = read_page(markup, data, noise, threshold, links)
     except (WorkError, KilledError, MemoryError) as error:
         check_memory(MemoryError() if isinstance(error, KilledError) else error)
         dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
         return None
-    more = (blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]))
-    return Document(file, page.text, file, more, max(1, len(held)), read)
+    if page.reason:
+        is_removed = page.reason.startswith(ALL_REMOVED)  # such a text is there for who asks for what is removed
+        dead_letters(DeadLetter(file, "whole file", page.reason, data[:EXCERPT_BYTES], partial=is_removed))
+        if not is_removed:
+            return None
+    return Document(file, page.text, file, (page.blocks, page.title, page.removed), max(1, len(data)), read)
 
 
-def _with_targets(data: bytes, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
-    """Return the page with the targets of its links, and the spans of the same blocks in its text."""
-    from ..parsing.html import parse_html
+class _Page(NamedTuple):
+    """What is kept of a page: the columns of its document, and why it has no text."""
 
-    made = parse_html(data, images=True, targets=True)
+    text: str
+    blocks: pa.Array
+    title: str | None
+    removed: pa.Array
+    reason: str = ""
+
+
+def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, links: Links) -> _Page:
+    """Return a page, or what its JSON-LD says, as this process reads it."""
+    from ..parsing.html import parse_markup
+    from ..parsing.textless import linked_page, why_textless
+
+    page = parse_markup(markup, images=links == "inline")
+    spans = removed_spans(page, noise, threshold)
+    reason = why_textless(page, spans, data)
+    linked = linked_page(data, page.title) if reason else None
+    if linked is not None:
+        page, spans, reason = linked, [], ""
+    elif not reason and links == "inline":
+        page, spans = _with_targets(parse_markup(markup, images=True, targets=True), page, spans)
+    return _Page(page.text, blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]), reason)
+
+
+def _read_apart(*given: Any) -> _Page:
+    """Return a page as a process of its own reads it, which Ctrl-C ends at once."""
+    from ..parsing import html_guard
+
+    function = f"{__name__}:{_read_packed.__name__}"
+    isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
+    with contextlib.closing(isolated):
+        found: _Page = isolated(pickle.dumps(given))
+    return found
+
+
+def _read_packed(given: bytes) -> _Page:
+    """Return the page of pickled arguments."""
+    return _read(*pickle.loads(given))
+
+
+def _with_targets(made: HtmlPage, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
+    """Return the page as made with the targets of its links, and the spans of the same blocks in its text."""
     starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
     ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
     return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pickle
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -71,6 +72,30 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
         >>> page.text, page.title
         ('# One\\n\\nTwo three\\n\\n- four\\n', 'T')
     """
+    markup = markup_of(data)
+    read = _parse_apart if markup.work.is_large else parse_markup
+    return read(markup, images, targets)
+
+
+class Markup(NamedTuple):
+    """The markup of a page in UTF-8, the encoding that its bytes were read by, and a parser's work on it."""
+
+    page: bytes
+    encoding: str
+    work: html_guard.Work
+
+
+def markup_of(data: bytes | str) -> Markup:
+    """Return the markup of a page.
+
+    Raises:
+        ImportError: selectolax is not installed.
+        WorkError: the page has too many nodes; the message names the limit.
+
+    Example:
+        >>> markup_of("<p>é".encode("latin-1"))
+        Markup(page=b'<p>\xc3\xa9', encoding='windows-1252', work=Work(size=5, nodes=1, steps=1, is_suspect=False))
+    """
     try:
         import selectolax.lexbor  # noqa: F401
     except ImportError as error:
@@ -81,44 +106,49 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
     assert isinstance(page, bytes)
     work = html_guard.work_of(page)
     work.check()
-    read = _read_apart if work.is_large else _read
-    return replace(read(page, images, targets, work.is_suspect), encoding=encoding)
+    return Markup(page, encoding, work)
 
 
-def _read_apart(page: bytes, *options: bool) -> HtmlPage:
+def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
     """Return the page as a process of its own reads it."""
-    function = f"{__name__}:{_read_packed.__name__}"
+    function = f"{__name__}:{_parse_packed.__name__}"
     isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
     with contextlib.closing(isolated):
-        found: HtmlPage = isolated(bytes(options) + page)
+        found: HtmlPage = isolated(pickle.dumps((markup, images, targets)))
     return found
 
 
-def _read_packed(data: bytes) -> HtmlPage:
-    """Return the page that stands after three bytes, its options."""
-    return _read(data[3:], *map(bool, data[:3]))
+def _parse_packed(data: bytes) -> HtmlPage:
+    """Return the page of pickled markup and options."""
+    return parse_markup(*pickle.loads(data))
 
 
-def _read(page: bytes, images: bool, targets: bool, is_suspect: bool) -> HtmlPage:
-    """Return a page in UTF-8 as it is read, but for its encoding."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    page = html_guard.flattened(page.decode()).encode() if is_suspect else page
-    tree = LexborHTMLParser(page)
+def parse_markup(markup: Markup, images: bool = False, targets: bool = False) -> HtmlPage:
+    """Return a page as this process reads it; the options are those of :func:`parse_html`."""
+    page = html_guard.flattened(markup.page.decode()).encode() if markup.work.is_suspect else markup.page
     places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES, _FORMULA))
-    if places[-1]:
-        show_formulas(tree)
-    tree.strip_tags(["script", "style", "template"])
+    tree = _tree(page, bool(places[-1]))
     metas = _metas(tree)
-    walked = _walked(tree.root, images, targets)
+    about = _about(metas, tree, page, places[0])
     found = tree.css_first("head > title") or tree.css_first("title")
     title = " ".join(found.text().split()) if found is not None else ""
-    return _page(
-        walked,
-        _about(metas, tree, page, places[0]),
-        _told(metas, page, places[1:-1]),
-        title or walked.first_heading,
-    )
+    written = tree.root.html if tree.root is not None and backend_name() == "native" else None
+    found = tree = None  # the tree takes 320 bytes a node: it goes before what is read of it is made
+    walked = None if written is None else _walked(written, images, targets)
+    if walked is None:  # another backend, or no regular page
+        walked = walk(_tree(page, bool(places[-1])).root, images=images, targets=targets)
+    return _page(walked, about, _told(metas, page, places[1:-1]), title or walked.first_heading, markup.encoding)
+
+
+def _tree(page: bytes, has_formulas: bool) -> Any:
+    """Return lexbor's tree of a page without its scripts, but for the formulas in them."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(page)
+    if has_formulas:
+        show_formulas(tree)
+    tree.strip_tags(["script", "style", "template"])
+    return tree
 
 
 def show_formulas(tree: Any) -> None:
@@ -140,13 +170,12 @@ def show_formulas(tree: Any) -> None:
         script.replace_with(formula)
 
 
-def _walked(root: Any, images: bool, targets: bool) -> Walked:
-    """What the native core reads of a tree as lexbor writes it; where that is no regular page, of the tree itself."""
-    if root is not None and backend_name() == "native":
-        written = np.frombuffer(root.html.encode("utf-8", "replace"), np.uint8)
-        if found := _native.walk_html(written, images=images, targets=targets):
-            return walked_from(found)
-    return walk(root, images=images, targets=targets)
+def _walked(written: str, images: bool, targets: bool) -> Walked | None:
+    """Return what the native core reads of a tree as lexbor writes it, None if that is no regular page."""
+    found = _native.walk_html(
+        np.frombuffer(written.encode("utf-8", "replace"), np.uint8), images=images, targets=targets
+    )
+    return walked_from(found) if found else None
 
 
 def walked_from(found: tuple[Any, ...]) -> Walked:
@@ -155,7 +184,7 @@ def walked_from(found: tuple[Any, ...]) -> Walked:
     return Walked(text, rows, facts, parent, last, Ragged(words, offsets), heading)
 
 
-def _page(walked: Walked, about: list[str], told: str, title: str) -> HtmlPage:
+def _page(walked: Walked, about: list[str], told: str, title: str, encoding: str) -> HtmlPage:
     rows, facts, words = walked.rows, walked.facts, walked.words
     blocks = Blocks(
         offsets_of([len(rows)]), rows[:, 0].astype(np.int8), rows[:, 1].astype(np.int16), rows[:, 2].copy(),
@@ -179,7 +208,7 @@ def _page(walked: Walked, about: list[str], told: str, title: str) -> HtmlPage:
             np.array(sorted({*(word_hash(word) for word in about), *has}), np.uint32),
         ),
         title,
-        "",
+        encoding,
     )
 
 

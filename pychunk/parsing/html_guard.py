@@ -35,7 +35,7 @@ ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
 #: Different names of attributes and unknown elements. The parser looks each up in 128 lists: 200,000 names take 30 s.
 NAMES = 2000
 #: Nodes of a page: as many, or one for each 20 bytes if that is more; 998 of 1,000 pages have fewer. A node
-#: takes 480 to 575 bytes, so that 31 kB of gzip, which are 31 MB of tags, take under 1 GB.
+#: takes up to 450 bytes, so that 31 kB of gzip, which are 31 MB of tags, take under 0.8 GB.
 NODES, NODE_BYTES = 1_000_000, 20
 #: Nodes of a page that is flattened, which takes 4 microseconds each.
 FLATTENED = 300_000

@@ -15,7 +15,7 @@ import resource
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pychunk.io import html_files
 from pychunk.io.bzip2 import Block
@@ -122,8 +122,9 @@ def page(case: Case, count: int) -> bytes:
 
 def _words(data: bytes, is_flat: bool | None = None) -> Counter[str]:
     """Return the words of a page, flattened or not; default: as its work says."""
-    is_suspect = html_guard.work_of(data).is_suspect if is_flat is None else is_flat
-    found = html._read(data, False, False, is_suspect)
+    work = html_guard.work_of(data)
+    is_suspect = work.is_suspect if is_flat is None else is_flat
+    found = html.parse_markup(html.Markup(data, "utf-8", work._replace(is_suspect=is_suspect)))
     return Counter(word for word in _WORD.findall(f"{found.text} {found.title}"))
 
 
@@ -147,24 +148,24 @@ def _check_document(data: bytes) -> None:
 
 
 def _check_work(small: bytes, large: bytes) -> None:
-    is_suspect = html_guard.work_of(large).is_suspect  # a page that is flattened takes longer, so both are or none
-    options = [(data, False, False, is_suspect) for data in (small, large)]
+    work = html_guard.work_of(large)  # of both: a page that is flattened takes longer
+    pages = [html.Markup(data, "utf-8", work) for data in (small, large)]
     before = _peak(reset=True)
-    best = [_seconds(*given) for given in options]
+    best = [_seconds(page) for page in pages]
     memory = _peak() - before
     for _ in range(3):
         if best[1] <= RATIO * max(best[0], _SECONDS / RATIO):
             break
-        best = [min(least, _seconds(*given)) for least, given in zip(best, options)]
+        best = [min(least, _seconds(page)) for least, page in zip(best, pages)]
     else:
         raise AssertionError(f"{len(small):,} bytes take {best[0]:.2f} s, {len(large):,} bytes {best[1]:.2f} s")
-    most = NODE_BYTES * html_guard.work_of(large).nodes + BYTE_BYTES * len(large) + _SLACK
+    most = NODE_BYTES * work.nodes + BYTE_BYTES * len(large) + _SLACK
     assert memory <= most, f"{memory:,} bytes of memory for a page of {len(large):,}, of at most {most:,}"
 
 
-def _seconds(*given: Any) -> float:
+def _seconds(page: html.Markup) -> float:
     begun = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    html._read(*given)
+    html.parse_markup(page)
     return resource.getrusage(resource.RUSAGE_SELF).ru_utime - begun
 
 
