@@ -8,7 +8,7 @@ Every way to cut is measured on the same texts with the static encoder:
 - Wikipedia articles with their heading lines hidden: F1, Pk and WindowDiff of section starts, with line breaks and
   without.
 - all texts: scraps (under 50 characters), chunks that begin with a pronoun or a connective, where headings stand that
-  somebody else marked, and the five intrinsic measures of pychunk/evaluation/intrinsic.py.
+  somebody else marked, and the five intrinsic measures of pychunk/evaluation/measures/intrinsic.py.
 
 Other packages are asked for chunks as long, on the average of each corpus, as those of --beside. Figures of documents
 have intervals over documents, those of questions over questions.
@@ -34,8 +34,9 @@ import pic_lengths
 import record
 from defaults_texts import Corpus
 
-from pychunk.evaluation import blocks, contenders, datasets, edges, intervals, intrinsic, peers, runner
+from pychunk.evaluation import contenders, datasets, peers, runner
 from pychunk.evaluation.contenders import Chunked, Encoder
+from pychunk.evaluation.measures import blocks, edges, intervals, intrinsic
 
 RECURSIVE, OLD, DEFAULT = "recursive, 110 words", "pic, every cut", "the default"
 #: Every way to cut: method and options.

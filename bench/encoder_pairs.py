@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import record
 
-from pychunk.evaluation import contenders, datasets, intervals, runner
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import intervals
 from pychunk.evaluation.strategies import Strategy
 
 BASE = "minilm"

@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 import record
 
 import pychunk
-from pychunk import _native
-from pychunk._arrow import flat_text
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
 from pychunk.encoders import registry
 from pychunk.encoders.running import batches
 from pychunk.encoders.transformer import TransformerEncoder
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--sentences", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=_native.default_threads())
+    parser.add_argument("--threads", type=int, default=native.default_threads())
     parser.add_argument("--batch-tokens", type=int, nargs="*", default=[batches.BATCH_TOKENS])
     parser.add_argument("--openvino", action="store_true", help="also pychunk on OpenVINO")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
@@ -155,9 +155,9 @@ def main() -> None:
     text, bounds = flat_text(pa.array(sentences, pa.large_string()))
     encoder = registry.vector_encoder(options.encoder)
     assert isinstance(encoder, TransformerEncoder), "this compares transformers"
-    rows = _native.pair_rows(encoder.tokens_of(text, bounds), np.arange(len(sentences)), None, encoder.facts.template)
+    rows = native.pair_rows(encoder.tokens_of(text, bounds), np.arange(len(sentences)), None, encoder.facts.template)
     lengths = rows.lengths()
-    order, borders = _native.plan_batches(lengths, budget=batches.BATCH_TOKENS, least=batches.LEAST_TOKENS)
+    order, borders = native.plan_batches(lengths, budget=batches.BATCH_TOKENS, least=batches.LEAST_TOKENS)
     computed = sum((b - a) * lengths[order[a]] for a, b in pairwise(borders))
     print(f"{len(sentences):,} sentences, {lengths.sum():,} tokens, {options.threads} threads; ", end="")
     print(f"{lengths.sum() / computed:.1%} of the tokens that pychunk computes are real")

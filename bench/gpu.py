@@ -25,7 +25,7 @@ from gpu_checks import checks
 from gpu_rates import Clock, Rate, ceilings, encoder_rates, kernel_rates
 
 import pychunk
-from pychunk import _device
+from pychunk._engine import device as _device
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk import _device, _native
-from pychunk._device import Device
-from pychunk._reference import scoring
-from pychunk._reference.vectors import total
+from pychunk._engine import device as _device
+from pychunk._engine import native
+from pychunk._engine.device import Device
+from pychunk._engine.reference.search import scoring
+from pychunk._engine.reference.vectors import total
 
 F32 = npt.NDArray[np.float32]
 
@@ -37,7 +38,7 @@ def dots(rows: F32, other: F32) -> F32:
 
 
 def unit(vector: F32) -> F32:
-    return _native.normalized_rows(vector[None])[0][0]
+    return native.normalized_rows(vector[None])[0][0]
 
 
 def extractive(rows: F32) -> F32:
@@ -59,7 +60,7 @@ def extractive(rows: F32) -> F32:
 def check_pic(device: Device, rng: np.random.Generator, sizes: tuple[int, ...], dim: int, summary: str) -> None:
     rows = rng.normal(size=(sum(sizes), dim)).astype(np.float32) + np.float32(0.4)
     rows[rng.random(len(rows)) < 0.05] = 0
-    vectors = _native.normalized_rows(rows)[0]
+    vectors = native.normalized_rows(rows)[0]
     offsets = np.cumsum([0, *sizes]).astype(np.int64)
     found = _device.pic(_device.to_device(vectors, device), offsets, device, summary=summary)
     scores, labels, cuts, counts = (
@@ -85,7 +86,7 @@ def check_pool(device: Device, rng: np.random.Generator, dim: int, kind: Any) ->
     lengths = rng.integers(1, width + 1, rows)
     for pooling in ("mean", "cls"):
         wanted = np.zeros((rows, dim), np.float32)
-        _native.pool(states, np.arange(rows), lengths, wanted, pooling=pooling, unit=True)
+        native.pool(states, np.arange(rows), lengths, wanted, pooling=pooling, unit=True)
         out = _device.to_device(np.full((rows, dim), np.nan, np.float32), device)
         tokens = _device.to_device(lengths.astype(np.int32), device)
         _device.pool(_device.to_device(states, device), tokens, out, device, pooling=pooling, unit=True)
@@ -105,7 +106,7 @@ def check_bags(device: Device, rng: np.random.Generator, dim: int) -> None:
 
 
 def check_adjacent(device: Device, rng: np.random.Generator, dim: int) -> None:
-    vectors = _native.normalized_rows(rng.normal(size=(int(rng.integers(2, 3000)), dim)).astype(np.float32))[0]
+    vectors = native.normalized_rows(rng.normal(size=(int(rng.integers(2, 3000)), dim)).astype(np.float32))[0]
     found = _device.to_host(_device.adjacent_cosines(_device.to_device(vectors, device), device), device)
     assert np.array_equal(found, dots(vectors[:-1], vectors[1:])), f"adjacent cosines of dim {dim}"
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pychunk import _device
-from pychunk._device import Device
+from pychunk._engine import device as _device
+from pychunk._engine.device import Device
 
 GIGA = 1e9
 

@@ -29,8 +29,8 @@ import torch
 from torch.nn import functional
 
 import pychunk
-from pychunk import _native
-from pychunk._arrow import flat_text
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
 from pychunk.encoders import tokens
 from pychunk.encoders.files import model_dir
 from pychunk.encoders.running import batches
@@ -156,11 +156,11 @@ class Sentences:
     def encode(self, bert: BertTorch, chosen: npt.NDArray[np.int64] | None = None) -> F32:
         """Unit vectors of all sentences, or of the chosen ones."""
         numbers = np.arange(len(self)) if chosen is None else chosen
-        rows = _native.pair_rows(self.ids, numbers, None, self.facts.template)
+        rows = native.pair_rows(self.ids, numbers, None, self.facts.template)
         lengths = rows.lengths()
         out = np.zeros((len(numbers), self.facts.dim), np.float32)
         budget = batches.BATCH_TOKENS if bert.device.type == "cpu" else 1 << 16
-        order, borders = _native.plan_batches(lengths, budget=budget, least=batches.LEAST_TOKENS)
+        order, borders = native.plan_batches(lengths, budget=budget, least=batches.LEAST_TOKENS)
         for start, end in pairwise(borders):
             batch = order[start:end]
             ids = np.empty((len(batch), int(lengths[batch[0]])), np.int32)
@@ -168,7 +168,7 @@ class Sentences:
             own = lengths[batch]
             short = torch.from_numpy(own.astype(np.int32)).to(bert.device) if own.min() < own.max() else None
             states = bert.forward(torch.from_numpy(ids).to(bert.device), short)
-            _native.pool(states.float().cpu().numpy(), batch, lengths, out, pooling="mean", unit=True)
+            native.pool(states.float().cpu().numpy(), batch, lengths, out, pooling="mean", unit=True)
         return out
 
 

@@ -37,11 +37,11 @@ import pyarrow.parquet as pq
 import record
 from index_levels import peak
 
-from pychunk.retrieval import eight_bit
-from pychunk.retrieval import vectors as settings
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.scan import Scan
-from pychunk.retrieval.vectors import VectorIndex
+from pychunk.index.dense import eight_bit
+from pychunk.index.dense import vectors as settings
+from pychunk.index.dense.scan import Scan
+from pychunk.index.dense.vectors import VectorIndex
+from pychunk.index.index import Index
 from pychunk.segmenter import Segmenter
 
 K = 10

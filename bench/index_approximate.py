@@ -21,9 +21,9 @@ import faiss
 import numpy as np
 import pyarrow.parquet as pq
 
-from pychunk.retrieval import eight_bit
-from pychunk.retrieval.scan import Scan
-from pychunk.retrieval.vectors import VectorIndex
+from pychunk.index.dense import eight_bit
+from pychunk.index.dense.scan import Scan
+from pychunk.index.dense.vectors import VectorIndex
 from pychunk.segmenter import Segmenter
 
 TITLE = "Approximate search beside the scan"

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
 from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pychunk.augmentation import augment
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
 from pychunk.segmenter import Segmenter
 
 TITLE = "Pages with context and document evidence"

@@ -20,13 +20,14 @@ from pathlib import Path
 import numpy as np
 
 import pychunk
-from pychunk.data.blocks import HEADING
+from pychunk._engine.data.blocks import HEADING
 from pychunk.encoders import registry
-from pychunk.evaluation import blocks, contenders, edges, intervals, tenets
-from pychunk.evaluation.judges import judge
-from pychunk.io.html_files import removed_spans
+from pychunk.evaluation import contenders
+from pychunk.evaluation.judges.judges import judge
+from pychunk.evaluation.measures import blocks, edges, intervals, tenets
+from pychunk.io.formats.html_files import removed_spans
 from pychunk.llm import LLM
-from pychunk.parsing.html import parse_html
+from pychunk.parsing.html.page import parse_html
 
 #: Tokens of the longest unit that a chunk should not cut, and of the chunks.
 SIZE = 200

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pychunk._arrow import flat_text
-from pychunk.data.tokens import Tokens
+from pychunk._engine.arrow import flat_text
+from pychunk._engine.data.tokens import Tokens
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]

@@ -26,16 +26,16 @@ import record
 from heavy_pdfs import HEAVY
 
 import pychunk
-from pychunk.io import html_files
-from pychunk.io.bzip2 import Block
+from pychunk.index.index import Index
+from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.documents import DeadLetter
+from pychunk.io.formats import html_files
 from pychunk.io.wiki import mediawiki, wikiextractor
 from pychunk.io.wiki.mediawiki import Wanted
 from pychunk.io.wiki.wikitext import clean
-from pychunk.parsing import html_guard
+from pychunk.parsing.html import html_guard
 from pychunk.parsing.markdown import blocks_of
-from pychunk.parsing.pdf import PdfError, read_pdf
-from pychunk.retrieval.index import Index
+from pychunk.parsing.pdf.file import PdfError, read_pdf
 
 #: The sizes' ratio, and that of the seconds from which on an input is not linear; a quadratic one has 16.
 TIMES, LIMIT = 4, 5.0

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 import record
 
 import pychunk
-from pychunk.evaluation.judges import judge
+from pychunk.evaluation.judges.judges import judge
 from pychunk.llm import LLM, Ask
 from pychunk.llm.queries import Hyde, Multi
 from pychunk.llm.rerank import Listwise, Logprob

@@ -29,7 +29,8 @@ from rich.console import Console
 
 import pychunk
 from pychunk.encoders import registry
-from pychunk.evaluation import intervals, metrics, report
+from pychunk.evaluation.measures import intervals, metrics
+from pychunk.evaluation.reports import report
 
 #: Recall, precision, semantic precision at 3 and minutes on an A100, as the paper's table 2 prints them; its models are
 #: a BERT-base, fine-tuned for the second row, so no row of ours is the same experiment.
@@ -188,7 +189,7 @@ def lengths(rows: dict[str, Row]) -> list[dict[str, Any]]:
 
 
 def shown(rows: dict[str, Row], squad: Squad, table: list[dict[str, Any]], minus: list[dict[str, Any]]) -> dict:
-    """What :mod:`pychunk.evaluation.report` shows: measures of all pools, differences, lengths."""
+    """What :mod:`pychunk.evaluation.reports.report` shows: measures of all pools, differences, lengths."""
     return {
         "dataset": {
             "name": "next-sentence prediction on SQuAD",

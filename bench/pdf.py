@@ -22,7 +22,7 @@ import record
 
 import pychunk
 from pychunk.io import open_source
-from pychunk.parsing.pdf import read_pdf
+from pychunk.parsing.pdf.file import read_pdf
 
 _MARK = re.compile(r"===== Page \d+ =====\n?")
 ABOUT = (

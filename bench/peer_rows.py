@@ -219,27 +219,27 @@ def tokie_ids(texts: list[str]) -> Run:
 def split_only(texts: list[str]) -> Run:
     import pyarrow as pa
 
-    from pychunk import _native
-    from pychunk._arrow import flat_text
+    from pychunk._engine import native
+    from pychunk._engine.arrow import flat_text
 
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    return lambda: len(_native.split_texts(text, offsets, threads=1)[1].values)
+    return lambda: len(native.split_texts(text, offsets, threads=1)[1].values)
 
 
 def wordpiece_only(byte_spans: bool) -> Callable[[list[str]], Run]:
     def prepare(texts: list[str]) -> Run:
         import pyarrow as pa
 
-        from pychunk import _native
-        from pychunk._arrow import flat_text
+        from pychunk._engine import native
+        from pychunk._engine.arrow import flat_text
         from pychunk.encoders import static
 
         # Calls of 64 articles, whose ids are dropped as every row here drops them.
         batches = [flat_text(pa.array(texts[i : i + 64], pa.large_string())) for i in range(0, len(texts), 64)]
         encoder = static.load()
-        _native.encode_words(encoder, batches[0][0][:10], batches[0][1][:1])
+        native.encode_words(encoder, batches[0][0][:10], batches[0][1][:1])
         return lambda: sum(
-            len(_native.encode_words(encoder, text, offsets, byte_spans=byte_spans)[0]) for text, offsets in batches
+            len(native.encode_words(encoder, text, offsets, byte_spans=byte_spans)[0]) for text, offsets in batches
         )
 
     return prepare

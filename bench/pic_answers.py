@@ -35,10 +35,11 @@ from pic_tables import SEMANTIC, WHOLE, Remembering, Squad
 
 import pychunk
 from pychunk.answers import Answer, from_hits
-from pychunk.evaluation import answers, contenders, datasets, intervals, metrics, runner
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import answers, intervals, metrics
+from pychunk.index.search.hits import Hit
 from pychunk.llm import LLM
 from pychunk.llm.summaries import Summariser
-from pychunk.retrieval.hits import Hit
 
 PIC, OTHER, RIC, PROPOSITION = "PIC", "PIC, summary of another document", "RIC", "proposition"
 #: The passages that propositions are of.

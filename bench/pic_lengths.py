@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pychunk
-from pychunk.chunks import ChunkBatch
-from pychunk.evaluation import intervals
+from pychunk.chunks.batch import ChunkBatch
 from pychunk.evaluation.contenders import Encoder
+from pychunk.evaluation.measures import intervals
 
 WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}
 #: Of the methods that see no vectors, and of those that do.

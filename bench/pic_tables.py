@@ -26,8 +26,9 @@ import pic_ric
 import record
 
 import pychunk
-from pychunk.evaluation import contenders, datasets, intervals, metrics, runner
+from pychunk.evaluation import contenders, datasets, runner
 from pychunk.evaluation.contenders import Encoder
+from pychunk.evaluation.measures import intervals, metrics
 
 WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}  # every cut of the method, as the paper has it
 PIC, SEMANTIC, OTHER = "PIC, extractive", "semantic, percentile 20", "summary of another document"

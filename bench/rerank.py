@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 import record
 
-from pychunk.evaluation import contenders, datasets, intervals, runner
-from pychunk.retrieval import rerank
-from pychunk.retrieval.hits import Hit
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.learned import Learned
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import intervals
+from pychunk.index.index import Index
+from pychunk.index.rerank import rerank
+from pychunk.index.rerank.learned import Learned
+from pychunk.index.search.hits import Hit
 
 #: Queries reranked in one call: enough that batches of equal length are full.
 TOGETHER = 50

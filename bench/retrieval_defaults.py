@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import record
 
-from pychunk.evaluation import contenders, datasets, intervals, runner
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import intervals
 
 CHOSEN = {
     "method": "recursive",

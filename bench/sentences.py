@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import record
 
-from pychunk import _native
+from pychunk._engine import native
 
 Splitter = Callable[[str], list[str]]
 _BASELINE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
@@ -33,7 +33,7 @@ _BASELINE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
 
 def pychunk_ends(text: str) -> set[int]:
     data = np.frombuffer(text.encode(), dtype=np.uint8)
-    starts, _ = _native.split_texts(data, np.array([0, len(data)]), threads=1)
+    starts, _ = native.split_texts(data, np.array([0, len(data)]), threads=1)
     characters = [len(bytes(data[:start]).decode()) for start in starts.values.tolist()]
     return ends_of(text, [*characters[1:], len(text)])
 

@@ -28,11 +28,12 @@ import smartchunk_chosen
 from inputs import add_data
 
 import pychunk
-from pychunk.evaluation import breadth, breadth_levels, intervals
+from pychunk.evaluation import breadth, breadth_levels
 from pychunk.evaluation.breadth import BUDGETS, LEVELS, Questions
-from pychunk.retrieval import planning
-from pychunk.retrieval.plan_learned import Learned, model
-from pychunk.retrieval.planning import Metadata
+from pychunk.evaluation.measures import intervals
+from pychunk.index.planners import planning
+from pychunk.index.planners.plan_learned import Learned, model
+from pychunk.index.planners.planning import Metadata
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

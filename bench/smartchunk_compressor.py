@@ -25,9 +25,10 @@ import record
 from inputs import add_data
 
 import pychunk
-from pychunk import engine as engines
+from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
-from pychunk.evaluation import breadth, intervals
+from pychunk.evaluation import breadth
+from pychunk.evaluation.measures import intervals
 from pychunk.levels.compressor import compressor, shipped_for
 from pychunk.levels.pooling import pooled
 from pychunk.training import compressor_spans

@@ -20,7 +20,7 @@ import record
 from inputs import add_data
 
 import pychunk
-from pychunk import engine as engines
+from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
 from pychunk.levels.build import level_vectors
 from pychunk.levels.compressor import shipped_for

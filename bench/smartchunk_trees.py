@@ -29,9 +29,10 @@ import record
 from inputs import add_data
 
 import pychunk
-from pychunk.data.ragged import offsets_of
-from pychunk.evaluation import breadth, intervals
+from pychunk._engine.data.ragged import offsets_of
+from pychunk.evaluation import breadth
 from pychunk.evaluation.breadth import BUDGETS, LEVELS
+from pychunk.evaluation.measures import intervals
 from pychunk.levels.trees import agglomerated
 
 F32 = npt.NDArray[np.float32]

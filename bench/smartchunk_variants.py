@@ -23,9 +23,9 @@ import numpy.typing as npt
 import record
 from inputs import add_data
 
-from pychunk import engine as engines
+from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
-from pychunk.evaluation import intervals
+from pychunk.evaluation.measures import intervals
 from pychunk.levels.compressor import PARTS
 from pychunk.training import compressor_fit, compressor_spans
 from pychunk.training.compressor_fit import Plan

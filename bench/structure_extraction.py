@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 import record
 from inputs import add_data
 
-from pychunk.evaluation import intervals
-from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.noise import find_noise
-from pychunk.parsing.noise_model import NoiseModel, load
+from pychunk.evaluation.measures import intervals
+from pychunk.parsing.html.noise import find_noise
+from pychunk.parsing.html.noise_model import NoiseModel, load
+from pychunk.parsing.html.page import HtmlPage, parse_html
 from pychunk.training import noise as training
 from pychunk.training.noise_pages import FOLDS, domain_of, f1, fold_of, words_of
 

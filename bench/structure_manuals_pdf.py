@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pychunk
-from pychunk.data.blocks import BLOCK_KINDS
-from pychunk.parsing.paged import Paged
-from pychunk.parsing.pdf import read_pdf
+from pychunk._engine.data.blocks import BLOCK_KINDS
+from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.pdf.paged import Paged
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PROSE = frozenset(("paragraph", "item"))

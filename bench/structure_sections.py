@@ -7,8 +7,8 @@ Recall: share of the section's characters that is handed over.
 Merged: a section is handed over whole where at least half of its chunks are among the hits (auto-merging).
 
 Weighted precision at 3 and 5 is of the chunks that a reader gets first, each as relevant as its share in the section
-(pychunk/evaluation/tenets.py); a chunk of another section of the article has its parent, as headings of Wikipedia's
-articles have one level here.
+(pychunk/evaluation/measures/tenets.py); a chunk of another section of the article has its parent, as headings of
+Wikipedia's articles have one level here.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import record
 from inputs import add_data
 
 import pychunk
-from pychunk.evaluation import intervals, tenets
+from pychunk.evaluation.measures import intervals, tenets
 from pychunk.evaluation.sections import Question, Sections, section_questions
-from pychunk.retrieval.context import within
-from pychunk.retrieval.hits import Hit, Passage
+from pychunk.index.search.context import within
+from pychunk.index.search.hits import Hit, Passage
 from pychunk.training.topic_articles import part_of
 
 WAYS: dict[str, int | str] = {"plain": 0, "neighbours": 1, "subtree": "subtree", "section": "section"}

@@ -3,7 +3,7 @@
 Pages of WCXB, drawn by seed, whose text people marked, of some a part; what is noise is told by the networks that saw
 no page of its domain. And the articles of article_extraction, which people marked whole, and nothing was learned from;
 what is noise is told by the model that ships. Every way to cut is judged by the texts of its chunks alone, in the same
-manner (pychunk/evaluation/tenets.py):
+manner (pychunk/evaluation/measures/tenets.py):
 
 - noise: characters of words outside the marked text; chunks with more than 20 % of them. Beside it the share of the
   marked text that chunks hold, since no noise is easy for who returns nothing.
@@ -36,14 +36,15 @@ from inputs import add_data
 from structure_extraction import fold_models
 
 import pychunk
-from pychunk import _native
-from pychunk.data.blocks import CODE, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE
+from pychunk._engine import native
+from pychunk._engine.data.blocks import CODE, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE
 from pychunk.encoders import static
-from pychunk.evaluation import blocks, contenders, edges, intervals, tenets
-from pychunk.io.html_files import removed_spans
-from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.noise_model import NoiseModel
-from pychunk.parsing.noise_model import load as shipped_model
+from pychunk.evaluation import contenders
+from pychunk.evaluation.measures import blocks, edges, intervals, tenets
+from pychunk.io.formats.html_files import removed_spans
+from pychunk.parsing.html.noise_model import NoiseModel
+from pychunk.parsing.html.noise_model import load as shipped_model
+from pychunk.parsing.html.page import HtmlPage, parse_html
 from pychunk.training.noise_pages import FOLDS, domain_of, fold_of
 
 #: Tokens of a chunk, and the characters that peers are given for them: English prose has four a token and more.
@@ -234,7 +235,7 @@ def tokens(texts: Sequence[str]) -> np.ndarray:
     """int64[n]: WordPiece tokens of each text."""
     data = [text.encode() for text in texts]
     bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
-    _, offsets, _ = _native.encode_words(static.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
+    _, offsets, _ = native.encode_words(static.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
     return np.diff(offsets)
 
 

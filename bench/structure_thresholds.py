@@ -17,9 +17,9 @@ from inputs import add_data
 from structure_extraction import fold_models
 from structure_tenets import PAGES, Cut, Loaded, cutter, drawn, load, ratio, show, spaced, together, words_in
 
-from pychunk.evaluation import tenets
-from pychunk.io.html_files import removed_spans
-from pychunk.parsing.noise_model import NoiseModel
+from pychunk.evaluation.measures import tenets
+from pychunk.io.formats.html_files import removed_spans
+from pychunk.parsing.html.noise_model import NoiseModel
 from pychunk.training.noise_pages import domain_of, fold_of
 
 #: Scores above which blocks are left out; None: each page's own, the default.

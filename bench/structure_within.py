@@ -26,7 +26,8 @@ from inputs import add_data
 from structure_sections import HITS, WORDS, handed_over, passages, recall
 
 import pychunk
-from pychunk.evaluation import contenders, datasets, intervals
+from pychunk.evaluation import contenders, datasets
+from pychunk.evaluation.measures import intervals
 from pychunk.evaluation.sections import section_questions
 from pychunk.methods.structure import WITHIN
 from pychunk.training.topic_articles import part_of

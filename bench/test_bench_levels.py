@@ -9,8 +9,8 @@ import pytest
 from test_bench_pipeline import corpus, measure
 
 import pychunk
-from pychunk import _native
-from pychunk import engine as engines
+from pychunk._engine import engine as engines
+from pychunk._engine import native
 from pychunk.levels.compressor import compressor
 from pychunk.levels.trees import agglomerated
 
@@ -62,7 +62,7 @@ def test_levels_vectors(benchmark, texts, found) -> None:
     spans = [(found.first(level)[:-1], found.first(level)[1:]) for level in LEVELS["five"][1:]]
     sentences, tokens = found.vectors("sentence"), found.tokens
     made = measure(
-        benchmark, texts, lambda: _native.span_vectors(sentences, tokens, found.doc_offsets, spans, threads=1)
+        benchmark, texts, lambda: native.span_vectors(sentences, tokens, found.doc_offsets, spans, threads=1)
     )
     assert np.array_equal(made[-1][found.stored("document")], found.vectors("document")[found.stored("document")])
 

@@ -6,8 +6,8 @@ pytest bench/test_bench_markdown.py --benchmark-only
 import numpy as np
 import pytest
 
-from pychunk import _native
-from pychunk.data.blocks import BLOCK_KINDS
+from pychunk._engine import native
+from pychunk._engine.data.blocks import BLOCK_KINDS
 
 SECTION = """## Section {0}
 
@@ -50,7 +50,7 @@ def test_blocks(benchmark, document: str, threads: int) -> None:
     offsets = np.array([0, len(parts[0]), len(text)], np.int64)
     benchmark.extra_info["MB"] = len(text) / 1e6
     blocks = benchmark.pedantic(
-        lambda: _native.markdown_blocks(text, offsets, threads=threads), rounds=5, warmup_rounds=1
+        lambda: native.markdown_blocks(text, offsets, threads=threads), rounds=5, warmup_rounds=1
     )
     assert [BLOCK_KINDS[kind] for kind in blocks.kind] == KINDS * 16_000
     assert document[len(half) :][blocks.start[-7] : blocks.end[-7]] == "## Section 15999"

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk import _native
-from pychunk._arrow import flat_text
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
 from pychunk.encoders import static
 
 TEXT = (
@@ -58,7 +58,7 @@ def tokenizer_of(encoder):
 @pytest.mark.benchmark(group="split")
 def test_split(benchmark, texts) -> None:
     text, offsets = flat_text(texts)
-    starts, flags = measure(benchmark, texts, lambda: _native.split_texts(text, offsets, threads=1))
+    starts, flags = measure(benchmark, texts, lambda: native.split_texts(text, offsets, threads=1))
     assert (np.diff(starts.values) > 0).mean() > 0.9
     assert len(flags.values) == len(starts.values)
 
@@ -77,7 +77,7 @@ def test_wordpiece(benchmark, texts) -> None:
     text, offsets = flat_text(texts)
     encoder = static.load()
     ids, token_offsets, _ = measure(
-        benchmark, texts, lambda: _native.encode_words(encoder, text, offsets, byte_spans=True)
+        benchmark, texts, lambda: native.encode_words(encoder, text, offsets, byte_spans=True)
     )
     assert token_offsets[-1] == len(ids)
 
@@ -90,7 +90,7 @@ def test_wordpiece_by_tokenizers(benchmark, texts) -> None:
     few = texts.slice(0, 50)
     found = measure(benchmark, few, lambda: baseline.encode_batch(few.to_pylist(), add_special_tokens=False))
     text, offsets = flat_text(few)
-    assert sum(len(encoding.ids) for encoding in found) == len(_native.encode_words(encoder, text, offsets)[0])
+    assert sum(len(encoding.ids) for encoding in found) == len(native.encode_words(encoder, text, offsets)[0])
 
 
 @pytest.mark.benchmark(group="encode")
@@ -105,7 +105,7 @@ def test_encode_by_numpy(benchmark, texts) -> None:
     encoder = static.load()
     few = texts.slice(0, 50)
     text, offsets = flat_text(few)
-    ids, token_offsets, _ = _native.encode_words(encoder, text, offsets)
+    ids, token_offsets, _ = native.encode_words(encoder, text, offsets)
 
     def encode() -> np.ndarray:
         sums = np.add.reduceat(encoder.table[ids].astype(np.int32), token_offsets[:-1])
@@ -225,7 +225,7 @@ def test_summaries_out_cost_at_most_a_twentieth(benchmark, texts) -> None:
 
 @pytest.mark.benchmark(group="structure")
 def test_structure_takes_at_most_twice_as_long_as_recursive(benchmark, texts) -> None:
-    from pychunk.data.blocks import Blocks
+    from pychunk._engine.data.blocks import Blocks
 
     lines = [list(re.finditer(r"\S[^\n]*", text)) for text in texts.to_pylist()]
     blocks = Blocks.of([[(kind_of(line[0]), 1, *line.span()) for line in own] for own in lines])

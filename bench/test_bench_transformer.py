@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pychunk import _native
-from pychunk.data.models import Template
-from pychunk.data.tokens import Tokens
+from pychunk._engine import native
+from pychunk._engine.data.models import Template
+from pychunk._engine.data.tokens import Tokens
 
 BERT = Template((101,), (102,), (102,), 0, 256)
 
@@ -27,9 +27,9 @@ def sentences() -> Tokens:
 def all_batches(sentences, pairs: bool):
     count = len(sentences.counts)
     first = np.arange(count - 1)
-    rows = _native.pair_rows(sentences, first, first + 1 if pairs else None, BERT)
+    rows = native.pair_rows(sentences, first, first + 1 if pairs else None, BERT)
     lengths = rows.lengths()
-    order, borders = _native.plan_batches(lengths, budget=2048, least=256)
+    order, borders = native.plan_batches(lengths, budget=2048, least=256)
     filled = 0
     for a, b in pairwise(borders):
         chosen = order[a:b]
@@ -81,7 +81,7 @@ def states() -> tuple[np.ndarray, np.ndarray]:
 def test_pool(benchmark, states) -> None:
     values, lengths = states
     out = np.zeros((64, 384), np.float32)
-    benchmark(lambda: _native.pool(values, np.arange(64), lengths, out, pooling="mean", unit=True))
+    benchmark(lambda: native.pool(values, np.arange(64), lengths, out, pooling="mean", unit=True))
     assert np.allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6)
 
 
@@ -95,5 +95,5 @@ def test_pool_by_numpy(benchmark, states) -> None:
         return sums / np.linalg.norm(sums, axis=1, keepdims=True)
 
     out = np.zeros((64, 384), np.float32)
-    _native.pool(values, np.arange(64), lengths, out, pooling="mean", unit=True)
+    native.pool(values, np.arange(64), lengths, out, pooling="mean", unit=True)
     assert np.allclose(benchmark(run), out, atol=1e-6)

@@ -21,7 +21,7 @@ import numpy as np
 import record
 
 import pychunk
-from pychunk.evaluation import intervals
+from pychunk.evaluation.measures import intervals
 from pychunk.training import topic_eval
 from pychunk.training.corpus import default_articles
 from pychunk.training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, View, read_articles, seen

@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 import record
 
-from pychunk.evaluation import contenders, datasets, intervals, report, runner
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import intervals
+from pychunk.evaluation.reports import report
 from pychunk.evaluation.strategies import Strategy
 
 #: What the paper calls our measures, and those of a row that are no measure.

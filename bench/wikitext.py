@@ -19,7 +19,7 @@ from pathlib import Path
 
 import record
 
-from pychunk.io import streams
+from pychunk.io.decompression import streams
 from pychunk.io.documents import refuse
 from pychunk.io.wiki import mediawiki
 from pychunk.io.wiki.mediawiki import Wanted

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # at run time __getattr__ loads these
     from . import cuda as cuda
     from . import evaluation as evaluation
+    from . import index as index
     from . import ingest as ingest
     from . import integrations as integrations
     from . import io as io
-    from . import retrieval as retrieval
     from .answers import answer
     from .augmentation import augment
     from .embedding import embed
+    from .index.index import Index
+    from .index.search.hits import Hit
     from .levels.hierarchy import Hierarchy
-    from .retrieval.hits import Hit
-    from .retrieval.index import Index
 
 #: Commands that multiply no large matrices with NumPy, and make no frames of pandas.
 _QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
@@ -32,19 +32,19 @@ _is_command = _name == "-m" or _name.replace("\\", "/").rpartition("/")[2] == "p
 
 try:
     if _is_command and _words[1] in _QUICK:  # run again and again, with little to do each time
-        from .plumbing.quick_start import load_numpy_and_arrow as _load
+        from ._util.quick_start import load_numpy_and_arrow as _load
 
         _load()
-    from ._native import version as __version__
-    from .chunks import Chunk, ChunkBatch
-    from .data.cuts import Cuts
-    from .data.features import Features
-    from .data.ragged import Ragged
-    from .documents import RowError, TextBatch
-    from .engine import backend
+    from ._engine.data.cuts import Cuts
+    from ._engine.data.features import Features
+    from ._engine.data.ragged import Ragged
+    from ._engine.engine import backend
+    from ._engine.native import version as __version__
+    from ._util.lazy import on_demand as _on_demand
+    from .chunks.batch import Chunk, ChunkBatch
     from .functions import segment, sentences
+    from .inputs import RowError, TextBatch
     from .methods.base import Method
-    from .plumbing.lazy import on_demand as _on_demand
     from .segmenter import Segmenter
 except (KeyboardInterrupt, ImportError, MemoryError) as error:
     # Loading NumPy and Arrow takes the first 0.3 s of the command, before any of its code can see Ctrl-C or report.
@@ -76,7 +76,7 @@ __all__ = [
     "sentences",
 ]
 
-_MODULES = ("cuda", "evaluation", "ingest", "integrations", "io", "llm", "retrieval")
+_MODULES = ("cuda", "evaluation", "index", "ingest", "integrations", "io", "llm")
 
 if not TYPE_CHECKING:  # to a type checker a module with __getattr__ has every name
     __getattr__ = _on_demand(
@@ -84,8 +84,8 @@ if not TYPE_CHECKING:  # to a type checker a module with __getattr__ has every n
         _MODULES,
         {
             "Hierarchy": ".levels.hierarchy",
-            "Hit": ".retrieval.hits",
-            "Index": ".retrieval.index",
+            "Hit": ".index.search.hits",
+            "Index": ".index.index",
             "answer": ".answers",
             "augment": ".augmentation",
             "embed": ".embedding",

@@ -10,8 +10,8 @@ def main() -> None:
     with contextlib.suppress(OSError):  # else the end of a thread loads it, and without memory ends the process, too
         ctypes.CDLL("libgcc_s.so.1")
     try:
+        from ._util.quick_start import leave
         from .cli.main import app
-        from .plumbing.quick_start import leave
     except KeyboardInterrupt:
         sys.exit(130)
     try:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from .index.search.assembly import Assembled, Part, assemble
+from .index.search.paging import pages_text
+from .index.search.rewrite import Choice, choices
 from .llm.answers import LETTERS, Answerer, Asked, Said
-from .retrieval.assembly import Assembled, Part, assemble
-from .retrieval.paging import pages_text
-from .retrieval.rewrite import Choice, choices
 
 if TYPE_CHECKING:
+    from .index.index import Index
     from .llm import LLM
-    from .retrieval.index import Index
 
 _SPAN = pa.struct(
     {
@@ -104,7 +104,7 @@ def answer(
         options: of each question its possible answers, 2 to 26 texts, or None; of one question its answers.
         llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
         k: hits for each question.
-        words: longest text that the model is shown of them, as :func:`pychunk.retrieval.assemble` has it.
+        words: longest text that the model is shown of them, as :func:`pychunk.index.assemble` has it.
         strict: raise where a question is without an answer that can be used.
         search: further keywords of :meth:`pychunk.Index.search`: ``mode``, ``rewrite``, ``rerank``, ``expand`` ...
 

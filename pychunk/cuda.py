@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _device
-from ._device import Device, PicResult
+from ._engine import device as _device
+from ._engine.device import Device, PicResult
 
 if TYPE_CHECKING:
     from ._cuda import Array

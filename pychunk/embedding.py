@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .documents import TextBatch
+from ._util.progress import Progress
 from .encoders import registry
 from .encoders.running.placement import Placement
 from .functions import segment
-from .plumbing.progress import Progress
+from .inputs import TextBatch
 
 TASKS = ("passage", "query")
 

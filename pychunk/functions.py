@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from . import _native
-from ._arrow import flat_text
-from .chunks import ChunkBatch
-from .data.features import Features
-from .data.plan import Plan
-from .data.request import Request
-from .documents import TextBatch
+from ._engine import native
+from ._engine.arrow import flat_text
+from ._engine.data.features import Features
+from ._engine.data.plan import Plan
+from ._engine.data.request import Request
+from ._engine.engine import backend_name, engine
+from ._util.progress import Progress
+from .chunks.batch import ChunkBatch
 from .encoders.registry import identity
-from .engine import backend_name, engine
-from .given.columns import NAMES
+from .inputs import TextBatch
+from .inputs.document_columns import NAMES
 from .methods import Method
 from .options import check_wrap
-from .plumbing.progress import Progress
 from .segmenter import CALL_BYTES, COMMON, Segmenter
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def sentences(batch: Any, *, column: str | None = None, wrap: str | bool = "auto
     found: list[list[tuple[int, int]]] = []
     for _, part in TextBatch.of(batch, column=column).slices(CALL_BYTES):
         features = Features(*flat_text(part))
-        plan, threads = Plan("sentence", wrap=check_wrap(wrap)), _native.default_threads()
+        plan, threads = Plan("sentence", wrap=check_wrap(wrap)), native.default_threads()
         starts, _ = engine().split(Request(features, plan, threads=threads))
         for row in range(len(part)):
             data = features.text[features.offsets[row] : features.offsets[row + 1]]

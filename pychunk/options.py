@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .data.plan import Plan
+from ._engine.data.plan import Plan
 from .encoders.running.placement import Placement
 from .methods.base import check_whole
 

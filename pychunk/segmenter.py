@@ -14,40 +14,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from . import _native
-from ._arrow import flat_text
-from .chunks import ChunkBatch
-from .data.columns import ID_TYPE, UUIDS
-from .data.cuts import Cuts
-from .data.plan import Plan
-from .data.ragged import Ragged
-from .data.request import Request
-from .documents import RowError, TextBatch
-from .documents.texts import NotedRowError
+from ._engine import native
+from ._engine.arrow import flat_text
+from ._engine.data.columns import ID_TYPE, UUIDS
+from ._engine.data.cuts import Cuts
+from ._engine.data.plan import Plan
+from ._engine.data.ragged import Ragged
+from ._engine.data.request import Request
+from ._engine.engine import backend_name, engine
+from ._util.lazy import by_name
+from ._util.progress import Progress, reporter, share_of
+from ._util.staged import Staged
+from .chunks.batch import ChunkBatch
+from .chunks.collector import Gathered
+from .chunks.provenance import Origin
 from .encoders.running.placement import Placement
-from .engine import backend_name, engine
 from .features.models import Models
 from .features.sentences import with_sentences
-from .gathered import Gathered
-from .given.given import Given, split_all
-from .given.kept import kept_columns, with_kept
-from .given.layout import columns_of_parsers
-from .given.missing import left_out
+from .inputs import RowError, TextBatch
+from .inputs.arguments import Given, split_all
+from .inputs.blocks import columns_of_parsers
+from .inputs.passthrough import kept_columns, with_kept
+from .inputs.skip import left_out
+from .inputs.texts import NotedRowError
 from .methods import Method, default, make_method, option_names
 from .methods.asked import Asked
 from .methods.base import check_flag, check_whole
 from .methods.proposition import Proposition
 from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
-from .origin import Origin
-from .plumbing.lazy import by_name
-from .plumbing.progress import Progress, reporter, share_of
-from .plumbing.staged import Staged
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .augmentation.augment import How, Way
-    from .given.columns import Said
+    from .inputs.document_columns import Said
     from .levels.hierarchy import Hierarchy
     from .llm import LLM
 
@@ -223,7 +223,7 @@ class Segmenter:
 
     def _repr_html_(self) -> str:
         facts = json.loads(self._metadata(False)[b"pychunk"])
-        return str(by_name("pychunk.view.tables", "segmenter_html")(repr(self), self.method.__doc__ or "", facts))
+        return str(by_name("pychunk.chunks.tables", "segmenter_html")(repr(self), self.method.__doc__ or "", facts))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -278,7 +278,7 @@ class Segmenter:
                 done += _size(request)
                 report(done, total)
         if gathered.unknown > FALLBACK_SHARE * gathered.tokens:
-            from .documents import scripts  # here, as few texts are such
+            from .inputs import scripts  # here, as few texts are such
 
             decided = {
                 "cuts": not own and self.models.cuts_by_static,
@@ -504,7 +504,7 @@ class Segmenter:
             >>> table["cut"].to_pylist(), [score is None for score in table["score"].to_pylist()]
             ([False, True, False], [False, False, True])
         """
-        from .scores import no_scores, score_table  # here, as few ask for them
+        from .chunks.scores import no_scores, score_table  # here, as few ask for them
 
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
@@ -520,7 +520,7 @@ class Segmenter:
 
     def tables_of_scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
         """Tables of scores, one a call of the engine; None where the method has no scores."""
-        from .scores import score_table
+        from .chunks.scores import score_table
 
         self._check_threshold()
         said, _ = self._with_summaries(texts, said, first_document)
@@ -583,7 +583,7 @@ class Segmenter:
         )
 
     def _threads(self) -> int:
-        return self.threads or _native.default_threads()
+        return self.threads or native.default_threads()
 
     def _nothing(self, given: Given) -> tuple[Request, dict[str, Any]]:
         """A request of no documents and its columns: of the same types, with what was given for them."""
@@ -608,7 +608,7 @@ class Segmenter:
                 **self.models.metadata(own_vectors),
                 **self.method.facts,
                 "backend": self.backend,
-                "pychunk": _native.version,
+                "pychunk": native.version,
             }
             found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
         return found
@@ -621,7 +621,7 @@ COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
 def _removed(given: Given, texts: TextBatch, first_document: int) -> pa.Table | None:
     if given.removed is None:
         return None
-    from .removed import removed_table
+    from .chunks.removed import removed_table
 
     return removed_table(given.removed, texts.ids, first_document)
 

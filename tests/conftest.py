@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from fuzz.writes import FailingDisk
 
-    from pychunk._device import Device
+    from pychunk._engine.device import Device
 
 # The same examples in each run, and no limit on their time: a busy machine is no failure of a test.
 # Others, drawn anew: pytest --hypothesis-profile=random.
@@ -97,8 +97,8 @@ def saved_index(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pyt
     """The folder of a small index, from which a document has been removed; its kind is a parameter, or hnsw."""
     from index_reference import PETS, chunks_of
 
-    from pychunk.retrieval import codes
-    from pychunk.retrieval.index import Index
+    from pychunk.index.dense import codes
+    from pychunk.index.index import Index
 
     monkeypatch.setattr(codes, "LEAST", 4)
     with Index.create(tmp_path / "saved", kind=getattr(request, "param", "hnsw")) as index:
@@ -201,12 +201,12 @@ def postgres() -> Iterator[dict[str, str]]:
 @pytest.fixture(scope="session")
 def gpu() -> Device:
     """A GPU, or the emulator that runs the kernels' source on the CPU (CMake option PYCHUNK_CUDA=EMULATED)."""
-    from pychunk import _device
+    from pychunk._engine import device
 
-    why = _device.facts()["why"]
+    why = device.facts()["why"]
     if why:
         pytest.skip(f"{why}; tests/sanitize.sh builds the emulator, which runs these tests without a GPU")
-    return _device.open_device()
+    return device.open_device()
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,15 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk import _arrow
-from pychunk._reference.scan import products
+from pychunk._engine import arrow
+from pychunk._engine.reference.search.scan import products
 from pychunk.encoders import registry
 from pychunk.encoders.static import load
-from pychunk.retrieval import eight_bit, known, narrow, postings
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.terms import GRAM_MARK, Analyzer
+from pychunk.index.dense import eight_bit, known
+from pychunk.index.files import narrow
+from pychunk.index.index import Index
+from pychunk.index.lexical import postings
+from pychunk.index.lexical.terms import GRAM_MARK, Analyzer
 
 F32 = np.float32
 PETS = ["Cats purr when content. They sleep all day.", "Dogs bark at night. Dogs fetch sticks.", "Rust is memory safe."]
@@ -41,7 +43,7 @@ def written_wide(patch: pytest.MonkeyPatch) -> None:
         return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
     patch.setattr(narrow, "fitting", lambda *_: ())
-    patch.setattr(_arrow, "strings", strings)
+    patch.setattr(arrow, "strings", strings)
     as_it_is = postings.narrow
     patch.setattr(postings, "narrow", lambda values: values if values.dtype == np.int64 else as_it_is(values))
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from pychunk import _native
+from pychunk._engine import native
 
 
 def printed_by_each(code: str) -> set[str]:
@@ -18,5 +18,5 @@ def printed_by_each(code: str) -> set[str]:
             cwd=os.sep,
             env={**os.environ, "PYCHUNK_ISA": isa},
         ).stdout
-        for isa in _native.available_isas()
+        for isa in native.available_isas()
     }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk import _arrow
+from pychunk._engine import arrow
 
 
 @settings(max_examples=100, deadline=None)
@@ -18,7 +18,7 @@ from pychunk import _arrow
 def test_nulls_are_where_the_mask_says(rows: list[tuple[int, bool]], dtype: str) -> None:
     values = np.array([value for value, _ in rows], dtype)
     missing = np.array([is_missing for _, is_missing in rows], np.bool_)
-    found, expected = _arrow.masked(values, missing), pa.array(values, mask=missing)
+    found, expected = arrow.masked(values, missing), pa.array(values, mask=missing)
     found.validate(full=True)
     assert found.type == expected.type
     assert found.null_count == expected.null_count
@@ -31,13 +31,13 @@ def test_few_strings_are_an_array(values: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.delitem(sys.modules, "pandas", raising=False)
         for kind in (pa.string(), pa.large_string()):
-            found = _arrow.few_strings(values, kind)
+            found = arrow.few_strings(values, kind)
             assert found is not None
             found.validate(full=True)
             assert found.equals(pa.array(values, kind))
-        assert _arrow.few_strings(["a"] * 5000, pa.string()) is None
+        assert arrow.few_strings(["a"] * 5000, pa.string()) is None
         with pytest.raises(UnicodeEncodeError):
-            _arrow.few_strings(["\ud800"], pa.string())
+            arrow.few_strings(["\ud800"], pa.string())
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pandas", pa)
-        assert _arrow.few_strings(values, pa.string()) is None
+        assert arrow.few_strings(values, pa.string()) is None

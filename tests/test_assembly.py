@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk.retrieval import assemble
-from pychunk.retrieval.assembly import ORDERS, Assembled
-from pychunk.retrieval.hits import DocumentHits, Hit, Hits, Passage
+from pychunk.index import assemble
+from pychunk.index.search.assembly import ORDERS, Assembled
+from pychunk.index.search.hits import DocumentHits, Hit, Hits, Passage
 
 DOCUMENTS = [
     "Cats purr. They sleep by day. Owls hunt at night, and sleep by day, too.\n\nFish swim.",

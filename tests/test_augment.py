@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pychunk
-from pychunk import _native
+from pychunk._engine import native
+from pychunk._util.words import whole_words
 from pychunk.augmentation import Document, windows
 from pychunk.cli.main import app
-from pychunk.documents.texts import NotedRowError
-from pychunk.plumbing.words import whole_words
+from pychunk.inputs.texts import NotedRowError
 
 TEXTS = ["Aspirin, for adults. Take it with food.  Never twice a day.", "One.", "", "Compass. Keep it dry."]
 
@@ -313,12 +313,12 @@ def test_the_most_central_sentence_is_that_of_whole_numbers(dim: int, threads: i
         low, high = windows.around(np.full(size, size), np.arange(size), 4)
         since, until, begin = [*since, *(low + begin)], [*until, *(high + begin)], begin + size
     bounds = first, np.array(since), np.array(until)
-    found = _native.most_central(vectors, *bounds, threads=threads)
+    found = native.most_central(vectors, *bounds, threads=threads)
     assert found.tolist() == most_central(vectors, *bounds)
     assert (found[41:44] == -1).all()
     far = np.zeros(len(since), np.int64), np.full(len(since), len(since))
     np.testing.assert_array_equal(
-        _native.most_central(vectors, first, *far, threads=threads), most_central(vectors, first, *far)
+        native.most_central(vectors, first, *far, threads=threads), most_central(vectors, first, *far)
     )
 
 
@@ -326,9 +326,9 @@ def test_windows_that_are_none_are_refused() -> None:
     vectors, first = np.ones((2, 4), np.float32), np.arange(3)
     for since, until in (([0, 0], [1, 1]), ([1, 0], [2, 2]), ([0, 0], [2, 3]), ([-1, 0], [2, 2]), ([0], [2])):
         with pytest.raises(ValueError, match="window"):
-            _native.most_central(vectors, first, np.array(since), np.array(until), threads=1)
+            native.most_central(vectors, first, np.array(since), np.array(until), threads=1)
     with pytest.raises(ValueError, match="doc_offsets must run from 0 to 2"):
-        _native.most_central(vectors, np.array([0, 1]), np.array([0]), np.array([1]), threads=1)
+        native.most_central(vectors, np.array([0, 1]), np.array([0]), np.array([1]), threads=1)
 
 
 def test_a_summary_holds_the_most_central_sentences_of_the_ends_in_their_order() -> None:

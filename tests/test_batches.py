@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk import _native
-from pychunk.data.models import Template
-from pychunk.data.ragged import Ragged
-from pychunk.data.tokens import Tokens
+from pychunk._engine import native
+from pychunk._engine.data.models import Template
+from pychunk._engine.data.ragged import Ragged
+from pychunk._engine.data.tokens import Tokens
 
 BERT = Template((101,), (102,), (102,), 0, 512)
 LENGTHS = st.lists(st.integers(1, 40), max_size=60)
@@ -30,7 +30,7 @@ def planned(lengths: list[int], budget: int, least: int) -> list[list[int]]:
 
 @given(lengths=LENGTHS, budget=st.integers(1, 200), least=st.integers(0, 80))
 def test_batches_hold_every_row_once_within_the_budget(lengths: list[int], budget: int, least: int) -> None:
-    order, borders = _native.plan_batches(np.array(lengths, np.int64), budget=budget, least=least)
+    order, borders = native.plan_batches(np.array(lengths, np.int64), budget=budget, least=least)
     found = [order[a:b].tolist() for a, b in zip(borders, borders[1:])]
     assert found == planned(lengths, budget, least)
     assert sorted(order.tolist()) == list(range(len(lengths)))
@@ -41,10 +41,10 @@ def test_a_pool_of_real_lengths_needs_no_padding(articles: list[str]) -> None:
 
     text = np.frombuffer("".join(articles).encode(), np.uint8)
     offsets = np.array([0, len(text)])
-    starts, _ = _native.split_texts(text, offsets, threads=1)
-    tokens = _native.tokenize(static.load(), text, np.append(starts.values, len(text)))
-    lengths = _native.pair_rows(tokens, np.arange(len(tokens.counts)), None, BERT).lengths()
-    order, borders = _native.plan_batches(lengths, budget=2048, least=256)
+    starts, _ = native.split_texts(text, offsets, threads=1)
+    tokens = native.tokenize(static.load(), text, np.append(starts.values, len(text)))
+    lengths = native.pair_rows(tokens, np.arange(len(tokens.counts)), None, BERT).lengths()
+    order, borders = native.plan_batches(lengths, budget=2048, least=256)
     padded = sum((b - a) * lengths[order[a]] for a, b in zip(borders, borders[1:]))
     assert lengths.sum() / padded >= 0.98
 
@@ -74,7 +74,7 @@ def test_tensors_equal_lists(
     numbers = st.lists(st.integers(0, len(sentences) - 1), min_size=4, max_size=4)
     first = data.draw(numbers)
     second = data.draw(numbers) if pair else None
-    rows = _native.pair_rows(flat(sentences), np.array(first), None if second is None else np.array(second), shape)
+    rows = native.pair_rows(flat(sentences), np.array(first), None if second is None else np.array(second), shape)
     ids, types = [], []
     for i, number in enumerate(first):
         if second is None:
@@ -108,7 +108,7 @@ def test_pairs_are_cut_as_tokenizers_does() -> None:
                 tokenizer.enable_truncation(max_length, strategy="longest_first")
                 expected = tokenizer.encode("cat " * a, "dog " * b).ids
                 cat, dog = tokenizer.token_to_id("cat"), tokenizer.token_to_id("dog")
-                rows = _native.pair_rows(
+                rows = native.pair_rows(
                     flat([[cat] * a, [dog] * b]),
                     np.array([0]),
                     np.array([1]),
@@ -128,7 +128,7 @@ def test_pooling_equals_numpy(dtype: type, pooling: str, unit: bool) -> None:
     chosen = np.array([3, 1, 4, 0, 2])
     lengths = np.array([7, 1, 3, 6, 2])
     out = np.full((5, 24), np.nan, np.float32)
-    _native.pool(states, chosen, lengths, out, pooling=pooling, unit=unit)
+    native.pool(states, chosen, lengths, out, pooling=pooling, unit=unit)
     for row, number in enumerate(chosen):
         tokens = 1 if pooling == "cls" else lengths[number]
         expected = states[row, :tokens].astype(np.float64).mean(axis=0)
@@ -142,7 +142,7 @@ def test_every_half_precision_number_is_read_exactly() -> None:
     finite = every[np.isfinite(every)].reshape(-1, 1, 1)
     out = np.zeros((len(finite), 1), np.float32)
     order = np.arange(len(finite))
-    _native.pool(finite, order, np.ones(len(finite), np.int64), out, pooling="cls", unit=False)
+    native.pool(finite, order, np.ones(len(finite), np.int64), out, pooling="cls", unit=False)
     np.testing.assert_array_equal(out[:, 0], finite[:, 0, 0].astype(np.float32))
 
 
@@ -150,7 +150,7 @@ def test_every_half_precision_number_is_read_exactly() -> None:
 def test_probabilities_equal_softmax(dtype: type) -> None:
     logits = np.array([[2, -1], [0, 0], [-60, 60], [60, -60]], dtype)
     out = np.zeros(4, np.float32)
-    _native.class_probability(logits, np.array([3, 2, 1, 0]), 0, out)
+    native.class_probability(logits, np.array([3, 2, 1, 0]), 0, out)
     wide = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
     np.testing.assert_allclose(out[::-1], (wide / wide.sum(axis=1, keepdims=True))[:, 0], rtol=1e-6, atol=1e-40)
 
@@ -158,18 +158,18 @@ def test_probabilities_equal_softmax(dtype: type) -> None:
 def test_the_border_refuses_what_does_not_fit() -> None:
     tokens = flat([[5, 6], [7]])
     with pytest.raises(ValueError, match="first must be from 0 to 1, got 2"):
-        _native.pair_rows(tokens, np.array([2]), None, BERT)
+        native.pair_rows(tokens, np.array([2]), None, BERT)
     with pytest.raises(ValueError, match="second must hold 1 entries, got 2"):
-        _native.pair_rows(tokens, np.array([0]), np.array([0, 1]), BERT)
+        native.pair_rows(tokens, np.array([0]), np.array([0, 1]), BERT)
     with pytest.raises(ValueError, match="max_length must hold the special tokens"):
-        _native.pair_rows(tokens, np.array([0]), None, Template((101,), (102,), (102,), 0, 1))
-    rows = _native.pair_rows(tokens, np.array([0]), None, BERT)
+        native.pair_rows(tokens, np.array([0]), None, Template((101,), (102,), (102,), 0, 1))
+    rows = native.pair_rows(tokens, np.array([0]), None, BERT)
     with pytest.raises(ValueError, match="row 0 does not fit in 3"):
         rows.fill(np.array([0]), 3, np.zeros((1, 3), np.int64), None, None)
     with pytest.raises(ValueError, match="mask must be"):
         rows.fill(np.array([0]), 4, np.zeros((1, 4), np.int64), np.zeros((2, 4), np.int64), None)
     with pytest.raises(ValueError, match="of 9 tokens does not fit in 2"):
-        _native.pool(
+        native.pool(
             np.zeros((1, 2, 4), np.float32),
             np.array([0]),
             np.array([9]),

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pychunk.evaluation import datasets, intervals
+from pychunk.evaluation import datasets
+from pychunk.evaluation.measures import intervals
 from pychunk.methods import METHODS
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pychunk
-from pychunk.data.tokens import Tokens
+from pychunk._engine.data.tokens import Tokens
 from pychunk.evaluation import breadth
-from pychunk.retrieval.planning import Metadata
+from pychunk.index.planners.planning import Metadata
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 

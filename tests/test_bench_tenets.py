@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("selectolax")
 
-from pychunk.parsing import noise_model
-from pychunk.parsing.html import parse_html
+from pychunk.parsing.html import noise_model
+from pychunk.parsing.html.page import parse_html
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("selectolax")
 
-from pychunk.parsing import noise_model
+from pychunk.parsing.html import noise_model
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 

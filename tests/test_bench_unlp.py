@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("faiss")
 
-from pychunk.evaluation import intervals
+from pychunk.evaluation.measures import intervals
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 

@@ -17,8 +17,8 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 import pychunk
-from pychunk import _native
-from pychunk._arrow import flat_text
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
 from pychunk.encoders import registry, tokens
 from pychunk.encoders.files import model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
@@ -118,7 +118,7 @@ def tokenised(path: Path, pairs: bool = False) -> tuple[np.ndarray, np.ndarray, 
     facts = model_dir.read(path)
     found = tokens.load(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
     first = np.arange(len(SENTENCES))
-    rows = _native.pair_rows(found, first, np.roll(first, -1) if pairs else None, facts.template)
+    rows = native.pair_rows(found, first, np.roll(first, -1) if pairs else None, facts.template)
     lengths = rows.lengths()
     ids, mask, types = (np.empty((len(first), int(lengths.max())), np.int32) for _ in range(3))
     rows.fill(first, ids.shape[1], ids, mask, types)

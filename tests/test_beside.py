@@ -14,8 +14,9 @@ pytest.importorskip("faiss")
 
 from index_reference import answers, chunks_of, written_wide
 
-from pychunk.retrieval import beside, contents
-from pychunk.retrieval.index import Index
+from pychunk.index import contents
+from pychunk.index.index import Index
+from pychunk.index.store import beside
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

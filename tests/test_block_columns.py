@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.data.blocks import BLOCK_KINDS, Blocks
-from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow, blocks_to_arrow, removed_to_arrow
+from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
+from pychunk.parsing.columns import (
+    BLOCKS_TYPE,
+    REMOVED_TYPE,
+    blocks_from_arrow,
+    blocks_to_arrow,
+    removed_to_arrow,
+)
 
 ROW = st.tuples(st.sampled_from(BLOCK_KINDS), st.integers(0, 6), st.integers(0, 2**40), st.integers(0, 2**40))
 DOCUMENTS = st.lists(st.lists(ROW, max_size=5), max_size=5)

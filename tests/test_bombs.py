@@ -1,4 +1,4 @@
-"""Small files that are huge when read: memory stays below the figures that ``pychunk.io.streams`` documents."""
+"""Small files that are huge when read: memory stays below what ``pychunk.io.decompression.streams`` documents."""
 
 import bz2
 import ctypes
@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pychunk.io import open_source, streams
+from pychunk.io import open_source
+from pychunk.io.decompression import streams
 
 if sys.platform != "linux":
     pytest.skip("limits on address space and peaks of memory are those of Linux", allow_module_level=True)

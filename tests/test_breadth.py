@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pychunk.evaluation import breadth, breadth_levels
-from pychunk.evaluation.breadth import Measure, Question, mixed, of_articles, of_references, of_squad, part_of
+from pychunk.evaluation.breadth import (
+    Measure,
+    Question,
+    mixed,
+    of_articles,
+    of_references,
+    of_squad,
+    part_of,
+)
 from pychunk.evaluation.datasets import Dataset
 from pychunk.evaluation.datasets import Question as Asked
 from pychunk.evaluation.sections import MARK

@@ -20,10 +20,10 @@ import pytest
 
 import pychunk
 from pychunk import Chunk, ChunkBatch
-from pychunk._arrow import python_values
-from pychunk.data.columns import COLUMNS
-from pychunk.plumbing.lines import one_line, quoted
-from pychunk.retrieval.hits import DocumentHits, Hit, Passage
+from pychunk._engine.arrow import python_values
+from pychunk._engine.data.columns import COLUMNS
+from pychunk._util.lines import one_line, quoted
+from pychunk.index.search.hits import DocumentHits, Hit, Passage
 
 TEXTS = [
     "Cats purr when they are content. Dogs bark at night. The sun is a star. Stars burn hydrogen.",

@@ -21,10 +21,10 @@ from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
 from rich.console import Console
 
-from pychunk.cli.batches import progress_bar
-from pychunk.cli.consoles import errors, say
-from pychunk.cli.errors import in_flags
 from pychunk.cli.main import app
+from pychunk.cli.shared.batches import progress_bar
+from pychunk.cli.shared.consoles import errors, say
+from pychunk.cli.shared.errors import in_flags
 
 TEXTS = ["Cats purr. Dogs [bold]bark[/bold] at night. The sun is a star.", "Second document. It is short."]
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from pychunk import Segmenter
-from pychunk.cli.grammar import method_of, value_of
-from pychunk.cli.groups import many, with_groups
-from pychunk.cli.options import SHORT_FORMS, Beside, Cutting, Reading, Vectors
-from pychunk.given.columns import DOCUMENT_COLUMNS
+from pychunk.cli.shared.grammar import method_of, value_of
+from pychunk.cli.shared.groups import many, with_groups
+from pychunk.cli.shared.options import SHORT_FORMS, Beside, Cutting, Reading, Vectors
+from pychunk.inputs.document_columns import DOCUMENT_COLUMNS
 from pychunk.methods import METHODS, option_names
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pychunk.cli.main import app
-from pychunk.cli.plain_values import _Quick
+from pychunk.cli.shared.plain_values import _Quick
 
 TEXTS = st.text(max_size=8) | st.sampled_from(
     ["0", "007", "-1", "1e3", "٣", " 5", "1_0", "9" * 12, "nan", "-", ".", "\udcff"]

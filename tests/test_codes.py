@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from instruction_sets import printed_by_each
 
-from pychunk import _native
-from pychunk._reference import codes as reference
-from pychunk._reference.eight_bit import packed
-from pychunk.retrieval import codes, eight_bit
+from pychunk._engine import native
+from pychunk._engine.reference.search import codes as reference
+from pychunk._engine.reference.search.eight_bit import packed
+from pychunk.index.dense import codes, eight_bit
 
 
 def made(rows: int, dim: int, seed: int = 0) -> np.ndarray:
@@ -26,8 +26,8 @@ def test_codes_are_those_of_numpy(dim: int, pieces: int, width: int) -> None:
     centroids = made(pieces * 16, width, 1).reshape(pieces, 16, width) / np.float32(pieces**0.5)
     for rows in (vectors, vectors.astype(np.float16), packed(vectors)):
         expected = reference.codes(eight_bit.unpacked(rows), centroids)
-        assert np.array_equal(_native.encode_rows(rows, centroids), reference.packed(expected))
-    assert _native.encode_rows(vectors[:0], centroids).shape == (0, -(-pieces // 4) * 4, 16)
+        assert np.array_equal(native.encode_rows(rows, centroids), reference.packed(expected))
+    assert native.encode_rows(vectors[:0], centroids).shape == (0, -(-pieces // 4) * 4, 16)
 
 
 def test_the_best_by_codes_are_those_of_numpy() -> None:
@@ -40,12 +40,12 @@ def test_the_best_by_codes_are_those_of_numpy() -> None:
             expected = [reference.best(found, centroids, query, count, mask) for query in queries]
             for borders in ([0, 1000], [0, 100, 100, 633, 1000]):
                 spans = list(zip(borders, borders[1:], strict=False))
-                blocks = [_native.encode_rows(vectors[a:b], centroids) for a, b in spans]
+                blocks = [native.encode_rows(vectors[a:b], centroids) for a, b in spans]
                 for threads in (1, 3, 16):
                     given: Any = (blocks, [b - a for a, b in spans], centroids)
-                    rows = _native.best_by_codes(*given, queries, count, mask, threads=threads)
+                    rows = native.best_by_codes(*given, queries, count, mask, threads=threads)
                     assert rows.tolist() == expected
-                    one = _native.best_by_codes(*given, queries[2], count, mask, threads=threads)
+                    one = native.best_by_codes(*given, queries[2], count, mask, threads=threads)
                     assert one.tolist() == expected[2:3]
 
 
@@ -67,10 +67,10 @@ def test_numbers_that_are_none_make_codes_and_tables() -> None:
     vectors = made(70, 16)
     centroids = made(64, 4, 1).reshape(4, 16, 4)
     vectors[3, 2], vectors[4] = np.nan, np.inf
-    blocks = _native.encode_rows(vectors, centroids)
+    blocks = native.encode_rows(vectors, centroids)
     query = made(1, 16, 2)
     query[0, 5] = np.nan
-    assert sorted(_native.best_by_codes([blocks], [70], centroids, query, 70)[0].tolist()) == list(range(70))
+    assert sorted(native.best_by_codes([blocks], [70], centroids, query, 70)[0].tolist()) == list(range(70))
 
 
 def test_learned_codes_find_the_nearest_among_a_few(tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
 def test_wrong_shapes_are_refused() -> None:
     vectors = made(10, 16)
     with pytest.raises(ValueError, match=r"centroids must be of the shape \[pieces, 16, width\]"):
-        _native.encode_rows(vectors, made(15, 4).reshape(1, 15, 4))
+        native.encode_rows(vectors, made(15, 4).reshape(1, 15, 4))
     centroids = made(64, 4).reshape(4, 16, 4)
-    blocks = _native.encode_rows(vectors, centroids)
+    blocks = native.encode_rows(vectors, centroids)
     with pytest.raises(ValueError, match="codes must be of 40 rows in groups of 32, got 1 groups"):
-        _native.best_by_codes([blocks], [40], centroids, vectors, 3)
+        native.best_by_codes([blocks], [40], centroids, vectors, 3)
     with pytest.raises(ValueError, match="allowed must hold 10 values, got 9"):
-        _native.best_by_codes([blocks], [10], centroids, vectors, 3, np.ones(9, bool))
+        native.best_by_codes([blocks], [10], centroids, vectors, 3, np.ones(9, bool))

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.data.blocks import TABLE
-from pychunk.parsing.coherence import (
+from pychunk._engine.data.blocks import TABLE
+from pychunk.parsing.html.coherence import (
     HEADS,
     INTRODUCES,
     LISTED,
@@ -20,11 +20,11 @@ from pychunk.parsing.coherence import (
     together,
     with_neighbours,
 )
-from pychunk.parsing.html import parse_html
-from pychunk.parsing.html_facts import word_hash
-from pychunk.parsing.landmarks import landmarks
-from pychunk.parsing.noise import copies, find_noise
-from pychunk.parsing.noise_features import noise_features
+from pychunk.parsing.html.html_facts import word_hash
+from pychunk.parsing.html.landmarks import landmarks
+from pychunk.parsing.html.noise import copies, find_noise
+from pychunk.parsing.html.noise_features import noise_features
+from pychunk.parsing.html.page import parse_html
 
 
 def slow(

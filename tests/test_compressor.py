@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from instruction_sets import printed_by_each
 
 import pychunk
-from pychunk import _native
-from pychunk._reference import engine as slow
+from pychunk._engine import native
+from pychunk._engine.reference import engine as slow
 from pychunk.levels.compressor import FACTS, SHIPPED, Compressor, compressor, shipped_for
 from pychunk.levels.pooling import pooled
 
@@ -47,7 +47,7 @@ def test_native_equals_the_reference(counts: list[int], seed: int, heads: int, d
     halves = [(a, b) for first, last in documents for a, b in ((first, (first + last) // 2),) if a < b]
     levels = [tuple(np.array([each[i] for each in spans], np.int64) for i in (0, 1)) for spans in (documents, halves)]
     parts = weights(seed, heads, dim, 16)
-    found = _native.compressed_vectors(parts, vectors, tokens, offsets, levels, threads=2)
+    found = native.compressed_vectors(parts, vectors, tokens, offsets, levels, threads=2)
     expected = slow.compressed_vectors(parts, vectors, tokens, offsets, levels, threads=1)
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -55,7 +55,7 @@ def test_native_equals_the_reference(counts: list[int], seed: int, heads: int, d
 
 def test_zero_vectors_stay_zero_and_long_scores_stay_finite() -> None:
     parts = weights(0, 2, 16, 16)
-    zero = _native.compressed_vectors(
+    zero = native.compressed_vectors(
         parts,
         np.zeros((2, 16), np.float32),
         np.ones(2, np.int64),
@@ -66,7 +66,7 @@ def test_zero_vectors_stay_zero_and_long_scores_stay_finite() -> None:
     assert not zero[0].any()
     parts[0] *= 1e4
     rows = np.random.default_rng(0).normal(size=(9, 16)).astype(np.float32)
-    found = _native.compressed_vectors(
+    found = native.compressed_vectors(
         parts, rows, np.ones(9, np.int64), np.array([0, 9]), [(np.array([0]), np.array([9]))], threads=1
     )
     assert np.linalg.norm(found[0]) == pytest.approx(1, abs=1e-5)
@@ -85,7 +85,7 @@ def test_the_border_is_checked() -> None:
         (parts, rows, tokens, [0, 2, 4], "a node must lie in one document"),
     ):
         with pytest.raises(ValueError, match=message):
-            _native.compressed_vectors(given_parts, given_rows, given_tokens, np.array(offsets), whole, threads=1)
+            native.compressed_vectors(given_parts, given_rows, given_tokens, np.array(offsets), whole, threads=1)
 
 
 def test_levels_by_the_compressor() -> None:

@@ -9,8 +9,8 @@ import pytest
 from command_line import invoke
 
 import pychunk
-from pychunk.retrieval.context import SPREAD, ranked, up_to, within
-from pychunk.retrieval.hits import Passage
+from pychunk.index.search.context import SPREAD, ranked, up_to, within
+from pychunk.index.search.hits import Passage
 
 pytest.importorskip("faiss")
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk.ingest import ingest
-from pychunk.io import DeadLetter, csv_files, open_source
-from pychunk.io.bzip2 import Block
+from pychunk.io import DeadLetter, open_source
+from pychunk.io.decompression.bzip2 import Block
+from pychunk.io.formats import csv_files
 
 
 def read(path: Path, **options: object) -> tuple[list[dict], list[DeadLetter]]:

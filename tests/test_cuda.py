@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pychunk import _device, _native
 from pychunk import cuda as public
-from pychunk._device import Device
-from pychunk._reference import scoring
-from pychunk._reference import vectors as linear
+from pychunk._engine import device as _device
+from pychunk._engine import native
+from pychunk._engine.device import Device
+from pychunk._engine.reference import vectors as linear
+from pychunk._engine.reference.search import scoring
 
 #: Dimensions that straddle a warp, a lane's columns and a tile of them; the usual ones are there, too.
 DIMS = [1, 31, 32, 33, 64, 100, 128, 129, 256, 384]
@@ -26,7 +27,7 @@ def unit_rows(rng: np.random.Generator, rows: int, dim: int) -> npt.NDArray[np.f
     for row in range(1, rows):
         if rng.random() < 0.1:
             found[row] = found[row - 1] if rng.random() < 0.5 else 0
-    return _native.normalized_rows(found)[0]
+    return native.normalized_rows(found)[0]
 
 
 def poisoned(shape: tuple[int, ...], device: Device) -> object:
@@ -161,7 +162,7 @@ def test_pic_from_hidden_states_by_their_addresses(gpu: Device, half: bool, pool
     for row in range(rows):
         own = states[begin[row] : begin[row + 1]][None]
         lengths = np.array([len(own[0])] * rows)
-        _native.pool(own, np.array([row]), lengths, vectors, pooling=pooling, unit=True)
+        native.pool(own, np.array([row]), lengths, vectors, pooling=pooling, unit=True)
     documents = np.split(vectors, np.cumsum(sizes)[:-1])
     pair = (_device.to_device(addresses, gpu), _device.to_device(tokens, gpu))
     check_pic(gpu, documents, "extractive", 0.0, rng, states=pair, half=half, pooling=pooling)
@@ -201,7 +202,7 @@ def test_pooling_has_the_bits_of_the_cpu(gpu: Device, dim: int, kind: type) -> N
             wanted = np.zeros((rows, dim), np.float32)
             of_place = np.zeros(rows, np.int64)
             of_place[places] = lengths
-            _native.pool(states, places, of_place, wanted, pooling=pooling, unit=unit)
+            native.pool(states, places, of_place, wanted, pooling=pooling, unit=unit)
             out = poisoned(wanted.shape, gpu)
             tokens = _device.to_device(lengths.astype(np.int32), gpu)
             chosen = _device.to_device(places, gpu)

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import invoke
 
-from pychunk.io import arrow_messages, parquet_footer
 from pychunk.io.documents import DeadLetter
+from pychunk.io.formats import arrow_messages, parquet_footer
 from pychunk.io.source import open_source
 
 N = 40

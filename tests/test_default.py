@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import pychunk
 from pychunk.cli.main import app
-from pychunk.documents import scripts
+from pychunk.inputs import scripts
 
 ENGLISH = "The red panda lives in the mountains. It eats bamboo. They also climb trees at night. " * 30
 #: Made of four words, which the English vocabulary has in letters alone.
@@ -137,7 +137,7 @@ def test_structure_is_as_long_in_another_script() -> None:
 
 
 def test_what_readers_say_of_documents_is_taken_by_its_type() -> None:
-    from pychunk.data.blocks import Blocks
+    from pychunk._engine.data.blocks import Blocks
     from pychunk.parsing.columns import blocks_to_arrow
 
     table = pa.table({"text": [GUIDE], "blocks": blocks_to_arrow(Blocks.of(BLOCKS))})

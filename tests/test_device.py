@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import _device
-from pychunk._device import Device
+from pychunk._engine import device as _device
+from pychunk._engine.device import Device
 from pychunk.encoders.pairs import PairScorer
 from pychunk.encoders.running.placement import Placement
 from pychunk.encoders.transformer import TransformerEncoder

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pychunk.data.blocks import BLOCK_KINDS
+from pychunk._engine.data.blocks import BLOCK_KINDS
 from pychunk.io import DeadLetter, open_source
 from pychunk.parsing.docling import DoclingError, parse_docling
-from pychunk.parsing.paged import Paged
+from pychunk.parsing.pdf.paged import Paged
 
 
 def ref(path: str) -> dict[str, str]:

@@ -79,7 +79,7 @@ def test_files_that_pages_name_exist(page: Path) -> None:
 
 
 def test_the_page_on_chunks_has_every_column() -> None:
-    from pychunk.data.columns import COLUMNS
+    from pychunk._engine.data.columns import COLUMNS
 
     text = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
     table = text.partition("| column | what |")[2].partition("\n\n")[0]

@@ -12,9 +12,9 @@ import pytest
 
 import pychunk
 from pychunk import Segmenter, functions
-from pychunk.given import columns, given
-from pychunk.given.columns import DOCUMENT_COLUMNS, NAMES, Said
-from pychunk.given.spans import ragged_starts
+from pychunk.inputs import arguments, document_columns
+from pychunk.inputs.document_columns import DOCUMENT_COLUMNS, NAMES, Said
+from pychunk.inputs.spans import ragged_starts
 from pychunk.integrations import blocks
 from pychunk.integrations.blocks import BlockSegmenter
 
@@ -162,13 +162,15 @@ def test_entries_with_a_flag_are_those_that_a_file_may_hold() -> None:
 def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry alone: nothing else names it, and calls, streams and blocks hand it on."""
 
-    def flat(values: Any, call: columns.Call) -> dict[str, Any]:
+    def flat(values: Any, call: document_columns.Call) -> dict[str, Any]:
         return {"lengths": ragged_starts(values, len(call.texts), "lengths")}
 
-    entry = columns.DocumentColumn("lengths", "lengths of chunks", flat, of_column=lambda array: array.to_pylist())
-    for module in (columns, given):
+    entry = document_columns.DocumentColumn(
+        "lengths", "lengths of chunks", flat, of_column=lambda array: array.to_pylist()
+    )
+    for module in (document_columns, arguments):
         monkeypatch.setattr(module, "DOCUMENT_COLUMNS", (*DOCUMENT_COLUMNS, entry))
-    for module in (columns, given, blocks, functions):
+    for module in (document_columns, arguments, blocks, functions):
         monkeypatch.setattr(module, "NAMES", (*NAMES, "lengths"))
 
     class Runs(pychunk.Method):

@@ -16,11 +16,11 @@ pytest.importorskip("faiss")
 from index_reference import F32, Reference, chunks_of, encoded, seen, shown, worth
 
 import pychunk
-from pychunk._reference.scan import products
+from pychunk._engine.reference.search.scan import products
 from pychunk.evaluation import datasets
-from pychunk.retrieval.evidence import BEST
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.terms import Analyzer
+from pychunk.index.index import Index
+from pychunk.index.lexical.terms import Analyzer
+from pychunk.index.scoring.evidence import BEST
 
 WORDS = [
     "all",

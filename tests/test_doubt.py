@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk import _native
-from pychunk._reference import scoring
-from pychunk.data.plan import Plan
-from pychunk.data.ragged import Ragged
+from pychunk._engine import native
+from pychunk._engine.data.plan import Plan
+from pychunk._engine.data.ragged import Ragged
+from pychunk._engine.reference.search import scoring
 from pychunk.features import doubt
 
 DOCUMENTS = st.lists(st.lists(st.floats(-1, 1, width=32), max_size=12), min_size=1, max_size=6)
@@ -20,7 +20,7 @@ def flat(documents: list[list[float]]) -> Ragged:
 
 @given(documents=DOCUMENTS, k=st.sampled_from([0.0, -1.0, 0.5]))
 def test_thresholds_of_pic_part_relevant_scores_from_others(documents: list[list[float]], k: float) -> None:
-    found = _native.thresholds(Plan("pic", k=k), flat(documents), threads=2)
+    found = native.thresholds(Plan("pic", k=k), flat(documents), threads=2)
     for own, threshold in zip(documents, found):
         if not own:
             assert np.isnan(threshold)
@@ -34,7 +34,7 @@ def test_thresholds_of_pic_part_relevant_scores_from_others(documents: list[list
 @given(documents=DOCUMENTS)
 def test_thresholds_of_semantic_part_cuts_from_the_rest(kind: tuple[str, float], documents: list[list[float]]) -> None:
     plan = Plan("semantic", threshold=kind[0], threshold_value=kind[1])
-    for own, threshold in zip(documents, _native.thresholds(plan, flat(documents), threads=1)):
+    for own, threshold in zip(documents, native.thresholds(plan, flat(documents), threads=1)):
         values = np.array(own, np.float32)
         for score, cut in zip(values, scoring.cuts(values, *kind) if own else []):
             assert abs(float(score) - threshold) < 1e-9 or (score < threshold) == bool(cut)
@@ -42,7 +42,7 @@ def test_thresholds_of_semantic_part_cuts_from_the_rest(kind: tuple[str, float],
 
 def test_a_gradient_has_no_threshold_for_scores() -> None:
     plan = Plan("semantic", threshold="gradient", threshold_value=95.0)
-    assert np.isnan(_native.thresholds(plan, flat([[0, 0, 0]]), threads=1)).all()
+    assert np.isnan(native.thresholds(plan, flat([[0, 0, 0]]), threads=1)).all()
 
 
 @given(documents=DOCUMENTS, margin=st.sampled_from([0.0, 0.05, 0.5]), pairs=st.booleans())

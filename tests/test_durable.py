@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pychunk._util import durable
 from pychunk.ingest.unbuffered import UnbufferedFile
-from pychunk.plumbing import durable
 
 HANDLES = Path("/proc/self/fd")
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pychunk.io import DeadLetter, open_source, streams
-from pychunk.io.bzip2 import Block
-from pychunk.parsing.encodings import declared_in, decode, without_mark
+from pychunk.io import DeadLetter, open_source
+from pychunk.io.decompression import streams
+from pychunk.io.decompression.bzip2 import Block
+from pychunk.parsing.html.encodings import declared_in, decode, without_mark
 
 FILES = {
     "in.txt": "Zażółć gęślą jaźń.",

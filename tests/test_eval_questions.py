@@ -17,8 +17,9 @@ pytest.importorskip("faiss")
 from command_line import invoke
 
 import pychunk
-from pychunk.evaluation import datasets, evaluate, own, report, runner
+from pychunk.evaluation import datasets, evaluate, own, runner
 from pychunk.evaluation.contenders import Encoder, by_method
+from pychunk.evaluation.reports import report
 
 
 def run(*words: str) -> Any:

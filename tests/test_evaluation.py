@@ -14,9 +14,10 @@ pytest.importorskip("faiss")
 from command_line import invoke
 
 import pychunk
-from pychunk.evaluation import contenders, datasets, metrics, runner, strategies
+from pychunk.evaluation import contenders, datasets, runner, strategies
 from pychunk.evaluation.contenders import Encoder
 from pychunk.evaluation.datasets import Dataset, Question
+from pychunk.evaluation.measures import metrics
 
 TEXTS = [
     "Cats purr when they are content. Kittens are blind at birth. A group of cats is called a clowder.\n"

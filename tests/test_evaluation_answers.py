@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.evaluation.answers import choice_accuracy, exact_match, normalised, token_f1, unlp_score
+from pychunk.evaluation.measures.answers import (
+    choice_accuracy,
+    exact_match,
+    normalised,
+    token_f1,
+    unlp_score,
+)
 
 
 def test_what_is_compared_is_normalised_as_the_authors_do() -> None:

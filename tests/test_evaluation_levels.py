@@ -13,8 +13,9 @@ from command_line import invoke
 from test_evaluation import ASKED, TEXTS, answered
 
 import pychunk
-from pychunk.evaluation import costs, hierarchies, runner
+from pychunk.evaluation import hierarchies, runner
 from pychunk.evaluation.contenders import Encoder
+from pychunk.evaluation.reports import costs
 from pychunk.llm import LLM
 
 LEVELS = ["sentence", "paragraph", "document"]

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import pychunk
-from pychunk import _native
-from pychunk._reference import engine as reference
-from pychunk._reference import scoring
-from pychunk._reference import vectors as linear
-from pychunk.data.cuts import Cuts
-from pychunk.data.features import PARAGRAPH_START, Features
-from pychunk.data.ragged import Ragged
-from pychunk.data.request import Request
-from pychunk.data.tokens import Tokens
-from pychunk.documents import TextBatch
+from pychunk._engine import native as _native
+from pychunk._engine.data.cuts import Cuts
+from pychunk._engine.data.features import PARAGRAPH_START, Features
+from pychunk._engine.data.ragged import Ragged
+from pychunk._engine.data.request import Request
+from pychunk._engine.data.tokens import Tokens
+from pychunk._engine.reference import engine as reference
+from pychunk._engine.reference import vectors as linear
+from pychunk._engine.reference.search import scoring
 from pychunk.features.sentences import with_sentences, with_tokens
-from pychunk.given.given import Given
+from pychunk.inputs import TextBatch
+from pychunk.inputs.arguments import Given
 from pychunk.methods import METHODS
 from pychunk.methods.base import Method
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk._reference.graphemes import count_words, is_border
+from pychunk._engine.reference.text.graphemes import count_words, is_border
 
 #: Each is one cluster.
 CLUSTERS = [

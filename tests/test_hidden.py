@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-from pychunk.parsing.hidden import hidden_runs, without_hidden
-from pychunk.parsing.html import parse_html
-from pychunk.parsing.html_facts import held_blocks
-from pychunk.parsing.noise import find_noise
+from pychunk.parsing.html.hidden import hidden_runs, without_hidden
+from pychunk.parsing.html.html_facts import held_blocks
+from pychunk.parsing.html.noise import find_noise
+from pychunk.parsing.html.page import parse_html
 
 PROSE = (
     "The pump moves water from the well to the tank, and it stops by itself when the tank is full of water. In winter "

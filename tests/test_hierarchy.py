@@ -21,13 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import Hierarchy, _native
-from pychunk._reference import engine as reference
-from pychunk._reference import levels as slow
-from pychunk.data.plan import Plan
-from pychunk.documents import TextBatch
+from pychunk import Hierarchy
+from pychunk._engine import native
+from pychunk._engine.data.plan import Plan
+from pychunk._engine.reference import engine as reference
+from pychunk._engine.reference import levels as slow
 from pychunk.features.sentences import with_sentences
-from pychunk.given.given import Given
+from pychunk.inputs import TextBatch
+from pychunk.inputs.arguments import Given
 from pychunk.methods.structure import Structure
 from pychunk.parsing.markdown import blocks_of
 
@@ -46,7 +47,7 @@ def of_reference(segmenter: pychunk.Segmenter, texts: list[str], levels: list) -
     try:
         return segmenter.hierarchy(texts, levels)
     finally:
-        segmenter.engine = _native
+        segmenter.engine = native
 
 
 @settings(max_examples=60, deadline=None)

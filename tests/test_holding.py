@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pychunk.evaluation import datasets, holding
-from pychunk.evaluation.holding import Folded, Gold, holds
+from pychunk.evaluation import datasets
+from pychunk.evaluation.measures import holding
+from pychunk.evaluation.measures.holding import Folded, Gold, holds
 
 #: Planted: the answer's characters stand in the text, and the answer does not.
 WRONG = [

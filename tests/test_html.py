@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from real_pages import ARTICLES
 
-from pychunk.data.blocks import BLOCK_KINDS
-from pychunk.parsing import html, html_guard
-from pychunk.parsing.encodings import decode
-from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.html_guard import MAX_DEPTH, flattened, work_of
+from pychunk._engine.data.blocks import BLOCK_KINDS
+from pychunk.parsing.html import html_guard
+from pychunk.parsing.html import page as html
+from pychunk.parsing.html.encodings import decode
+from pychunk.parsing.html.html_guard import MAX_DEPTH, flattened, work_of
+from pychunk.parsing.html.page import HtmlPage, parse_html
 
 
 def shown(page: HtmlPage) -> list[tuple[str, int, str]]:
@@ -105,7 +106,7 @@ def test_facts_say_what_is_linked_hidden_and_where() -> None:
     assert facts.link_chars.tolist() == [8, 4, 0, 0, 0, 0]
     assert facts.links.tolist() == [2, 1, 0, 0, 0, 0]
     assert facts.hidden.tolist() == [False, False, True, False, True, False]
-    from pychunk.parsing.html_facts import word_hash
+    from pychunk.parsing.html.html_facts import word_hash
 
     nav = facts.parent[facts.element[0]]
     offsets = facts.words.offsets
@@ -386,7 +387,7 @@ def test_twice_the_page_takes_twice_the_time() -> None:
 def test_without_selectolax_the_command_is_named() -> None:
     code = (
         "import sys; sys.modules['selectolax'] = None; sys.modules['selectolax.lexbor'] = None\n"
-        "from pychunk.parsing.html import parse_html\n"
+        "from pychunk.parsing.html.page import parse_html\n"
         "try: parse_html('x')\n"
         "except ImportError as error: print(error)"
     )
@@ -398,7 +399,7 @@ def test_without_selectolax_the_command_is_named() -> None:
 def test_every_visible_text_node_of_real_pages_is_in_the_text() -> None:
     from selectolax.lexbor import LexborHTMLParser
 
-    from pychunk.parsing.html_tags import UNSEEN
+    from pychunk._engine.data.html_tags import UNSEEN
 
     for path in ARTICLES[::6]:
         data = decode(gzip.decompress(path.read_bytes()))[0].replace(" alt=", " data-alt=")
@@ -424,7 +425,7 @@ def test_what_the_page_tells_search_engines_and_what_it_says_that_it_is() -> Non
     )
     check(page)
     assert page.facts.told.tolist() == [True, False]
-    from pychunk.parsing.html_facts import word_hash
+    from pychunk.parsing.html.html_facts import word_hash
 
     said = {word_hash(word) for word in ("@newsarticle", "og:article", "by:discourse", "body:single", "has:main")}
     assert said <= set(page.facts.page.tolist())
@@ -434,7 +435,8 @@ def test_what_the_page_tells_search_engines_and_what_it_says_that_it_is() -> Non
 
 
 def test_hashes_that_are_kept_from_page_to_page_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pychunk.parsing import html_walk, noise_features
+    from pychunk._engine.reference.parsing import html_walk
+    from pychunk.parsing.html import noise_features
 
     page = "<div class='a-b cD'><p id=x>One word, 2024 and two.</div><nav role=menu><a class=q>Home</a></nav>"
     parsed = parse_html(page)

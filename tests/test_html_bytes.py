@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from selectolax.lexbor import LexborHTMLParser
 
-from pychunk import _native
-from pychunk.parsing import html, html_guard
-from pychunk.parsing.encodings import decode
+from pychunk._engine import native
+from pychunk.parsing.html import html_guard
+from pychunk.parsing.html import page as html
+from pychunk.parsing.html.encodings import decode
 
 _NAMES = """
 div span p b a nobr li ul dl dt dd table tr td caption select option button form h1 svg math mi desc foreignObject
@@ -36,7 +37,7 @@ def work(
 ) -> tuple[int, bool]:
     data = page.encode() if isinstance(page, str) else page
     limits = {"open": open, "formatting": formatting, "options": 10**6, "attributes": attributes, "names": names}
-    nodes, _, is_suspect = _native.html_work(np.frombuffer(data, np.uint8), **limits)
+    nodes, _, is_suspect = native.html_work(np.frombuffer(data, np.uint8), **limits)
     return nodes, is_suspect
 
 
@@ -121,7 +122,7 @@ def test_nodes(page: str, nodes: int) -> None:
 def test_steps_are_the_elements_open_at_each_tag() -> None:
     page = np.frombuffer(b"<div>" * 10 + b"</zz>" * 5, np.uint8)
     limits = dict.fromkeys(("open", "formatting", "options", "attributes", "names"), 10**6)
-    assert _native.html_work(page, **limits)[1] == sum(range(11)) + 5 * 10
+    assert native.html_work(page, **limits)[1] == sum(range(11)) + 5 * 10
 
 
 def test_formatting_elements_count_as_they_are_copied() -> None:
@@ -221,7 +222,7 @@ def test_bare_text_of_every_ascii_character() -> None:
 
 def test_a_key_begins_with_a_quote_and_nul_is_no_text() -> None:
     with pytest.raises(ValueError, match="quote"):
-        _native.find_keys(np.frombuffer(b"x", np.uint8), [b"text"])
+        native.find_keys(np.frombuffer(b"x", np.uint8), [b"text"])
     assert decode(b"a\0b\xc3\xa9") == ("abé", "utf-8")
 
 

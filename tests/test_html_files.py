@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 import pychunk
-from pychunk.io import html_files
-from pychunk.io.bzip2 import Block
+from pychunk._util.memory import LACK
+from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.documents import DeadLetter
+from pychunk.io.formats import html_files
 from pychunk.io.source import open_source
-from pychunk.parsing import html_guard
 from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE
-from pychunk.plumbing.memory import LACK
+from pychunk.parsing.html import html_guard
 
 PROSE = "The river rises in the hills north of the town and runs for forty miles before it meets the sea. "
 PAGE = (
@@ -153,6 +153,6 @@ def test_lack_of_memory_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_memory(*_: object, **options: object) -> None:
         raise MemoryError(LACK)
 
-    monkeypatch.setattr("pychunk.parsing.html.parse_markup", without_memory)
+    monkeypatch.setattr("pychunk.parsing.html.page.parse_markup", without_memory)
     with pytest.raises(MemoryError, match="memory ran out"):
         html_files.document([Block(b"<p>Words.</p>", 13)], "a.html", pytest.fail)

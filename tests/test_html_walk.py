@@ -13,10 +13,11 @@ from real_pages import NO_PAGES, real_pages
 from selectolax.lexbor import LexborHTMLParser
 from test_html import HOSTILE
 
-from pychunk import _native
-from pychunk.parsing import html, html_walk
-from pychunk.parsing.encodings import decode
-from pychunk.parsing.html_guard import flattened, work_of
+from pychunk._engine import native as _native
+from pychunk._engine.reference.parsing import html_walk
+from pychunk.parsing.html import page as html
+from pychunk.parsing.html.encodings import decode
+from pychunk.parsing.html.html_guard import flattened, work_of
 
 
 def native(written: str, images: bool = False, targets: bool = False) -> html_walk.Walked | None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import pychunk
-from pychunk import _native
-from pychunk.data.ragged import Ragged
-from pychunk.documents import TextBatch
+from pychunk._engine import native
+from pychunk._engine.data.ragged import Ragged
 from pychunk.encoders import static
-from pychunk.given.given import Given
+from pychunk.inputs import TextBatch
+from pychunk.inputs.arguments import Given
 
 KEPT_BYTES = 64 << 20  # csrc/common/rows.h
 WORDS = [
@@ -64,10 +64,10 @@ def test_vectors_made_in_parts_are_those_at_hand(huge: tuple[str, np.ndarray], m
     text, vectors = huge
     segmenter = pychunk.Segmenter(method, **options)
     batch = TextBatch.of(text)
-    (request,) = (segmenter.models.complete(each, _native) for each, _ in segmenter._requests(batch, Given(), 0))
+    (request,) = (segmenter.models.complete(each, native) for each, _ in segmenter._requests(batch, Given(), 0))
     assert request.features.vectors is None
     at_hand = request.with_(vectors=Ragged(vectors, np.array([0, len(vectors)])))
-    made, expected = _native.segment(request), _native.segment(at_hand)
+    made, expected = native.segment(request), native.segment(at_hand)
     assert made["document"].size > 1000
     for name, column in expected.items():
         if name not in ("tokens_met", "fallback_tokens"):

@@ -100,9 +100,9 @@ USES = [
     "pychunk.integrations.ray.segment",
     "pychunk.integrations.spark.segment",
     "pychunk.cuda.pic",
-    "pychunk.evaluation.metrics",
-    "pychunk.retrieval.ingest.encode_chunks",
-    "pychunk.retrieval.index.Index",
+    "pychunk.evaluation.measures.metrics",
+    "pychunk.index.ingest.encode_chunks",
+    "pychunk.index.index.Index",
     "pychunk.Index.create",
     "pychunk.Hit",
 ]
@@ -142,10 +142,10 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_which_is_meant
     with pytest.raises(AttributeError, match="module 'pychunk' has no attribute 'segmnt'") as error:
         _ = pychunk.segmnt
     assert (error.value.name, error.value.obj) == ("segmnt", pychunk)
-    for package in (pychunk, pychunk.integrations, pychunk.evaluation, pychunk.retrieval):
+    for package in (pychunk, pychunk.integrations, pychunk.evaluation, pychunk.index):
         assert not hasattr(package, "no_such_module")
         assert not hasattr(package, "__no_such_name__")
-    assert pychunk.Index is pychunk.retrieval.index.Index
+    assert pychunk.Index is pychunk.index.index.Index
 
 
 @pytest.mark.slow
@@ -183,12 +183,12 @@ def test_a_type_checker_sees_the_names_that_load_late(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=tmp_path,
     ).stdout  # fmt: skip
     assert "pychunk.io.source.Source" in said
-    assert "pychunk.retrieval.index.Index" in said
+    assert "pychunk.index.index.Index" in said
     assert 'Module has no attribute "segmnt"' in said
 
 
 def left(code: str, *options: str) -> subprocess.CompletedProcess[str]:
-    own = f"import atexit, sys, threading, time; from pychunk.plumbing.quick_start import leave\n{code}"
+    own = f"import atexit, sys, threading, time; from pychunk._util.quick_start import leave\n{code}"
     return subprocess.run([sys.executable, *options, "-c", own], capture_output=True, text=True)
 
 

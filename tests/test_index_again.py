@@ -16,10 +16,10 @@ pytest.importorskip("faiss")
 from index_reference import PETS, chunks_of
 
 import pychunk
-from pychunk.cli.batches import _taken
-from pychunk.retrieval import digests
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.register import Register
+from pychunk.cli.shared.batches import _taken
+from pychunk.index.index import Index
+from pychunk.index.store import digests
+from pychunk.index.store.register import Register
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

@@ -14,7 +14,7 @@ pytest.importorskip("faiss")
 from index_reference import PETS, chunks_of
 
 import pychunk
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

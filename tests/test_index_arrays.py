@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pychunk.retrieval import arrays
+from pychunk.index.files import arrays
 
 
 @pytest.mark.parametrize("failures", [1, 3])

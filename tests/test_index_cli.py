@@ -15,7 +15,7 @@ from rich.console import Console
 
 import pychunk
 from pychunk.cli import index as index_command
-from pychunk.documents import scripts
+from pychunk.inputs import scripts
 from pychunk.io import source
 
 

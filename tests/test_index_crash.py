@@ -17,8 +17,8 @@ from fuzz.writes import Case, FailingDisk, small_disk
 pytest.importorskip("faiss")
 
 import pychunk
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.store import Store, checksum
+from pychunk.index.index import Index
+from pychunk.index.store.store import Store, checksum
 
 #: Documents come, are replaced and removed; parts of 40 chunks fill, many small ones become one, and the last save
 #: finds more than half of the chunks removed. Every second batch brings metadata.
@@ -90,8 +90,8 @@ def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str, ki
 FULL = """
 import resource, signal, sys
 import pychunk
-from pychunk.retrieval import contents
-from pychunk.retrieval.index import Index
+from pychunk.index import contents
+from pychunk.index.index import Index
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 made = pychunk.Segmenter("sentence", vectors="sentence")
 index = Index.create(sys.argv[1])

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk import _native
-from pychunk.retrieval import blocks
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.register import Register
-from pychunk.retrieval.store import Store, _digest, checksum, headers
+from pychunk._engine import native
+from pychunk.index.files import blocks
+from pychunk.index.index import Index
+from pychunk.index.store.register import Register
+from pychunk.index.store.store import Store, _digest, checksum, headers
 
 TEXTS = [
     f"Cats number {i} purr and sleep on sofa {i % 7}. They hunt {('mice', 'owls', 'bees')[i % 3]}." for i in range(1200)
@@ -500,9 +500,9 @@ def test_a_search_compares_the_texts_that_it_shows(tmp_path: Path, monkeypatch: 
 
 def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:
     data = bytes(range(100))
-    expected = [int(_native.hash128(data[at : at + 7])[-8:], 16) for at in range(0, 100, 7)]
-    assert _native.block_hashes(np.frombuffer(data, np.uint8), 7).tolist() == expected
-    assert _native.block_hashes(np.empty(0, np.uint8), 7).tolist() == []
+    expected = [int(native.hash128(data[at : at + 7])[-8:], 16) for at in range(0, 100, 7)]
+    assert native.block_hashes(np.frombuffer(data, np.uint8), 7).tolist() == expected
+    assert native.block_hashes(np.empty(0, np.uint8), 7).tolist() == []
 
 
 def test_a_block_is_compared_once_when_it_is_first_read(tmp_path: Path) -> None:

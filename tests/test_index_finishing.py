@@ -11,10 +11,11 @@ import pytest
 pytest.importorskip("faiss")
 
 import pychunk
-from pychunk.plumbing.durable import PatientFile
-from pychunk.retrieval import contents, postings
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.part import PartWriter
+from pychunk._util.durable import PatientFile
+from pychunk.index import contents
+from pychunk.index.index import Index
+from pychunk.index.lexical import postings
+from pychunk.index.store.part import PartWriter
 
 
 def batch(number: int) -> Any:

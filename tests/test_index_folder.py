@@ -19,11 +19,11 @@ import pyarrow as pa
 from index_reference import PETS, answers, chunks_of
 
 import pychunk
-from pychunk.plumbing.folder_lock import FolderLock
-from pychunk.retrieval import narrow
-from pychunk.retrieval import store as store_module
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.store import Store, _digest, checksum, headers
+from pychunk._util.folder_lock import FolderLock
+from pychunk.index.files import narrow
+from pychunk.index.index import Index
+from pychunk.index.store import store as store_module
+from pychunk.index.store.store import Store, _digest, checksum, headers
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 both_kinds = pytest.mark.parametrize("saved_index", ["hnsw", "pq"], indirect=True)
@@ -357,7 +357,7 @@ def test_a_second_writer_waits_and_readers_do_not(saved_index: Path) -> None:
 
 READER = """
 import sys
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
 index = Index.open(sys.argv[1])
 print("open", flush=True)
 for line in sys.stdin:
@@ -399,7 +399,7 @@ def test_a_reader_answers_as_when_it_opened_until_it_refreshes(kind: str, tmp_pa
 WRITER = """
 import sys
 import pychunk
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
 with Index.open(sys.argv[1]) as index:
     for number in range(1, 16):
         text = " ".join(f"State {number} sentence {i}." for i in range(3))

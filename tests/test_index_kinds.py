@@ -15,9 +15,9 @@ pytest.importorskip("faiss")
 from index_reference import chunks_of, seen
 
 import pychunk
-from pychunk.retrieval import vectors as vectors_module
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.vectors import VectorIndex
+from pychunk.index.dense import vectors as vectors_module
+from pychunk.index.dense.vectors import VectorIndex
+from pychunk.index.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

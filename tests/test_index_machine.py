@@ -15,8 +15,8 @@ pytest.importorskip("faiss")
 
 from index_reference import Reference, assert_equal_to, chunks_of
 
-from pychunk.retrieval import codes
-from pychunk.retrieval.index import Index
+from pychunk.index.dense import codes
+from pychunk.index.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

@@ -17,11 +17,11 @@ pytest.importorskip("faiss")
 from index_reference import PETS, Reference, answers, assert_equal_to, chunks_of, encoded
 
 import pychunk
-from pychunk.data.columns import COLUMNS
-from pychunk.retrieval import contents as index_module
-from pychunk.retrieval import scan as scan_module
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.terms import Analyzer
+from pychunk._engine.data.columns import COLUMNS
+from pychunk.index import contents as index_module
+from pychunk.index.dense import scan as scan_module
+from pychunk.index.index import Index
+from pychunk.index.lexical.terms import Analyzer
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

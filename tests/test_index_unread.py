@@ -17,9 +17,9 @@ from test_index_again import all_hits
 import pychunk
 from pychunk.cli import seen
 from pychunk.cli.seen import Seen, mark
-from pychunk.io import text_files
+from pychunk.index.store import digests
 from pychunk.io.files import find
-from pychunk.retrieval import digests
+from pychunk.io.formats import text_files
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

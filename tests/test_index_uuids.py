@@ -16,8 +16,9 @@ from command_line import invoke
 from index_reference import chunks_of
 
 import pychunk
-from pychunk.retrieval import digests, ingest
-from pychunk.retrieval.index import Index
+from pychunk.index import ingest
+from pychunk.index.index import Index
+from pychunk.index.store import digests
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 NAMES = [uuid.UUID(int=7), uuid.UUID(int=2**127 + 0xABC)]

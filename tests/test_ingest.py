@@ -440,7 +440,7 @@ def test_a_column_that_is_kept_and_named_is_read_once(tmp_path: Path) -> None:
 def test_a_kept_column_of_json_lines_that_changes_its_type_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pychunk.io.json_lines.TABLE_BYTES", 2000)  # where types are found, part by part
+    monkeypatch.setattr("pychunk.io.formats.json_lines.TABLE_BYTES", 2000)  # where types are found, part by part
     years = [*range(100), *["n/a"] * 100, *[1.0] * 50, *[None] * 50]
     rows = [{"id": str(i), "text": "One sentence here. " * 5, "year": year} for i, year in enumerate(years)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

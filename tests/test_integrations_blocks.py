@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_text import TEXTS
 
 import pychunk
-from pychunk import _native
+from pychunk._engine import native
 from pychunk.integrations.blocks import BlockSegmenter
 
 PROSE = st.lists(st.sampled_from(["Cats", "purr.", "The", "sun", "burns.", "\n", "é", "中"]), max_size=30).map(" ".join)
@@ -38,7 +38,7 @@ def run(blocks: list[pa.Table], method: str, **options: Any) -> pa.Table:
 
 
 def number(text: str) -> int:
-    return int(_native.hash128(text.encode())[:16], 16) // 2
+    return int(native.hash128(text.encode())[:16], 16) // 2
 
 
 def expected(table: pa.Table, method: str, ids: str | None, **options: Any) -> list[dict[str, Any]]:

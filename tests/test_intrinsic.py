@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.evaluation import blocks, edges, intrinsic
+from pychunk.evaluation.measures import blocks, edges, intrinsic
 
 TEXT = "Ada wrote. She sang. The sea rose. It fell. Ships sank."
 SENTENCES = [(0, 10), (11, 20), (21, 34), (35, 43), (44, 55)]

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk import _native
-from pychunk.io import json_lines
-from pychunk.io.bzip2 import Block
+from pychunk._engine import native
+from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.documents import DeadLetter
+from pychunk.io.formats import json_lines
 from pychunk.io.source import open_source
 
 KEYS = ["text", "id", "ü\0"]
@@ -29,12 +29,12 @@ KEYS = ["text", "id", "ü\0"]
 
 def rows(data: bytes, wanted: list[str] = KEYS) -> tuple[dict[int, list[tuple[str, str] | None]], list[int]]:
     """Line to (kind, value) of each key, and the lines at fault, by the native reader."""
-    spans, columns, faults = _native.read_json_lines(np.frombuffer(data, np.uint8), wanted)
+    spans, columns, faults = native.read_json_lines(np.frombuffer(data, np.uint8), wanted)
     found: dict[int, list[tuple[str, str] | None]] = {}
     for row, line in enumerate(spans[:, 0].tolist()):
         found[line] = []
         for values, offsets, kinds in columns:
-            kind = _native.JSON_KINDS[kinds[row]]
+            kind = native.JSON_KINDS[kinds[row]]
             value = values[offsets[row] : offsets[row + 1]].tobytes().decode()
             found[line].append(None if kind == "missing" else (kind, value))
     return found, [fault[0] for fault in faults]

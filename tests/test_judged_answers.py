@@ -13,7 +13,7 @@ from llm_server import Server
 
 pytest.importorskip("httpx2")
 
-from pychunk.evaluation.judged_answers import judge_answers, judged_rows
+from pychunk.evaluation.judges.judged_answers import judge_answers, judged_rows
 from pychunk.llm import LLM
 
 QUESTIONS = ["When?", "Who?", "What?", "Where?", "Why?"]
@@ -157,8 +157,8 @@ def test_eval_judges_its_answers(questions: Path, tmp_path: Path) -> None:
 
 def test_options_are_counted_not_judged() -> None:
     pytest.importorskip("faiss")
-    from pychunk.evaluation.answering import Answering
     from pychunk.evaluation.datasets import Dataset, Question
+    from pychunk.evaluation.judges.answering import Answering
 
     data = Dataset("leaflets", "answers", ["a"], ["b"], [Question("Which?", 0, ("a",), options=("a", "b"))])
     llm = LLM("http://127.0.0.1:1/v1", "test", cache=False, dry_run=True)
@@ -170,8 +170,8 @@ def test_options_are_counted_not_judged() -> None:
 def test_documents_that_are_not_known_are_each_its_own() -> None:
     pytest.importorskip("faiss")
     from pychunk.answers import Answer, Answers
-    from pychunk.evaluation.answering import Answering
     from pychunk.evaluation.datasets import Dataset, Question
+    from pychunk.evaluation.judges.answering import Answering
 
     asked = [Question(f"What is {at}?", -1, (str(at),)) for at in range(4)]
     found = Answers([Answer(own.text, str(at % 2), None, (), ()) for at, own in enumerate(asked)])

@@ -12,7 +12,7 @@ from llm_server import Server
 
 pytest.importorskip("httpx2")
 
-from pychunk.evaluation.judged_retrieval import Graded, grade, judge_retrieval
+from pychunk.evaluation.judges.judged_retrieval import Graded, grade, judge_retrieval
 from pychunk.llm import LLM, Reply
 from pychunk.llm.questions import make_questions, read
 

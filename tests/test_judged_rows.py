@@ -15,10 +15,11 @@ from rich.console import Console
 pytest.importorskip("faiss")
 pytest.importorskip("httpx2")
 
-from pychunk.evaluation import contenders, report
-from pychunk.evaluation.counted import counted
+from pychunk.evaluation import contenders
 from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.judged_rows import NAMES, judged_rows
+from pychunk.evaluation.judges.counted import counted
+from pychunk.evaluation.reports import report
 from pychunk.llm import LLM
 from pychunk.llm.verdicts import shown
 

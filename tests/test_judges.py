@@ -13,10 +13,10 @@ from llm_server import ANSWER, CONNECTION, Server, limits_of
 
 pytest.importorskip("httpx2")
 
-from pychunk.evaluation import tenets
-from pychunk.evaluation.agreement import cohen_kappa
-from pychunk.evaluation.judged_retrieval import grade
-from pychunk.evaluation.judges import JUDGES, Judged, judge
+from pychunk.evaluation.judges.agreement import cohen_kappa
+from pychunk.evaluation.judges.judged_retrieval import grade
+from pychunk.evaluation.judges.judges import JUDGES, Judged, judge
+from pychunk.evaluation.measures import tenets
 from pychunk.llm import LLM, LimitReachedError, LLMError, Reply
 from pychunk.llm import client as client_module
 from pychunk.llm.questions import make_questions

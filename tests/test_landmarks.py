@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.html_facts import Names, word_hash
-from pychunk.parsing.landmarks import BESIDE, NONE, OUTSIDE, by_landmarks, landmarks
-from pychunk.parsing.noise import find_noise
+from pychunk.parsing.html.html_facts import Names, word_hash
+from pychunk.parsing.html.landmarks import BESIDE, NONE, OUTSIDE, by_landmarks, landmarks
+from pychunk.parsing.html.noise import find_noise
+from pychunk.parsing.html.page import HtmlPage, parse_html
 
 PROSE = (
     "The river rises in the hills north of the town and runs for forty miles before it meets the sea. For most of the "

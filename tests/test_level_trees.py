@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import Hierarchy, _native
-from pychunk._reference import levels as slow
+from pychunk import Hierarchy
+from pychunk._engine import native as _native
+from pychunk._engine.reference import levels as slow
 from pychunk.levels.pooling import pooled
 from pychunk.levels.trees import agglomerated
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 pytest.importorskip("faiss")
 
 import pychunk
-from pychunk.retrieval import across, calibration
-from pychunk.retrieval.contents import Contents
-from pychunk.retrieval.ingest import encode_chunks
-from pychunk.retrieval.nodes import Nodes
+from pychunk.index.contents import Contents
+from pychunk.index.ingest import encode_chunks
+from pychunk.index.levels import across, calibration
+from pychunk.index.levels.nodes import Nodes
 
 LEVELS = ["sentence", "paragraph", "section", "document"]
 WORDS = ["cats", "purr", "mice", "hide", "stars", "burn", "rivers", "run", "towns", "grow", "kings", "rule", "bread"]
@@ -242,7 +242,7 @@ def test_one_query_or_many_and_threads_say_the_same(index: pychunk.Index) -> Non
 
 
 def test_an_approximate_index_scans_levels_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pychunk.retrieval.codes.LEAST", 50)
+    monkeypatch.setattr("pychunk.index.dense.codes.LEAST", 50)
     texts = texts_of(5, 40)
     flat, codes = index_of(tmp_path / "flat", texts), index_of(tmp_path / "codes", texts, kind="pq")
     for index in (flat, codes):  # rows that are removed are of no level

@@ -16,9 +16,9 @@ from command_line import invoke
 from index_reference import chunks_of, seen
 
 import pychunk.llm.client
+from pychunk.index.index import Index
 from pychunk.llm import LLM, LLMError, Reply
 from pychunk.llm.queries import PASSAGE, QUERY, Hyde, Multi
-from pychunk.retrieval.index import Index
 
 TEXTS = ["Felines purr when content.", "Dogs bark at night.", "Rust is memory safe.", "Bread needs salt and time."]
 QUERIES = ["What makes a cat hum?", "Why is a dog loud?"]

@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_oracle import Leaf, leaves
 
-from pychunk._reference import markdown as reference
-from pychunk.data.blocks import BLOCK_KINDS, Blocks
-from pychunk.io import markdown_files, open_source
+from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
+from pychunk._engine.reference.parsing import markdown as reference
+from pychunk.io import open_source
 from pychunk.io.documents import DeadLetter
+from pychunk.io.formats import markdown_files
 from pychunk.parsing.columns import BLOCKS_TYPE, blocks_from_arrow
 from pychunk.parsing.markdown import blocks_of, heading_text, titles_of
 

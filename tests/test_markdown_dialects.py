@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk.data.blocks import BLOCK_KINDS
+from pychunk._engine.data.blocks import BLOCK_KINDS
 from pychunk.io import open_source
 from pychunk.parsing.badges import badges_of
 from pychunk.parsing.markdown import blocks_of, titles_of

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk.ingest import ingest
-from pychunk.io import bzip2, streams
+from pychunk.io.decompression import bzip2, streams
 from pychunk.io.documents import DeadLetter
 from pychunk.io.source import Source, open_source
 from pychunk.methods import METHODS

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pychunk._util import memory
 from pychunk.io import open_source
-from pychunk.plumbing import memory
 
 TEXT = "Cats purr when they are content. Dogs bark at night. " * 200
 #: Each thread would take 64 MB of address space for malloc, so that a limit would mean another thing on each machine.

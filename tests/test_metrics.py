@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.evaluation import boundaries, intervals, metrics, pages, spans
+from pychunk.evaluation.measures import boundaries, intervals, metrics, pages, spans
 
 # --- answers ---
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from pychunk._util import durable
 from pychunk.encoders import static, static_pairs
 from pychunk.encoders.files import model_dir
-from pychunk.plumbing import durable
 
 WRITE = """
 import os, sys
@@ -60,7 +60,7 @@ def test_an_older_model_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def killed(code: str, path: Path) -> None:
     """Runs code, indented by four, while it fills a new folder for ``path``; it ends the process."""
-    before = "import os, sys\nfrom pathlib import Path\nfrom pychunk.plumbing import durable\n"
+    before = "import os, sys\nfrom pathlib import Path\nfrom pychunk._util import durable\n"
     whole = before + "with durable.whole_folder(Path(sys.argv[1])) as aside:\n" + code
     done = subprocess.run([sys.executable, "-c", whole, str(path)], check=False)
     assert done.returncode == 9

@@ -14,9 +14,9 @@ pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
 
+from pychunk._util.checksums import sha256
 from pychunk.encoders import pairs, registry, static
 from pychunk.encoders.files import catalogue, convert, model_dir, quantised, wheels
-from pychunk.plumbing.checksums import sha256
 from pychunk.training.random_bert import random_weights
 
 PAIRS = [

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from index_reference import answers, chunks_of, written_wide
 
-from pychunk.retrieval import contents, narrow
-from pychunk.retrieval import store as store_module
-from pychunk.retrieval.index import Index
+from pychunk.index import contents
+from pychunk.index.files import narrow
+from pychunk.index.index import Index
+from pychunk.index.store import store as store_module
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

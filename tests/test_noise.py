@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-from pychunk.data.blocks import Blocks
-from pychunk.parsing import noise, noise_model
-from pychunk.parsing.html import HtmlPage, parse_html
-from pychunk.parsing.noise import REASONS, best_threshold, copies, find_noise
-from pychunk.parsing.noise_features import DENSE, NoiseFeatures, noise_features
-from pychunk.parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
-from pychunk.plumbing.checksums import sha256
+from pychunk._engine.data.blocks import Blocks
+from pychunk._util.checksums import sha256
+from pychunk.parsing.html import noise, noise_model
+from pychunk.parsing.html.noise import REASONS, best_threshold, copies, find_noise
+from pychunk.parsing.html.noise_features import DENSE, NoiseFeatures, noise_features
+from pychunk.parsing.html.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
+from pychunk.parsing.html.page import HtmlPage, parse_html
 from pychunk.training.noise_pages import content_of, f1, words_of
 
 PROSE = (

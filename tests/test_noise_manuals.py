@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-from pychunk.data.blocks import TABLE
-from pychunk.parsing.html import parse_html
-from pychunk.parsing.manuals import MainElement, turns, within_main
-from pychunk.parsing.noise import find_noise
-from pychunk.parsing.noise_features import noise_features
+from pychunk._engine.data.blocks import TABLE
+from pychunk.parsing.html.manuals import MainElement, turns, within_main
+from pychunk.parsing.html.noise import find_noise
+from pychunk.parsing.html.noise_features import noise_features
+from pychunk.parsing.html.page import parse_html
 
 
 def parted(markup: str) -> tuple[list[str], dict[str, str]]:

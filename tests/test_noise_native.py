@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from real_pages import NO_PAGES, real_pages
 
-from pychunk import _native
-from pychunk.parsing import noise, noise_features, noise_model
-from pychunk.parsing.html import parse_html
-from pychunk.parsing.noise import find_noise
+from pychunk._engine import native
+from pychunk.parsing.html import noise, noise_features, noise_model
+from pychunk.parsing.html.noise import find_noise
+from pychunk.parsing.html.page import parse_html
 
 _TEXTS = ["One of the rivers", "Home", "© 12", "ΑΣ", "İstanbul", "\ud800", "Straße, 7!", "word " * 30, "a.b?c:", "…"]
 _TAGS = [
@@ -139,8 +139,8 @@ def test_the_reference_finds_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> 
     )
     fast = find_noise(page.blocks, page.facts, page.text, title=page.title)
     monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
-    monkeypatch.setattr(_native, "noise_columns", None)
-    monkeypatch.setattr(_native, "noise_sums", None)
+    monkeypatch.setattr(native, "noise_columns", None)
+    monkeypatch.setattr(native, "noise_sums", None)
     slow = find_noise(page.blocks, page.facts, page.text, title=page.title)
     assert fast[0].tolist() == slow[0].tolist()
     assert fast[1].tobytes() == slow[1].tobytes()

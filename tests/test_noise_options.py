@@ -15,8 +15,8 @@ from test_html_files import PAGE
 import pychunk
 from pychunk.ingest import ingest
 from pychunk.io import open_source
-from pychunk.parsing.html import parse_html
-from pychunk.parsing.noise import find_noise
+from pychunk.parsing.html.noise import find_noise
+from pychunk.parsing.html.page import parse_html
 
 MENU = "Home News"
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk import _native
-from pychunk.data.ragged import offsets_of
-from pychunk.parsing import noise_features
+from pychunk._engine import native as _native
+from pychunk._engine.data.ragged import offsets_of
+from pychunk.parsing.html import noise_features
 
 _PIECES = st.one_of(
     st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]), max_size=6),

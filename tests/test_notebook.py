@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pychunk
-from pychunk.plumbing import progress
+from pychunk._util import progress
 
 HOSTILE = "</td></table><script>alert(1)</script> & \u202e\0. Cats purr. Cats."
 

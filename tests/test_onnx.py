@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk._arrow import flat_text
+from pychunk._engine.arrow import flat_text
+from pychunk._util.checksums import sha256
 from pychunk.encoders import registry
 from pychunk.encoders.files import model_dir
-from pychunk.plumbing.checksums import sha256
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -8,7 +8,7 @@ import pytest
 
 import pychunk
 from pychunk import Segmenter, functions
-from pychunk.given.columns import NAMES
+from pychunk.inputs.document_columns import NAMES
 from pychunk.methods import METHODS
 
 

@@ -17,9 +17,9 @@ from command_line import invoke
 from pdfs import Page, made
 
 import pychunk
-from pychunk.retrieval.merge import merged
-from pychunk.retrieval.paging import pages_of
-from pychunk.retrieval.terms import Analyzer
+from pychunk.index.lexical.terms import Analyzer
+from pychunk.index.merge import merged
+from pychunk.index.search.paging import pages_of
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

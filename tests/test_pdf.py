@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 from pdfs import HEIGHT, NAMELESS, Page, in_any_letters, made, width_of
 
 from pychunk import segment
-from pychunk.data.blocks import BLOCK_KINDS
-from pychunk.io import DeadLetter, open_source, pdf_files
+from pychunk._engine.data.blocks import BLOCK_KINDS
+from pychunk._util.isolated import KilledError, OutOfMemoryError, Processes
+from pychunk._util.memory import LACK
+from pychunk.io import DeadLetter, open_source
+from pychunk.io.formats import pdf_files
 from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
-from pychunk.parsing.paged import Paged
-from pychunk.parsing.pdf import PdfError, read_pdf
-from pychunk.parsing.scripts import in_one_script
-from pychunk.plumbing.isolated import KilledError, OutOfMemoryError, Processes
-from pychunk.plumbing.memory import LACK
+from pychunk.parsing.pdf.file import PdfError, read_pdf
+from pychunk.parsing.pdf.paged import Paged
+from pychunk.parsing.pdf.scripts import in_one_script
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 
@@ -1337,7 +1338,7 @@ def test_processes_tell_their_limit_from_lack_of_memory() -> None:
 BELOW_ITS_LIMIT = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-from pychunk.plumbing.isolated import Processes
+from pychunk._util.isolated import Processes
 processes = Processes(1, "isolated_work:work", seconds=60, memory=3 << 30)
 print(processes.map([b"eat"])[0])
 processes.close()

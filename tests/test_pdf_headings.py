@@ -7,9 +7,9 @@ from pdfs import Page, made
 
 pytest.importorskip("pypdfium2", reason="the extra docs is not installed")
 
-from pychunk.data.blocks import BLOCK_KINDS
-from pychunk.parsing.pdf import read_pdf
-from pychunk.parsing.pdf_words import _BOLD, _LIGHT
+from pychunk._engine.data.blocks import BLOCK_KINDS
+from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.pdf.pdf_words import _BOLD, _LIGHT
 
 LINES = [
     "The tablets are for grown people alone, who take one in the morning and one in",

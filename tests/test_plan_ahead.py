@@ -10,10 +10,11 @@ pytest.importorskip("faiss")
 from test_levels_across import WORDS, index_of, texts_of
 
 import pychunk
-from pychunk.retrieval import eight_bit, sources, vectors
-from pychunk.retrieval.ahead import Ahead, by_sums
-from pychunk.retrieval.scan import Scan
-from pychunk.retrieval.searcher import Searcher
+from pychunk.index.dense import eight_bit, vectors
+from pychunk.index.dense.scan import Scan
+from pychunk.index.scoring import sources
+from pychunk.index.scoring.ahead import Ahead, by_sums
+from pychunk.index.search.searcher import Searcher
 
 QUERIES = ["Which cats purr?", "mice hide in bread", "Kings rule towns. Stars burn.", "zebra", "rivers"]
 

@@ -11,10 +11,10 @@ import pytest
 import pychunk
 from pychunk.evaluation import breadth
 from pychunk.evaluation.sections import LEAST_WORDS
-from pychunk.retrieval.plan_features import features
-from pychunk.retrieval.plan_learned import FACTS, Learned, PlanModel
-from pychunk.retrieval.plan_terms import Terms
-from pychunk.retrieval.planning import Metadata, Pass, decide
+from pychunk.index.planners.plan_features import features
+from pychunk.index.planners.plan_learned import FACTS, Learned, PlanModel
+from pychunk.index.planners.plan_terms import Terms
+from pychunk.index.planners.planning import Metadata, Pass, decide
 
 pytest.importorskip("faiss")
 

@@ -13,9 +13,9 @@ pytest.importorskip("httpx2")
 pytest.importorskip("faiss")
 
 import pychunk
+from pychunk.index.planners.plan_llm import Asking
+from pychunk.index.planners.planning import Metadata, decide, load
 from pychunk.llm import LLM, Reply
-from pychunk.retrieval.plan_llm import Asking
-from pychunk.retrieval.planning import Metadata, decide, load
 
 LEVELS = ["sentence", "paragraph", "section", "document"]
 TEXT = "Cats\n\nCats purr. They sleep by day.\n\nFood\n\nMice taste good. Fish, too."

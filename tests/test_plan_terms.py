@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("faiss")
 
 import pychunk
-from pychunk.retrieval.plan_features import _spread, _terms, features
-from pychunk.retrieval.plan_terms import Terms
+from pychunk.index.planners.plan_features import _spread, _terms, features
+from pychunk.index.planners.plan_terms import Terms
 
 LEVELS = ["sentence", "paragraph", "document"]
 TEXTS = ["Cats purr. They sleep by day.\n\nCats eat mice. Fish, too.", "Stars burn hydrogen.", "Dogs bark at cats."]

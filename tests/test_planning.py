@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pychunk
+from pychunk.index.planners.plan_features import features
+from pychunk.index.planners.plan_rules import Rules, breadth_of
+from pychunk.index.planners.planning import Fixed, Metadata, Plan, decide, load, unreadable
 from pychunk.levels.names import NAMES
-from pychunk.retrieval.plan_features import features
-from pychunk.retrieval.plan_rules import Rules, breadth_of
-from pychunk.retrieval.planning import Fixed, Metadata, Plan, decide, load, unreadable
 
 pytest.importorskip("faiss")
 

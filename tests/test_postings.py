@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import _arrow, _native
-from pychunk._reference.bm25 import add_bm25
-from pychunk._reference.postings import inverted
-from pychunk.retrieval import character_tables, characters
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.postings import Postings, PostingsBuilder
-from pychunk.retrieval.terms import Analyzer, folded, without_diacritics
+from pychunk._engine import arrow, native
+from pychunk._engine.reference.search.bm25 import add_bm25
+from pychunk._engine.reference.search.postings import inverted
+from pychunk.index.index import Index
+from pychunk.index.lexical import character_tables, characters
+from pychunk.index.lexical.postings import Postings, PostingsBuilder
+from pychunk.index.lexical.terms import Analyzer, folded, without_diacritics
 
 UNICODE = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 #: Marks, letters that fold or fall apart, Jamo: what joins, moves or goes.
@@ -114,8 +114,8 @@ def test_words_are_made_of_the_characters_that_the_analyzer_has(version: int, st
 
 
 def natively(texts: list[str], diacritics: bool = False) -> list[str]:
-    found = characters.folding(diacritics=diacritics).fold(*_arrow.flat_text(pa.array(texts, pa.large_string())))
-    return _arrow.strings(*found).to_pylist()
+    found = characters.folding(diacritics=diacritics).fold(*arrow.flat_text(pa.array(texts, pa.large_string())))
+    return arrow.strings(*found).to_pylist()
 
 
 AROUND = ["{}", "e{}\u0301\u0323", "\uac00{}", "{}\u1161\u11a8"]
@@ -143,8 +143,8 @@ def test_what_joins_has_a_class_that_is_asked_for() -> None:
 
 
 def test_the_extensions_tables_are_those_of_the_python_that_it_was_built_with() -> None:
-    assert _native.python_tables("1.0.0") is None
-    found = _native.python_tables(unicodedata.unidata_version)
+    assert native.python_tables("1.0.0") is None
+    found = native.python_tables(unicodedata.unidata_version)
     if found is None:
         pytest.skip("built with a Python of another version of Unicode")
     made = character_tables.made("".join(map(chr, range(character_tables.LAST))))
@@ -152,7 +152,7 @@ def test_the_extensions_tables_are_those_of_the_python_that_it_was_built_with() 
 
 
 def test_tables_of_another_python_are_made_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_native, "python_tables", lambda version: None)
+    monkeypatch.setattr(native, "python_tables", lambda version: None)
     made = characters._tables.__wrapped__()
     assert {name: table.dtype for name, table in made.items()} == dict.fromkeys(
         characters._tables(), np.dtype("uint32")
@@ -252,7 +252,7 @@ def test_words_that_are_forgotten_to_bound_memory_have_the_same_terms_again() ->
     for threads in (1, 2):
         asked.clear()
         for memory in (1 << 20, 0):
-            maker = _native.PostingsMaker(characters.word_characters(2), None, 3, stem, [], memory)
+            maker = native.PostingsMaker(characters.word_characters(2), None, 3, stem, [], memory)
             found[memory] = [np.concatenate(maker.count(text, offsets, threads)).tolist() for _ in range(2)]
             assert found[memory][0] == found[memory][1]
         assert asked == [4, 0, 4, 4]
@@ -306,10 +306,10 @@ def test_scores_of_rows_equal_the_reference(
         if bounds[query]:
             expected[query] /= bounds[query]
     numbers = np.array([term for query in queries for term in query], np.int64)
-    found = _native.bm25_scores(parts, offsets, numbers, weights, bounds, base, alive, threads)
+    found = native.bm25_scores(parts, offsets, numbers, weights, bounds, base, alive, threads)
     np.testing.assert_array_equal(found, expected)
     if alive is not None and parts and len(parts[0][0]):
-        assert _native.count_alive(parts[0][0], alive) == alive[parts[0][0]].sum()
+        assert native.count_alive(parts[0][0], alive) == alive[parts[0][0]].sum()
 
 
 @settings(max_examples=200, deadline=None)
@@ -327,7 +327,7 @@ def test_best_rows_are_those_of_a_sort(
     rng = np.random.default_rng(seed)
     scores = (rng.integers(0, different, (queries, size), endpoint=True) / different).astype(np.float32)
     allowed = None if share is None else rng.random(size) < share
-    found = _native.best_rows(scores, count, allowed, 2)
+    found = native.best_rows(scores, count, allowed, 2)
     ends = found[2].tolist()
     assert len(ends) == queries + 1
     for own, begin, end in zip(scores, ends, ends[1:]):
@@ -351,9 +351,9 @@ def test_best_rows_of_groups_are_those_of_each_alone(
     rng = np.random.default_rng(seed)
     scores = (rng.integers(0, different, (queries, size), endpoint=True) / different).astype(np.float32)
     of = rng.integers(-2, groups, size).astype(np.int8)
-    own, rows, ends = _native.best_rows_of_groups(scores, count, of, groups, 2)
+    own, rows, ends = native.best_rows_of_groups(scores, count, of, groups, 2)
     assert len(ends) == queries * groups + 1
-    alone = [_native.best_rows(scores, count, of == group) for group in range(groups)]
+    alone = [native.best_rows(scores, count, of == group) for group in range(groups)]
     for place in range(queries * groups):
         query, group = divmod(place, groups)
         begin, end = alone[group][2][query : query + 2]
@@ -364,9 +364,9 @@ def test_best_rows_of_groups_are_those_of_each_alone(
 
 def test_groups_of_rows_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="groups must be below 1, got 1"):
-        _native.best_rows_of_groups(np.ones((1, 2), np.float32), 1, np.array([0, 1], np.int8), 1)
+        native.best_rows_of_groups(np.ones((1, 2), np.float32), 1, np.array([0, 1], np.int8), 1)
     with pytest.raises(ValueError, match="groups must hold 2 values"):
-        _native.best_rows_of_groups(np.ones((1, 2), np.float32), 1, np.zeros(3, np.int8), 1)
+        native.best_rows_of_groups(np.ones((1, 2), np.float32), 1, np.zeros(3, np.int8), 1)
 
 
 def scores_of(rows: Any, counts: Any, base: Any, queries: int = 1, **changed: Any) -> Any:
@@ -375,7 +375,7 @@ def scores_of(rows: Any, counts: Any, base: Any, queries: int = 1, **changed: An
     part = rows, counts, np.array(own["begins"], np.int64), np.array(own["ends"], np.int64), own["size"]
     offsets, terms = np.arange(queries + 1) * len(own["terms"]), np.array(own["terms"] * queries, np.int64)
     weights, bounds = np.array(own["weights"] * queries, np.float32), np.ones(queries, np.float32)
-    return _native.bm25_scores([part], offsets, terms, weights, bounds, base)
+    return native.bm25_scores([part], offsets, terms, weights, bounds, base)
 
 
 @pytest.mark.parametrize("queries", [1, 5])
@@ -400,7 +400,7 @@ def test_postings_that_cannot_be_are_refused(queries: int) -> None:
     with pytest.raises(ValueError, match="increasing rows"):
         scores_of(np.array([5000, 1], np.int32), np.ones(2, np.int32), np.zeros(9000, np.float32), 5)
     with pytest.raises(ValueError, match="rows below 5"):
-        _native.count_alive(np.array([5], np.uint16), np.ones(5, np.bool_))
+        native.count_alive(np.array([5], np.uint16), np.ones(5, np.bool_))
     for wrong in (np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros((1, 1), np.int32), np.zeros(4, "u1")[::2]):
         with pytest.raises(ValueError, match="flat arrays of whole numbers"):
             scores_of(wrong, np.ones(wrong.size, np.int32), base, queries)
@@ -416,20 +416,20 @@ def test_postings_that_cannot_be_are_refused(queries: int) -> None:
     ],
 )
 def test_what_is_no_text_is_refused(text: bytes, offsets: list[int], message: str) -> None:
-    maker = _native.PostingsMaker(characters.word_characters(2), None, 0, None, [])
+    maker = native.PostingsMaker(characters.word_characters(2), None, 0, None, [])
     with pytest.raises(ValueError, match=message):
         maker.count(np.frombuffer(text, np.uint8), np.array(offsets, np.int64))
 
 
 def test_batches_of_another_builder_are_refused() -> None:
-    maker = _native.PostingsMaker(characters.word_characters(2), None, 0, None, [])
+    maker = native.PostingsMaker(characters.word_characters(2), None, 0, None, [])
     for terms, counts, sizes in (([0], [1], [1]), ([-1], [1], [1]), ([], [1], []), ([], [], [-1])):
         with pytest.raises(ValueError, match=r"terms must be below 0|sizes must"):
             maker.finish([tuple(np.array(each, np.int32) for each in (terms, counts, sizes))])
     with pytest.raises(ValueError, match="code points"):
-        _native.WordCharacters(*(np.array(each, np.uint32) for each in ([1, 0x110000], [], [], [])))
+        native.WordCharacters(*(np.array(each, np.uint32) for each in ([1, 0x110000], [], [], [])))
     with pytest.raises(ValueError, match="stems, one a word"):
-        _native.PostingsMaker(characters.word_characters(2), None, 0, lambda words: [], []).count(
+        native.PostingsMaker(characters.word_characters(2), None, 0, lambda words: [], []).count(
             np.frombuffer(b"ab", np.uint8), np.array([0, 2], np.int64)
         )
 

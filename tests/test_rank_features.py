@@ -17,8 +17,8 @@ from index_reference import PETS, chunks_of
 
 import pychunk
 from pychunk.encoders import static
-from pychunk.retrieval import learned
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
+from pychunk.index.rerank import learned
 from pychunk.training import rank, rank_card
 
 TEXTS = [

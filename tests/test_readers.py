@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk.io.bzip2 import Block
+from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.documents import DeadLetter
 from pychunk.io.kinds import KINDS, kind_of
 from pychunk.io.source import open_source

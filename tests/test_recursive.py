@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pychunk import _core
-from pychunk._reference.recursive import split_recursive as reference
+from pychunk._engine.reference.text.recursive import split_recursive as reference
 
 USUAL = ["\n\n", "\n", " ", ""]
 SEPARATORS = [

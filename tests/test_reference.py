@@ -8,17 +8,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import _native
-from pychunk._reference import engine, hashing, vectors, wordpiece
-from pychunk._reference.document import token_ids
-from pychunk.data.columns import CUT_REASONS
-from pychunk.data.cuts import Cuts
-from pychunk.data.features import Features
-from pychunk.data.plan import Plan
-from pychunk.data.request import Request
-from pychunk.documents import TextBatch
+from pychunk._engine import native as _native
+from pychunk._engine.data.columns import CUT_REASONS
+from pychunk._engine.data.cuts import Cuts
+from pychunk._engine.data.features import Features
+from pychunk._engine.data.plan import Plan
+from pychunk._engine.data.request import Request
+from pychunk._engine.reference import engine, hashing, vectors
+from pychunk._engine.reference.document import token_ids
+from pychunk._engine.reference.text import wordpiece
 from pychunk.encoders import static
-from pychunk.given.given import Given
+from pychunk.inputs import TextBatch
+from pychunk.inputs.arguments import Given
 
 WORDS = st.sampled_from(
     [

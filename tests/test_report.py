@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from pychunk.evaluation import plots, report
+from pychunk.evaluation.reports import plots, report
 
 HOSTILE = '<b>&"</b><script>alert(1)</script>[red]'
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}

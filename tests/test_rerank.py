@@ -15,9 +15,9 @@ from index_reference import F32, PETS, chunks_of
 
 import pychunk
 from pychunk.evaluation.contenders import count_tokens
-from pychunk.retrieval import rerank
-from pychunk.retrieval.hits import Hit
-from pychunk.retrieval.index import Index
+from pychunk.index.index import Index
+from pychunk.index.rerank import rerank
+from pychunk.index.search.hits import Hit
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

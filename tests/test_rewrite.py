@@ -12,11 +12,11 @@ pytest.importorskip("faiss")
 from command_line import invoke
 from index_reference import F32, chunks_of, encoded, seen
 
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.probes import Probe
-from pychunk.retrieval.rewrite import Choice, Feedback
-from pychunk.retrieval.searcher import Ranking
-from pychunk.retrieval.terms import Analyzer
+from pychunk.index.index import Index
+from pychunk.index.lexical.terms import Analyzer
+from pychunk.index.scoring.probes import Probe
+from pychunk.index.search.rewrite import Choice, Feedback
+from pychunk.index.search.searcher import Ranking
 
 WORDS = ["bark", "bread", "burn", "cats", "day", "dogs", "hydrogen", "night", "oven", "purr", "rust", "sleep", "star"]
 PETS = ["Cats purr when content. They sleep all day.", "Dogs bark at night. Dogs fetch sticks.", "Rust is memory safe."]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import pychunk
-from pychunk.plumbing.durable import write_text
+from pychunk._util.durable import write_text
 
 TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star. ' * 40] * 2000"
 
@@ -186,7 +186,7 @@ def test_a_fork_while_a_thread_makes_its_first_table_leaves_a_child_that_works()
 LOCKED = """
     import os, signal, sys, time
     from pathlib import Path
-    from pychunk.plumbing.folder_lock import FolderLock
+    from pychunk._util.folder_lock import FolderLock
     path = Path({path!r})
     def free():
         other = FolderLock(path)
@@ -298,7 +298,7 @@ def test_what_killed_writers_of_an_output_left_is_removed_by_the_next_one(tmp_pa
     script = f"""
         import os, signal
         from pathlib import Path
-        from pychunk.plumbing.durable import whole_file
+        from pychunk._util.durable import whole_file
         with whole_file(Path({str(tmp_path / "out.parquet")!r})) as file:
             file.write(b"half"), file.flush()
             os.kill(os.getpid(), signal.SIGKILL)

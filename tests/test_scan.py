@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instruction_sets import printed_by_each
 
-from pychunk._reference import scan as reference
-from pychunk._reference import vectors as reference_vectors
-from pychunk._reference.eight_bit import packed as packed_by_numpy
-from pychunk.retrieval import eight_bit
-from pychunk.retrieval.scan import Scan
+from pychunk._engine.reference import vectors as reference_vectors
+from pychunk._engine.reference.search import scan as reference
+from pychunk._engine.reference.search.eight_bit import packed as packed_by_numpy
+from pychunk.index.dense import eight_bit
+from pychunk.index.dense.scan import Scan
 
 F32 = np.float32
 
@@ -336,8 +336,8 @@ def test_every_float16_is_widened_exactly() -> None:
 def test_instruction_sets_scan_to_the_same_bits() -> None:
     code = (
         "import sys, hashlib, numpy as np\n"
-        "from pychunk.retrieval import eight_bit\n"
-        "from pychunk.retrieval.scan import Scan\n"
+        "from pychunk.index import eight_bit\n"
+        "from pychunk.index.dense.scan import Scan\n"
         "rng, digest = np.random.default_rng(0), hashlib.sha256()\n"
         "for dim in (32, 100, 256):\n"
         "    rows = rng.normal(size=(3000, dim)) * rng.choice([1e-6, 1], size=(3000, 1))\n"

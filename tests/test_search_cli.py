@@ -62,7 +62,7 @@ def test_the_command_loads_only_what_one_search_takes(tmp_path: Path, documents:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "The Rhine rises in Switzerland." in done.stdout
     loaded = set(done.stderr.split())
-    assert "pychunk.retrieval.searcher" in loaded
+    assert "pychunk.index.search.searcher" in loaded
     assert not {"pandas", "faiss", "pyarrow.compute", "numpy.ma", "pychunk.io"} & loaded
 
 

@@ -11,7 +11,7 @@ import pychunk
 from pychunk.evaluation import sections
 from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.sections import COMMON, LEAST_WORDS, MARK, section_questions
-from pychunk.retrieval.hits import Hit, Passage
+from pychunk.index.search.hits import Hit, Passage
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 BODY = "She was born in London and wrote about engines. " * 6

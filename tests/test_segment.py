@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from test_text import TEXTS
 
 import pychunk
-from pychunk._reference import wordpiece
-from pychunk._reference.document import token_ids
+from pychunk._engine.reference.document import token_ids
+from pychunk._engine.reference.text import wordpiece
 from pychunk.encoders import static
 from pychunk.methods import METHODS
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.io import DeadLetter, open_source, sevenzip, streams
+from pychunk.io import DeadLetter, open_source
+from pychunk.io.decompression import sevenzip, streams
 
 py7zr = pytest.importorskip("py7zr")
 properties = pytest.importorskip("py7zr.properties")

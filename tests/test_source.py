@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.io import DeadLetter, columns, json_lines, open_source, streams, tables
+from pychunk.io import DeadLetter, columns, open_source
+from pychunk.io.decompression import streams
 from pychunk.io.documents import Document, grouped, schema, table_of
+from pychunk.io.formats import json_lines, tables
 
 
 @settings(max_examples=60, deadline=None)
@@ -164,7 +166,7 @@ def test_columns_of_parquet_are_those_of_its_first_rows(tmp_path: Path) -> None:
 
 
 def test_batches_in_pieces_hold_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pychunk.io.parquet_files.TOGETHER_BYTES", 1)
+    monkeypatch.setattr("pychunk.io.formats.parquet_files.TOGETHER_BYTES", 1)
     table = pa.table({"id": [str(n) for n in range(400)], "text": [f"Text {n}." * 50 for n in range(400)]})
     pq.write_table(table, tmp_path / "a.parquet", data_page_size=1000, row_group_size=90)
     whole = [batch.table for batch in open_source(tmp_path / "a.parquet").batches()]

@@ -8,9 +8,9 @@ from pdfs import Page, made
 pytest.importorskip("pypdfium2", reason="the extra docs is not installed")
 
 import pychunk
-from pychunk.data.blocks import BLOCK_KINDS
-from pychunk.parsing.paged import Paged
-from pychunk.parsing.pdf import read_pdf
+from pychunk._engine.data.blocks import BLOCK_KINDS
+from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.pdf.paged import Paged
 
 TEXT = [
     "The tablets are for grown people alone, who take one in the morning and one",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.plumbing.staged import Staged
+from pychunk._util.staged import Staged
 
 
 @given(items=st.lists(st.integers()), stages=st.integers(0, 4), depth=st.integers(1, 3))

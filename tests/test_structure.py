@@ -18,17 +18,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import Segmenter, _native
-from pychunk._reference import engine
-from pychunk._reference.graphemes import count_words
-from pychunk._reference.inline import link_labels
-from pychunk._reference.structure import heading_text
-from pychunk.data.blocks import BLOCK_KINDS, Blocks
-from pychunk.documents import TextBatch
-from pychunk.given.given import Given
+from pychunk import Segmenter
+from pychunk._engine import native as _native
+from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
+from pychunk._engine.reference import engine
+from pychunk._engine.reference.parsing.inline import link_labels
+from pychunk._engine.reference.structure import heading_text
+from pychunk._engine.reference.text.graphemes import count_words
+from pychunk.inputs import TextBatch
+from pychunk.inputs.arguments import Given
 from pychunk.parsing import markdown
 from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
-from pychunk.parsing.html import parse_html
+from pychunk.parsing.html.page import parse_html
 
 Block = tuple[str, int, int, int]
 Span = tuple[int, int, str, float]

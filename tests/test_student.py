@@ -12,13 +12,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
+from pychunk._util.checksums import sha256
 from pychunk.encoders import registry, static
 from pychunk.encoders.files import huggingface, model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
 from pychunk.encoders.files.bert_weights import BertWeights, read_weights
 from pychunk.encoders.pairs import PairScorer
-from pychunk.plumbing.checksums import sha256
-from pychunk.retrieval import rerank
+from pychunk.index.rerank import rerank
 from pychunk.training import student, student_fit, student_lessons
 from pychunk.training.random_bert import random_weights
 from pychunk.training.student_lessons import Article, Lessons

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.evaluation import tenets
+from pychunk.evaluation.measures import tenets
 
 PAGE = "Home | News\n\n# Cats\n\nCats purr all day. They sleep.\n\nMore: Cats purr all day"
 MARKED = "Cats\nCats purr all day.\nThey sleep."

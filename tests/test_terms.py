@@ -17,13 +17,14 @@ pytest.importorskip("faiss")
 
 from index_reference import chunks_of
 
-from pychunk.retrieval import character_tables, narrow
-from pychunk.retrieval import terms as terms_module
-from pychunk.retrieval.bm25 import BM25
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.postings import PostingsBuilder
-from pychunk.retrieval.store import Store
-from pychunk.retrieval.terms import Analyzer, folded
+from pychunk.index.files import narrow
+from pychunk.index.index import Index
+from pychunk.index.lexical import character_tables
+from pychunk.index.lexical import terms as terms_module
+from pychunk.index.lexical.bm25 import BM25
+from pychunk.index.lexical.postings import PostingsBuilder
+from pychunk.index.lexical.terms import Analyzer, folded
+from pychunk.index.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

@@ -16,11 +16,11 @@ from index_reference import chunks_of, seen
 
 import pychunk
 from pychunk.encoders.static import load
-from pychunk.retrieval import known
-from pychunk.retrieval.english import evidence, frequent_words, script
-from pychunk.retrieval.index import Index
-from pychunk.retrieval.store import Store
-from pychunk.retrieval.terms import GRAM_MARK, Analyzer
+from pychunk.index.dense import known
+from pychunk.index.index import Index
+from pychunk.index.lexical.english import evidence, frequent_words, script
+from pychunk.index.lexical.terms import GRAM_MARK, Analyzer
+from pychunk.index.store.store import Store
 
 pytest.importorskip("faiss")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk import _core
-from pychunk._reference.characters import STOPS
+from pychunk._engine.reference.text.characters import STOPS
 
 
 def split(text: str, wrap: str | bool = False) -> list[str]:

@@ -12,8 +12,8 @@ import pychunk
 from pychunk.cli.main import app
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.parsing.html import parse_html
-from pychunk.parsing.textless import linked_page, why_textless
+from pychunk.parsing.html.page import parse_html
+from pychunk.parsing.html.textless import linked_page, why_textless
 
 PROSE = "The bridge over the river opened on Monday after two years of work. The town paid nine million for it."
 SHELL = (

@@ -12,9 +12,9 @@ import pytest
 from test_segment import check_exact
 
 import pychunk
+from pychunk._util.checksums import sha256
 from pychunk.encoders import static
 from pychunk.encoders.files import huggingface
-from pychunk.plumbing.checksums import sha256
 
 tokenizers = pytest.importorskip("tokenizers")
 pytest.importorskip("onnxruntime")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from test_reference import TEXTS, check_equal
 
 import pychunk
-from pychunk import _native
-from pychunk._reference import topic as reference
-from pychunk.documents import TextBatch
+from pychunk._engine import native
+from pychunk._engine.reference import topic as reference
 from pychunk.encoders import static, topic_model
-from pychunk.given.given import Given
+from pychunk.inputs import TextBatch
+from pychunk.inputs.arguments import Given
 from pychunk.training import topic_articles
 
 TOPICS = "however the he in 1999 it river mountain engine album government war music species theory"
@@ -57,7 +57,7 @@ def test_documents_of_several_blocks_equal_the_reference(joint: str) -> None:
     """The network runs over 512 sentences at a time; what lies around them is seen all the same."""
     text = prose(530, joint=joint)
     array, offsets = np.frombuffer(text.encode(), np.uint8), np.array([0, len(text)])
-    starts, flags = _native.split_texts(array, offsets, threads=1)
+    starts, flags = native.split_texts(array, offsets, threads=1)
     assert len(starts.values) == 530
     own = [text[a:b] for a, b in pairwise([*starts.values.tolist(), len(text)])]
     vectors = static.load().encode(own)
@@ -191,4 +191,4 @@ def test_the_engine_needs_the_model() -> None:
     segmenter = pychunk.Segmenter("topic")
     (request, _), *_ = segmenter._requests(TextBatch.of(["One here. Two there."]), Given(), 0)
     with pytest.raises(ValueError, match="needs pair_scores, or a topic head"):
-        _native.segment(request.with_(topic_head=None))
+        native.segment(request.with_(topic_head=None))

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pychunk
+from pychunk._util.facts import read_facts
 from pychunk.encoders import static
-from pychunk.evaluation import boundaries
-from pychunk.plumbing.facts import read_facts
+from pychunk.evaluation.measures import boundaries
 from pychunk.training import topic, topic_articles, topic_card, topic_eval, topic_fit
 from pychunk.training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE
 

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from pychunk.retrieval import torch_flat
+from pychunk.index.dense import torch_flat
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from pychunk._engine.data.blocks import Blocks
 from pychunk.cli.main import app
-from pychunk.data.blocks import Blocks
 from pychunk.ingest import ingest
-from pychunk.io import DeadLetter, json_arrays, open_source
+from pychunk.io import DeadLetter, open_source
 from pychunk.io.documents import DeadLetters
-from pychunk.io.paged_files import why_empty
-from pychunk.parsing.paged import Paged, Span
+from pychunk.io.formats import json_arrays
+from pychunk.io.formats.paged_files import why_empty
+from pychunk.parsing.pdf.paged import Paged, Span
 
 NOTEBOOK = {"cells": [{"cell_type": "markdown", "source": ["# Tide"]}], "metadata": {}, "nbformat": 4}
 FILES: dict[str, bytes] = {

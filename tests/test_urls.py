@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
+from pychunk._util.urls import SECRETS, Url, hidden, named, parameters, without_secrets
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.plumbing.urls import SECRETS, Url, hidden, named, parameters, without_secrets
 
 USER, PASSWORD, TOKEN = "planteduser", "plantedword", "planted%2Btoken"
 PLANTED = b"planted"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.retrieval.where import COMPARISONS, rows
+from pychunk.index.scoring.where import COMPARISONS, rows
 
 DAYS = [datetime.date(2020, 1, 1), None, datetime.date(2021, 1, 1), None]
 TABLE = pa.table(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk.data.tokens import Tokens
+from pychunk._engine.data.tokens import Tokens
 from pychunk.encoders import transformer
 from pychunk.encoders.windows import many, windows
 

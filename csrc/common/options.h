@@ -18,7 +18,7 @@ enum class Within : uint8_t { kSize, kTopic, kSemantic, kNsp };
 // single line break inside a block is a space. kOff: every line break ends a sentence and a paragraph.
 enum class Wrap : uint8_t { kOff, kAuto, kOn };
 
-// Why a chunk ends; pychunk.data.columns names them in this order.
+// Why a chunk ends; pychunk._engine.data.columns names them in this order.
 enum class CutReason : int8_t {
   kEnd,
   kScore,

@@ -22,7 +22,7 @@ struct RaggedRows {
   Matrix<const float> operator[](int64_t i) const { return rows.slice(offsets[i], offsets[i + 1]); }
 };
 
-// What a method decided elsewhere (pychunk.data.cuts.Cuts).
+// What a method decided elsewhere (pychunk._engine.data.cuts.Cuts).
 struct GivenCuts {
   Ragged<int32_t> first;           // first sentence of each chunk, counted from its document's
   std::span<const int8_t> reason;  // why each cut is there (CutReason), as `kind`

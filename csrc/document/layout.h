@@ -10,7 +10,7 @@
 
 namespace pychunk {
 
-// pychunk.data.blocks names them in this order.
+// pychunk._engine.data.blocks names them in this order.
 enum class BlockKind : int8_t {
   kParagraph,
   kHeading,

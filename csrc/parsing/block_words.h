@@ -1,4 +1,4 @@
-// The words of blocks, as a model of noise sees them: pychunk/parsing/noise_features.py has the same in Python.
+// The words of blocks, as a model of noise sees them: pychunk/parsing/html/noise_features.py has the same in Python.
 #pragma once
 #include <cstdint>
 #include <string_view>

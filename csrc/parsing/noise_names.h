@@ -1,4 +1,4 @@
-// Blocks inside elements that are named for what they hold: pychunk/parsing/noise.py has the same in NumPy.
+// Blocks inside elements that are named for what they hold: pychunk/parsing/html/noise.py has the same in NumPy.
 #pragma once
 #include <cstdint>
 #include <span>

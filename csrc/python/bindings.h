@@ -27,7 +27,7 @@ namespace pychunk {
 
 namespace py = pybind11;
 
-// C-contiguous and of exactly this type: pychunk/_native.py sees to it; anything else is a TypeError.
+// C-contiguous and of exactly this type: pychunk/_engine/native.py sees to it; anything else is a TypeError.
 template <typename T>
 using Array = py::array_t<T, py::array::c_style>;
 template <typename T>

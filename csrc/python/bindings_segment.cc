@@ -28,7 +28,7 @@ void check_ids(std::span<const int32_t> ids, int64_t known, const char* name) {
   for (const int32_t id : ids) PYCHUNK_CHECK(id >= 0 && id < known, name, " must be less than ", known, ", got ", id);
 }
 
-// From pychunk.data.plan.Plan. A method that is not native has its cuts given.
+// From pychunk._engine.data.plan.Plan. A method that is not native has its cuts given.
 Plan plan_from(const py::object& from, bool cuts_given = false) {
   Plan plan;
   const auto name = from.attr("method").cast<std::string>();
@@ -363,7 +363,7 @@ py::dict cuts_of_batch(const Arguments& arguments, bool held) {
   return out;
 }
 
-// What pychunk.data.plan.Traits must say of each native method, too.
+// What pychunk._engine.data.plan.Traits must say of each native method, too.
 py::dict traits() {
   py::dict out;
   for (const Method& method : methods()) {
@@ -399,7 +399,7 @@ void bind_segment(py::module_& m) {
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
   m.def("cuts", &cuts_of_batch, py::arg("arguments"), py::arg("held") = false,
-        "Arrays of pychunk.data.cuts.Cuts by name.");
+        "Arrays of pychunk._engine.data.cuts.Cuts by name.");
   m.def("method_traits", &traits, "What native methods say of themselves, by name.");
   m.def(
       "work", [] { return py::make_tuple(work().split.load(), work().tokenized.load()); },

@@ -233,7 +233,7 @@ void bind_terms(py::module_& m) {
            py::arg("tripled").noconvert());
   m.def("python_tables", &python_tables, py::arg("version"),
         "What the Python that the extension was built with takes characters for, by name, uint32[n] each (see "
-        "pychunk/retrieval/character_tables.py); None if its Unicode was of another version.");
+        "pychunk/index/lexical/character_tables.py); None if its Unicode was of another version.");
   py::class_<Folding, std::shared_ptr<Folding>>(m, "Folding",
                                                 "Texts in one case and spelling; see csrc/text/folding.h.")
       .def(py::init([](const Array<uint32_t>& cases, const Array<uint32_t>& decompositions,

@@ -1,4 +1,4 @@
-// The terms of texts, numbered and counted row by row: what pychunk/retrieval/terms.py says they are, of many texts at
+// The terms of texts, numbered and counted row by row: what pychunk/index/lexical/terms.py says they are, of many texts at
 // once.
 #pragma once
 #include <cstdint>

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .._arrow import compute as pc
-from ..chunks import ChunkBatch
-from ..documents.texts import NotedRowError
+from .._engine.arrow import compute as pc
+from ..chunks.batch import ChunkBatch
+from ..inputs.texts import NotedRowError
 from . import asked, central, columns, heads, own
 from .documents import Documents
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
-from ..plumbing.lazy import by_name
-from ..plumbing.words import whole_words
+from .._engine import native
+from .._util.lazy import by_name
+from .._util.words import whole_words
 from . import windows
 from .documents import Documents
 
@@ -139,7 +139,7 @@ def neighbours(documents: Documents, characters: int, window: int) -> list[str]:
     counts, of_chunks = documents.counts, documents.of_chunks
     first, end = windows.around(counts[of_chunks], documents.places, window)
     first, end = first + documents.first[of_chunks], end + documents.first[of_chunks]
-    best = _native.most_central(found.vectors, found.first, first, end, threads=1)
+    best = native.most_central(found.vectors, found.first, first, end, threads=1)
     chunks = np.searchsorted(found.first, best, side="right") - 1
     return [
         whole_words(found.text(chunk, sentence), characters) if sentence >= 0 else ""

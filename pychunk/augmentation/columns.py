@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .._arrow import compute as pc
+from .._engine.arrow import compute as pc
 from .documents import Documents
 
 #: What stands between headings.

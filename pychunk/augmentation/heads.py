@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from .._arrow import compute as pc
-from ..plumbing.words import whole_words
+from .._engine.arrow import compute as pc
+from .._util.words import whole_words
 from .documents import Documents
 
 

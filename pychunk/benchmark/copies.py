@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..plumbing.checksums import sha256
-from ..plumbing.durable import whole_file
+from .._util.checksums import sha256
+from .._util.durable import whole_file
 from .launch import Installation
 
 #: Left out: what Python makes again, and the GPU's code, which no workload runs.

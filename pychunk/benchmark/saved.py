@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..plumbing.durable import write_text
+from .._util.durable import write_text
 from .measure import Figures, Run
 
 #: Of the file, and of the calibration loops: a change of either makes older files incomparable.

@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from .. import engine
+from .._engine import engine
 from ..methods import METHODS
-from .errors import readable_errors
+from .shared.errors import readable_errors
 
 
 def methods(

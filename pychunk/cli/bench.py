@@ -17,9 +17,9 @@ from ..benchmark import report
 from ..benchmark.launch import other_installation, this_installation
 from ..benchmark.session import Outcome, Session
 from ..benchmark.workloads import WORKLOADS
-from .consoles import errors, say
-from .errors import readable_errors
-from .outputs import Overwrite, check_output
+from .shared.consoles import errors, say
+from .shared.errors import readable_errors
+from .shared.outputs import Overwrite, check_output
 
 EPILOG = """Examples:
 

@@ -13,18 +13,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._arrow import primitive
-from ..data.columns import COLUMNS
+from .._engine.arrow import primitive
+from .._engine.data.columns import COLUMNS
+from ..index.added import Added
+from ..index.index import Index
+from ..index.store import beside, digests
+from ..index.store.digests import Digests
+from ..index.store.register import Register
 from ..io import Source
 from ..io.files import SourceFile, scheme_of, unwritable
-from ..retrieval import beside, digests
-from ..retrieval.added import Added
-from ..retrieval.digests import Digests
-from ..retrieval.index import Index
-from ..retrieval.register import Register
 from ..segmenter import Segmenter
-from .consoles import counted, say
 from .seen import OF_ONE_DOCUMENT, Seen, mark
+from .shared.consoles import counted, say
 
 #: Columns that only readers of structured documents make, and what cuts reads.
 _OF_PARSERS = ("blocks", "removed", "page_starts")

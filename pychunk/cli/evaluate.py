@@ -11,20 +11,21 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from .._util.durable import write_text
 from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
-from ..evaluation import contenders, datasets, hierarchies, peers, report, runner, strategies
+from ..evaluation import contenders, datasets, hierarchies, peers, runner, strategies
 from ..evaluation import own as own_methods
-from ..evaluation.answering import Answering
+from ..evaluation.judges.answering import Answering
+from ..evaluation.reports import report
 from ..methods import METHODS
-from ..plumbing.durable import write_text
-from .consoles import errors, say
-from .errors import readable_errors
-from .grammar import method_of
-from .groups import with_groups
-from .judging import Judging
 from .llm import Asking, Told, asks_a_model
-from .outputs import Overwrite, check_output
+from .shared.consoles import errors, say
+from .shared.errors import readable_errors
+from .shared.grammar import method_of
+from .shared.groups import with_groups
+from .shared.judging import Judging
+from .shared.outputs import Overwrite, check_output
 
 EPILOG = """Examples:
 

@@ -12,26 +12,26 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from ..documents.texts import NotedRowError
+from .._util.durable import remove
+from .._util.urls import named, parameters
+from ..index import ingest
+from ..index.added import Added
+from ..index.index import Index
+from ..index.lexical.terms import Analyzer
+from ..index.store.digests import Digests
+from ..inputs.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.source import check_once, has_documents
-from ..plumbing.durable import remove
-from ..plumbing.urls import named, parameters
-from ..retrieval import ingest
-from ..retrieval.added import Added
-from ..retrieval.digests import Digests
-from ..retrieval.index import Index
-from ..retrieval.terms import Analyzer
 from ..segmenter import Segmenter
 from . import seen
-from .batches import LeftOut, Shares, progress_bar, rate_of, refuse, segmented
 from .changes import Changes
-from .consoles import counted, say, sized
-from .errors import readable_errors
-from .groups import given_in, with_groups
 from .llm import Asking, Told, with_llm
-from .options import Beside, Cutting, OnError, Reading
-from .outputs import check_folder
+from .shared.batches import LeftOut, Shares, progress_bar, rate_of, refuse, segmented
+from .shared.consoles import counted, say, sized
+from .shared.errors import readable_errors
+from .shared.groups import given_in, with_groups
+from .shared.options import Beside, Cutting, OnError, Reading
+from .shared.outputs import check_folder
 
 #: How this command counts, where the user does not say.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}

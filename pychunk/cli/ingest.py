@@ -18,13 +18,13 @@ from ..ingest.letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
-from ..io.html_files import How, Links
-from .batches import NoBar, progress_bar, rate_in, rate_of, tell_ignored
-from .consoles import counted, errors, say, sized
-from .errors import readable_errors
-from .groups import with_groups
+from ..io.formats.html_files import How, Links
 from .llm import Asking, Told, with_llm
-from .options import Beside, Cutting, Kind, Reading, Vectors
+from .shared.batches import NoBar, progress_bar, rate_in, rate_of, tell_ignored
+from .shared.consoles import counted, errors, say, sized
+from .shared.errors import readable_errors
+from .shared.groups import with_groups
+from .shared.options import Beside, Cutting, Kind, Reading, Vectors
 
 EPILOG = """Examples:
 

@@ -12,18 +12,18 @@ import typer
 
 from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
-from ..documents.texts import NotedRowError
+from ..inputs.texts import NotedRowError
 from ..methods import METHODS
 from ..methods.asked import Asked
 from ..methods.proposition import Proposition
-from .commands import Command
-from .consoles import say
-from .errors import readable_errors
+from .shared.commands import Command
+from .shared.consoles import say
+from .shared.errors import readable_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..chunks import ChunkBatch
+    from ..chunks.batch import ChunkBatch
     from ..llm import LLM
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="See what a model behind an endpoint offers.")

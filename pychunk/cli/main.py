@@ -10,9 +10,9 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
-from ..plumbing.quick_start import loaded
-from .commands import Command
-from .plain_values import read_quickly
+from .._util.quick_start import loaded
+from .shared.commands import Command
+from .shared.plain_values import read_quickly
 
 #: By name the file of a command and what it is called there, or the group of commands; those of every day first.
 COMMANDS = {

@@ -12,10 +12,10 @@ from rich.table import Table
 from ..encoders import registry, static
 from ..encoders.files import catalogue, model_dir
 from ..encoders.files.export import export as export_to
-from .commands import Command
-from .consoles import say
-from .errors import readable_errors
-from .outputs import Overwrite
+from .shared.commands import Command
+from .shared.consoles import say
+from .shared.errors import readable_errors
+from .shared.outputs import Overwrite
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -14,11 +14,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ..retrieval.hits import DocumentHits, Hit
-from ..retrieval.index import Index
-from ..retrieval.paging import pages_text
-from .consoles import counted, say
-from .errors import readable_errors
+from ..index.index import Index
+from ..index.search.hits import DocumentHits, Hit
+from ..index.search.paging import pages_text
+from .shared.consoles import counted, say
+from .shared.errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
 #: What is said once of scores that hold spans of all sizes against each other.

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..index.store import digests
+from ..index.store.digests import U64, Digests
+from ..index.store.register import Register
+from ..index.store.store import SEEN
 from ..io.files import SourceFile, unwritable
-from ..retrieval import digests
-from ..retrieval.digests import U64, Digests
-from ..retrieval.register import Register
-from ..retrieval.store import SEEN
 
 #: Kinds of which each file is one document, whose id is its path.
 OF_ONE_DOCUMENT = frozenset({"text", "markdown", "html", "pdf", "docling"})

@@ -11,19 +11,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ..chunks import ChunkBatch
+from ..chunks.batch import ChunkBatch
 from ..io import KINDS, writers
 from ..io.repeats import Repeats
 from ..segmenter import Segmenter
-from .batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
-from .consoles import counted, say
-from .curves import header, with_curves
-from .errors import readable_errors
-from .groups import with_groups
 from .llm import Asking, Told, with_llm
-from .options import Beside, Cutting, Kind, OnError, Reading, Vectors
-from .outputs import Overwrite, check_output
-from .tree import has_tree, print_removed, print_tree
+from .shared.batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
+from .shared.consoles import counted, say
+from .shared.curves import header, with_curves
+from .shared.errors import readable_errors
+from .shared.groups import with_groups
+from .shared.options import Beside, Cutting, Kind, OnError, Reading, Vectors
+from .shared.outputs import Overwrite, check_output
+from .shared.tree import has_tree, print_removed, print_tree
 
 _OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: show."
 

@@ -10,16 +10,16 @@ from typing import Annotated
 
 import typer
 
+from ..chunks.provenance import Origin
 from ..io import KINDS
-from ..origin import Origin
 from ..segmenter import Segmenter
 from ..view import Pages
-from .batches import LeftOut, documents, refuse
-from .consoles import counted, errors, say
-from .errors import readable_errors
-from .groups import with_groups
-from .options import Cutting, Encoders, Kind, OnError, Reading
-from .outputs import Overwrite, check_output
+from .shared.batches import LeftOut, documents, refuse
+from .shared.consoles import counted, errors, say
+from .shared.errors import readable_errors
+from .shared.groups import with_groups
+from .shared.options import Cutting, Encoders, Kind, OnError, Reading
+from .shared.outputs import Overwrite, check_output
 
 EPILOG = """Examples:
 

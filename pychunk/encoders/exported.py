@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..data.models import Template
-from ..data.tokens import Tokens
+from .._engine import native
+from .._engine.data.models import Template
+from .._engine.data.tokens import Tokens
 from . import tokens
 from .files import model_dir
 from .running.batches import Report, Sink, run_batches
@@ -93,8 +93,8 @@ class Exported:
     ) -> None:
         """Runs sentences ``first[i]``, each with ``second[i]`` where given; see :func:`batches.run_batches`."""
         assert isinstance(self.session, Session)
-        rows = _native.pair_rows(found, first, second, self.template)
-        threads = threads or _native.default_threads()
+        rows = native.pair_rows(found, first, second, self.template)
+        threads = threads or native.default_threads()
         run_batches(self.session, rows, sink, threads=threads, report=report, **options)
 
     def run_on_device(
@@ -111,8 +111,8 @@ class Exported:
         """The same on a GPU, without waiting for it; see :func:`device_batches.run_device_batches`."""
         assert isinstance(self.session, DeviceSession)
         assert self._lanes is not None
-        rows = _native.pair_rows(found, first, second, self.template)
-        threads, pairs = threads or _native.default_threads(), second is not None
+        rows = native.pair_rows(found, first, second, self.template)
+        threads, pairs = threads or native.default_threads(), second is not None
         return run_device_batches(
             self.session, rows, sink, self._lanes, pairs=pairs, threads=threads, report=report, **options
         )
@@ -138,4 +138,4 @@ class Exported:
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
-        return self.tokenizer.tokens_of(text, bounds, threads or _native.default_threads())
+        return self.tokenizer.tokens_of(text, bounds, threads or native.default_threads())

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _device, _native
-from .._device import Device
-from ..data.tokens import Tokens
+from .._engine import device as _device
+from .._engine import native
+from .._engine.data.tokens import Tokens
+from .._engine.device import Device
 from .exported import I64, Exported
 from .files.model_dir import FACTS
 from .loaded import loaded
@@ -85,7 +86,7 @@ class PairScorer(Exported):
         out = np.zeros(len(first), np.float32)
 
         def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
-            _native.class_probability(logits, chosen, self.facts.positive, out)
+            native.class_probability(logits, chosen, self.facts.positive, out)
 
         self._each(found, first, second, take, **options)
         return out

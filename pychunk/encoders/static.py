@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
-from .._arrow import flat_text, flat_texts
-from ..data.tokens import Tokens
-from ..plumbing.checksums import check
-from ..plumbing.facts import read_facts
+from .._engine import native
+from .._engine.arrow import flat_text, flat_texts
+from .._engine.data.tokens import Tokens
+from .._util.checksums import check
+from .._util.facts import read_facts
 from .loaded import loaded
 from .vocabulary import load_vocabulary
 
@@ -91,7 +91,7 @@ class StaticEncoder:
             text, offsets = flat_text(texts.cast(pa.large_string()))
         else:
             text, offsets = flat_texts(texts)
-        return _native.encode_static(text, offsets, self, threads=threads or _native.default_threads())
+        return native.encode_static(text, offsets, self, threads=threads or native.default_threads())
 
     def encode_queries(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
         """The same of questions: the table knows no prompts."""
@@ -99,7 +99,7 @@ class StaticEncoder:
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
-        return _native.tokenize(self, text, bounds, threads=threads or _native.default_threads())
+        return native.tokenize(self, text, bounds, threads=threads or native.default_threads())
 
 
 def load(path: str | Path = SHIPPED) -> StaticEncoder:

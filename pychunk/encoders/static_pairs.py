@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..plumbing.weights import read_weights
+from .._util.weights import read_weights
 from . import static
 from .loaded import loaded
 

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..data.models import TokenTable
-from ..data.tokens import Tokens
+from .._engine import native
+from .._engine.data.models import TokenTable
+from .._engine.data.tokens import Tokens
 from .vocabulary import load_vocabulary
 
 logger = logging.getLogger("pychunk")
@@ -44,7 +44,7 @@ class WordPieceTokenizer:
         return mine == others and self.vocabulary == other.vocabulary
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
-        return _native.tokenize(self, text, bounds, threads=threads)
+        return native.tokenize(self, text, bounds, threads=threads)
 
 
 class OtherTokenizer:

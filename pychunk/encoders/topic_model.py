@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..plumbing.weights import read_weights
+from .._util.weights import read_weights
 from . import static
 from .loaded import loaded
 

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _device, _native
-from .._arrow import flat_text
-from .._device import Device
-from ..data.tokens import Tokens
+from .._engine import device as _device
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.tokens import Tokens
+from .._engine.device import Device
 from .exported import I64, Exported
 from .files.model_dir import FACTS
 from .loaded import loaded
@@ -102,10 +103,10 @@ class TransformerEncoder(Exported):
             if pooled:
                 out[chosen] = states
             else:
-                _native.pool(states, chosen, lengths, out, pooling=self.facts.pooling, unit=unit)
+                native.pool(states, chosen, lengths, out, pooling=self.facts.pooling, unit=unit)
 
         self.run(found, np.arange(len(out)), None, pool, **options)
-        return _native.normalized_rows(out)[0] if pooled and unit else out
+        return native.normalized_rows(out)[0] if pooled and unit else out
 
     def encode_tokens_on_device(self, found: Tokens, **options: Any) -> Array:
         """Vectors float32[n, dim] of tokenised sentences, in the device's memory and stream; waits for nothing."""

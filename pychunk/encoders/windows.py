@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..data.tokens import Tokens
+from .._engine import native
+from .._engine.data.tokens import Tokens
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -38,7 +38,7 @@ class Windows(NamedTuple):
             own = slice(int(self.first[text]), int(self.first[text + 1]))
             sizes = np.diff(self.tokens.offsets[own.start : own.stop + 1])
             mean = (vectors[own].astype(np.float64) * sizes[:, None]).sum(axis=0) / sizes.sum()
-            out[text] = _native.normalized_rows(mean.astype(np.float32)[None])[0][0] if unit else mean
+            out[text] = native.normalized_rows(mean.astype(np.float32)[None])[0][0] if unit else mean
         return out
 
 

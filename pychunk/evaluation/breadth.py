@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..data.blocks import BLOCK_KINDS, HEADING, Blocks
+from .._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
 from ..functions import segment
 from . import datasets, sections
 from .datasets import Span

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..functions import segment
-from ..retrieval.index import Index
+from ..index.index import Index
 from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
 
 F64 = npt.NDArray[np.float64]

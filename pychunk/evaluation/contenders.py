@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
+from .._engine import native
 from ..encoders import registry, static
 from ..functions import sentences
+from ..index.ingest import encode_chunks
 from ..methods import Method
-from ..retrieval.ingest import encode_chunks
 from ..segmenter import Segmenter
 from . import own as callers
 from .datasets import Dataset
@@ -85,7 +85,7 @@ def count_tokens(texts: Sequence[str]) -> int:
     """WordPiece tokens of texts, without special ones."""
     data = [text.encode() for text in texts]
     bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
-    ids, _, _ = _native.encode_words(static.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
+    ids, _, _ = native.encode_words(static.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
     return len(ids)
 
 

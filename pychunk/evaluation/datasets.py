@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from . import holding
+from .measures import holding
 
 Span = tuple[int, int]
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from ..retrieval import planning
-from ..retrieval.index import Index
+from ..index.index import Index
+from ..index.planners import planning
 from ..segmenter import Segmenter
 from .contenders import Chunked, Encoder, Levelled
 from .datasets import Dataset
@@ -75,7 +75,7 @@ def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
     if plan is None:
         return names[0], names[-1]
     if plan == "llm":
-        from ..retrieval.plan_llm import Asking
+        from ..index.planners.plan_llm import Asking
 
         return Asking(llm)
     if plan in planning.PLANNERS:

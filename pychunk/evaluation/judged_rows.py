@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .contenders import Chunked, Encoder
-from .counted import counted
 from .datasets import Dataset, Question
-from .judged_retrieval import judge_retrieval
-from .judges import JUDGES, PURPOSE, judge
+from .judges.counted import counted
+from .judges.judged_retrieval import judge_retrieval
+from .judges.judges import JUDGES, PURPOSE, judge
 from .runner import retrieve
 from .strategies import Strategy, named
 

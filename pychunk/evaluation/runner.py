@@ -17,17 +17,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
+from .._engine import native
 from ..augmentation import augment
 from ..augmentation.augment import How
+from ..index.index import Index
 from ..llm.account import Account, Counts
-from ..retrieval.index import Index
-from . import boundaries, hierarchies, metrics, pages, spans
-from .answering import Answering
+from . import hierarchies
 from .contenders import Chunked, Encoder, count_tokens, pooled
-from .costs import Spent
 from .datasets import Dataset, Question
-from .intervals import interval, paired
+from .judges.answering import Answering
+from .measures import boundaries, metrics, pages, spans
+from .measures.intervals import interval, paired
+from .reports.costs import Spent
 from .strategies import STRATEGIES, Strategy, named
 
 F64 = npt.NDArray[np.float64]
@@ -322,7 +323,7 @@ def run(
     answering: Answering | None = None,
     account: Account | None = None,
 ) -> dict[str, Any]:
-    """Results in the form that :mod:`pychunk.evaluation.report` shows.
+    """Results in the form that :mod:`pychunk.evaluation.reports.report` shows.
 
     Args:
         makers: each makes one contender's chunks; the first one's first mode is what the others are compared with.
@@ -368,7 +369,7 @@ def run(
         },
         "encoder": ", ".join(dict.fromkeys(str(each.model.fingerprint) for each in encoders)),
         "command": " ".join(["pychunk", *sys.argv[1:]]),
-        "machine": f"{platform.processor() or platform.machine()}, {_native.default_threads()} threads",
+        "machine": f"{platform.processor() or platform.machine()}, {native.default_threads()} threads",
         "versions": _versions(),
         "rows": rows,
         "differences": _differences(rows, values, seed),
@@ -512,7 +513,7 @@ def _paired(own: F64, first: F64, seed: int) -> dict[str, float]:
 
 
 def _versions() -> dict[str, str]:
-    found = {"pychunk": _native.version, "python": platform.python_version()}
+    found = {"pychunk": native.version, "python": platform.python_version()}
     for package in ("numpy", "faiss-cpu", "onnxruntime"):
         try:
             found[package] = metadata.version(package)

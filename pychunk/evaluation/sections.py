@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.blocks import Blocks
+from .._engine.data.blocks import Blocks
 from .datasets import lines_with_headings
 
 #: Stands for each heading.

@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any
 
 from ..augmentation.augment import How
-from ..retrieval.rerank import Function
-from ..retrieval.rewrite import Choice
+from ..index.rerank.rerank import Function
+from ..index.search.rewrite import Choice
 from .datasets import Question
 
 

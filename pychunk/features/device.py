@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _device, _native
-from .._device import Device
-from ..data.cuts import Cuts
-from ..data.features import PARAGRAPH_START, Features, neighbours
-from ..data.plan import Plan
-from ..data.ragged import Ragged, offsets_of
-from ..data.request import Request
-from ..data.tokens import Tokens
+from .._engine import device as _device
+from .._engine import native
+from .._engine.data.cuts import Cuts
+from .._engine.data.features import PARAGRAPH_START, Features, neighbours
+from .._engine.data.plan import Plan
+from .._engine.data.ragged import Ragged, offsets_of
+from .._engine.data.request import Request
+from .._engine.data.tokens import Tokens
+from .._engine.device import Device
 from . import doubt
 from .sentences import with_sentences, with_tokens
 
 if TYPE_CHECKING:
     from .._cuda import Array
+    from .._engine.engine import Engine
     from ..encoders.registry import VectorEncoder
-    from ..engine import Engine
 
     #: Table, ids and their offsets, of which a kernel makes vectors.
     Bag = tuple[Array, Array, Array]
@@ -138,9 +139,9 @@ class DeviceScorer:
         if scores.to_summary is None:
             first, offsets = neighbours(documents)
             own = scores.adjacent[first]
-            thresholds = _native.thresholds(self.plan, Ragged(own, offsets), threads=threads)
+            thresholds = native.thresholds(self.plan, Ragged(own, offsets), threads=threads)
             return doubt.sentences_near(own, thresholds, documents, margin, pairs=True)
-        thresholds = _native.thresholds(self.plan, Ragged(scores.to_summary, documents), threads=threads)
+        thresholds = native.thresholds(self.plan, Ragged(scores.to_summary, documents), threads=threads)
         found = doubt.sentences_near(scores.to_summary, thresholds, documents, margin, pairs=False)
         if self.plan.summary == "extractive" and margin == doubt.SCORE_ERROR:
             found |= scores.close == 1

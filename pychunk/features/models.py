@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ..data.columns import CUT_REASONS
-from ..data.cuts import Cuts
-from ..data.features import Features, neighbours
-from ..data.models import TokenTable
-from ..data.plan import Plan
-from ..data.ragged import Ragged
-from ..data.request import Request
-from ..data.tokens import Tokens
+from .._engine.data.columns import CUT_REASONS
+from .._engine.data.cuts import Cuts
+from .._engine.data.features import Features, neighbours
+from .._engine.data.models import TokenTable
+from .._engine.data.plan import Plan
+from .._engine.data.ragged import Ragged
+from .._engine.data.request import Request
+from .._engine.data.tokens import Tokens
+from .._engine.engine import Engine
 from ..encoders import static, topic_model
 from ..encoders.pairs import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.running.placement import Placement
 from ..encoders.static import load as load_static
 from ..encoders.tokens import WordPieceTokenizer
-from ..engine import Engine
 from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic

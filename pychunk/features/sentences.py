@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..data.ragged import Ragged
-from ..data.request import Request
-from ..data.tokens import Tokens
-from ..engine import Engine
+from .._engine.data.ragged import Ragged
+from .._engine.data.request import Request
+from .._engine.data.tokens import Tokens
+from .._engine.engine import Engine
 
 
 def with_sentences(request: Request, engine: Engine) -> Request:

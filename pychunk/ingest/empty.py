@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..chunks import ChunkBatch
-from ..data.columns import COLUMNS
+from .._engine.data.columns import COLUMNS
+from ..chunks.batch import ChunkBatch
 from ..io import KINDS
 from ..io.documents import documents_of
 from ..segmenter import Segmenter

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..chunks import ChunkBatch
+from ..chunks.batch import ChunkBatch
 from ..io import Source
 
 #: Fields of a source that change nothing in what it yields, or are told elsewhere.

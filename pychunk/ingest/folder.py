@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from types import TracebackType
 
-from ..plumbing import durable
-from ..plumbing.folder_lock import FolderLock
+from .._util import durable
+from .._util.folder_lock import FolderLock
 
 LOCK = "_lock"
 #: Data sets beside the chunks, whose shards are called as theirs are: summaries, and what was left out.

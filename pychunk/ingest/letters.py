@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from .._util.durable import flush, opened, sync
 from ..io import DeadLetter
-from ..plumbing.durable import flush, opened, sync
 
 NAME = "_dead_letters.jsonl"
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..plumbing.durable import whole_file
+from .._util.durable import whole_file
 from .folder import REMOVED, SUMMARIES, aside
 
 NAME = "_manifest.json"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..chunks import ChunkBatch
+from ..chunks.batch import ChunkBatch
 from ..io import DeadLetter
 from . import letters
 from .empty import fitted, tables_of

@@ -9,8 +9,8 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._arrow import flat_text
-from ..documents import TextBatch
+from .._engine.arrow import flat_text
+from ..inputs import TextBatch
 from ..io import DeadLetter, Source
 from ..io.documents import documents_of
 from ..io.wiki.mediawiki import DROPPED

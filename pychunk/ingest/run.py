@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..chunks import ChunkBatch
-from ..documents.texts import NotedRowError
-from ..given.columns import NAMES, wanted_columns
+from .._util.staged import Staged
+from .._util.urls import named, parameters
+from ..chunks.batch import ChunkBatch
+from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.texts import NotedRowError
 from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.files import find_if_reached
-from ..io.html_files import How, Links
+from ..io.formats.html_files import How, Links
 from ..io.repeats import Repeats
-from ..plumbing.staged import Staged
-from ..plumbing.urls import named, parameters
 from ..segmenter import Segmenter
 from . import empty, facts, letters
 from .empty import columns_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..data.columns import COLUMNS
+from .._engine.data.columns import COLUMNS
 from .folder import aside
 from .unbuffered import UnbufferedFile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..plumbing.checksums import sha256
+from .._util.checksums import sha256
 from . import letters
 from .folder import REMOVED, SUMMARIES
 from .manifest import Shard

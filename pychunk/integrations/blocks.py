@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from .. import _native
-from ..chunks import ChunkBatch
-from ..documents import RowError, TextBatch
+from .._engine import native
+from ..chunks.batch import ChunkBatch
 from ..functions import segment
-from ..given.columns import NAMES, wanted_columns
-from ..given.kept import check_names
+from ..inputs import RowError, TextBatch
+from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.passthrough import check_names
 from ..segmenter import CALL_BYTES, Segmenter
 
 logger = logging.getLogger("pychunk")
@@ -127,7 +127,7 @@ class BlockSegmenter:
         else:
             parts = documents.column(self.ids).cast(pa.large_string()).chunks
         # 63 of the hash's 128 bits: two of four million documents are the same number with probability 1e-6.
-        hashes = [int(_native.hash128(value)[:16], 16) >> 1 for part in parts for value in _as_bytes(part)]
+        hashes = [int(native.hash128(value)[:16], 16) >> 1 for part in parts for value in _as_bytes(part)]
         return pa.array(hashes, pa.int64())
 
     def _with_errors(self, table: pa.Table, documents: pa.Table, errors: Sequence[RowError]) -> pa.Table:

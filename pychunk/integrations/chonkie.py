@@ -12,7 +12,7 @@ try:
 except ImportError:
     raise ImportError("integrations.chonkie needs chonkie: pip install chonkie") from None
 
-from ..chunks import Chunk as OwnChunk
+from ..chunks.batch import Chunk as OwnChunk
 from ..segmenter import Segmenter
 
 #: A limit that no chunk reaches: tokens are counted where there is one.

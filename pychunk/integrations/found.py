@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ..retrieval.hits import Hit
-from ..retrieval.index import Index
+from ..index.index import Index
+from ..index.search.hits import Hit
 
 
 def best(index: Index, options: dict[str, Any], **asked: Any) -> list[Hit]:

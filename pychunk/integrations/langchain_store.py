@@ -15,11 +15,11 @@ try:
 except ImportError:
     raise ImportError("integrations.langchain_store needs LangChain: pip install langchain-core") from None
 
-from ..chunks import Chunk
+from ..chunks.batch import Chunk
 from ..functions import segment
-from ..retrieval.hits import Hit
-from ..retrieval.index import Index
-from ..retrieval.ingest import encode_chunks
+from ..index.index import Index
+from ..index.ingest import encode_chunks
+from ..index.search.hits import Hit
 from .found import best, text_of
 from .langchain_embeddings import PychunkEmbeddings
 

@@ -12,8 +12,8 @@ try:
 except ImportError:
     raise ImportError("integrations.llama_index_retriever needs LlamaIndex: pip install llama-index-core") from None
 
-from ..retrieval.hits import Hit
-from ..retrieval.index import Index
+from ..index.index import Index
+from ..index.search.hits import Hit
 from .found import best, text_of
 
 

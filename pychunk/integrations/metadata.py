@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..given.columns import NAMES, wanted_columns
+from ..inputs.document_columns import NAMES, wanted_columns
 from ..segmenter import Segmenter
 
 

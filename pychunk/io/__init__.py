@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..plumbing.lazy import on_demand as _on_demand
+from .._util.lazy import on_demand as _on_demand
 from .documents import Batch, DeadLetter
 from .kinds import KINDS
 from .source import Source, open_source

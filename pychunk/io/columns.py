@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..documents import TextBatch
-from ..documents.columns import plain
-from . import rows
+from ..inputs import TextBatch
+from ..inputs.values import plain
 from .documents import BATCH_ROWS, DeadLetters
-from .tables import Part
+from .formats import rows
+from .formats.tables import Part
 
 
 class Run(NamedTuple):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from ..documents import TextBatch
-from ..documents.columns import column_of
+from ..inputs import TextBatch
+from ..inputs.values import column_of
 from ..parsing.columns import packed_to_arrow
-from ..parsing.encodings import likely
+from ..parsing.html.encodings import likely
 
 if TYPE_CHECKING:
     import numpy.typing as npt

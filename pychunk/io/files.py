@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
-from ..plumbing import urls
+from .._util import urls
 
 #: Schemes that pyarrow reads by itself; others go through fsspec.
 _ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")

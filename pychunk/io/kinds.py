@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from .._util.lazy import Late
 from ..parsing.columns import PROSE
 from ..parsing.docling import BEGINS
-from ..plumbing.lazy import Late
-from . import docling_files, files, html_files, json_arrays, markdown_files, paged_files, streams
-from .bzip2 import Block
+from . import files
+from .decompression import streams
+from .decompression.bzip2 import Block
 from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
-from .html_files import How, Links
-from .text_files import BINARY, is_binary, not_text
+from .formats import docling_files, html_files, json_arrays, markdown_files, paged_files
+from .formats.html_files import How, Links
+from .formats.text_files import BINARY, is_binary, not_text
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import Wanted
 
 if TYPE_CHECKING:
-    from . import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
+    from .formats import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
 else:  # as files of their kinds are read
     arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files = (
         Late(f"{__package__}.{name}")

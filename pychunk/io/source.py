@@ -16,15 +16,37 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 
-from ..documents.columns import NoTextColumnError, plain
-from ..plumbing import urls
-from ..plumbing.isolated import Processes
-from . import columns, files, json_paths, pdf_files, streams
-from .bzip2 import Block
-from .documents import BATCH_BYTES, MAY_BE, Batch, DeadLetter, DeadLetters, Document, grouped, refuse, table_of
+from .._util import urls
+from .._util.isolated import Processes
+from ..inputs.values import NoTextColumnError, plain
+from . import columns, files
+from .decompression import streams
+from .decompression.bzip2 import Block
+from .documents import (
+    BATCH_BYTES,
+    MAY_BE,
+    Batch,
+    DeadLetter,
+    DeadLetters,
+    Document,
+    grouped,
+    refuse,
+    table_of,
+)
 from .files import SourceFile
-from .html_files import How, Links, check_links, check_noise
-from .kinds import KINDS, Asked, Opened, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
+from .formats import json_paths, pdf_files
+from .formats.html_files import How, Links, check_links, check_noise
+from .kinds import (
+    KINDS,
+    Asked,
+    Opened,
+    holds_nothing,
+    is_plain,
+    kind_of,
+    kind_of_bytes,
+    may_be,
+    why_unread,
+)
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 

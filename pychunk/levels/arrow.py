@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from .._arrow import flat_text, masked, primitive, strings, vectors
-from ..data.ragged import offsets_of
+from .._engine.arrow import flat_text, masked, primitive, strings, vectors
+from .._engine.data.ragged import offsets_of
 from .hierarchy import Hierarchy
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.features import PARAGRAPH_START, Features
-from ..data.ragged import offsets_of
+from .._engine.data.features import PARAGRAPH_START, Features
+from .._engine.data.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..data.headings import Headings
+    from .._engine.data.headings import Headings
     from .names import Level
 
     I64 = npt.NDArray[np.int64]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.plan import Plan
-from ..data.ragged import offsets_of
-from ..data.request import Request
-from ..documents import TextBatch
-from ..engine import Engine
+from .._engine.data.plan import Plan
+from .._engine.data.ragged import offsets_of
+from .._engine.data.request import Request
+from .._engine.engine import Engine
 from ..features.models import Models
 from ..features.sentences import with_sentences
+from ..inputs import TextBatch
 from ..methods.structure import Structure
 from .borders import joined, nested
 from .compressor import Compressor

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._engine.engine import Engine
+from .._util.weights import read_weights
 from ..encoders import static
 from ..encoders.loaded import loaded
-from ..engine import Engine
-from ..plumbing.weights import read_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt

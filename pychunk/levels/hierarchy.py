@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrow import flat_text
-from ..data.cuts import Cuts
-from ..data.ragged import offsets_of
-from ..plumbing.lazy import by_name
+from .._engine.arrow import flat_text
+from .._engine.data.cuts import Cuts
+from .._engine.data.ragged import offsets_of
+from .._util.lazy import by_name
 from .names import Level
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from ..chunks import ChunkBatch
+    from ..chunks.batch import ChunkBatch
 
     I64 = npt.NDArray[np.int64]
     I8 = npt.NDArray[np.int8]

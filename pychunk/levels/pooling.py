@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import engine as engines
+from .._engine import engine as engines
 from .compressor import shipped_for
 from .hierarchy import Hierarchy
 

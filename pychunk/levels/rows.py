@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .. import _native
-from .. import engine as engines
-from .._arrow import few_strings, flat_text, primitive, vectors
-from ..chunks import ChunkBatch, chunk_table
-from ..data.features import Features
-from ..data.plan import Plan
-from ..data.ragged import Ragged, offsets_of
-from ..data.request import Request
+from .._engine import engine as engines
+from .._engine import native
+from .._engine.arrow import few_strings, flat_text, primitive, vectors
+from .._engine.data.features import Features
+from .._engine.data.plan import Plan
+from .._engine.data.ragged import Ragged, offsets_of
+from .._engine.data.request import Request
+from ..chunks.batch import ChunkBatch, chunk_table
 from ..methods.given import Given
 from .hierarchy import Hierarchy
 from .names import LEVELS
@@ -44,7 +44,7 @@ def _rows(found: Hierarchy, place: int) -> pa.Table:
         cuts=found.cuts(level),
         ids=None if found.ids is None else Ragged(*flat_text(found.ids.cast(pa.large_string()))),
         first_row=found.first_document,
-        threads=_native.default_threads(),
+        threads=native.default_threads(),
     )
     columns = engines.engine().segment(request)
     facts = {**found.metadata, "levels": list(found.levels)}

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..chunks import ChunkBatch
-from ..data.columns import ID_TYPE, UUIDS
-from ..documents import RowError, TextBatch
-from ..given.kept import kept_columns, with_kept
+from .._engine.data.columns import ID_TYPE, UUIDS
+from ..chunks.batch import ChunkBatch
+from ..inputs import RowError, TextBatch
+from ..inputs.passthrough import kept_columns, with_kept
 from ..segmenter import Segmenter
 from .compressor import check_pooling
 from .names import check_levels
@@ -18,8 +18,8 @@ from .names import check_levels
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..given.columns import Said
-    from ..plumbing.progress import Progress
+    from .._util.progress import Progress
+    from ..inputs.document_columns import Said
 
 
 class NodeSegmenter(Segmenter):

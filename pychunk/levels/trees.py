@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import engine as engines
+from .._engine import engine as engines
 from .build import level_vectors
 from .hierarchy import Hierarchy
 

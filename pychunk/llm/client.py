@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..plumbing.urls import without_secrets
+from .._util.urls import without_secrets
 from . import cache as caches
 from .account import Account, Counts, check_limits, is_amount
 from .ask import Ask, Reply

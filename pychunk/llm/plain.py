@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from ..plumbing.words import whole_words
+from .._util.words import whole_words
 
 #: Of the kinds that are taken out (control, format, surrogate, private, unassigned) what words of some scripts need:
 #: the joiner and the non-joiner.

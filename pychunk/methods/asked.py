@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..data.cuts import Cuts
-from ..data.decided import Decided
-from ..data.removed import Removed
+from .._engine.data.cuts import Cuts
+from .._engine.data.decided import Decided
+from .._engine.data.removed import Removed
 from .base import Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..data.features import Features
+    from .._engine.data.features import Features
 
     I64 = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .. import _native
-from ..data.cuts import Cuts
-from ..data.decided import Decided
-from ..data.features import Features
-from ..data.plan import Plan, Traits
-from ..data.ragged import Ragged
-from ..data.request import Request
+from .._engine import native
+from .._engine.data.cuts import Cuts
+from .._engine.data.decided import Decided
+from .._engine.data.features import Features
+from .._engine.data.plan import Plan, Traits
+from .._engine.data.ragged import Ragged
+from .._engine.data.request import Request
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -85,7 +85,7 @@ class Method:
 
     @property
     def wants(self) -> frozenset[str]:
-        """What must be said of each document for it to cut, such as "titles"; see ``pychunk/given/columns.py``."""
+        """Return what must be said of each document, such as "titles"; see ``pychunk/inputs/document_columns.py``."""
         return frozenset()
 
     @property
@@ -102,7 +102,7 @@ class Method:
 
         Of a native method: as the engine decides, from features that are there.
         """
-        return _native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
+        return native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
 
     def decided(self, features: Features) -> Decided:
         """The cuts, and for a method that ``removes`` what it leaves out."""

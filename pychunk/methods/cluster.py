@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import UNITS, Method, check_choice
 
 if TYPE_CHECKING:
-    from ..data.plan import Plan
+    from .._engine.data.plan import Plan
 
 #: What "auto" means, most and least: BERT's longest input and an eighth of it; a token is .7 words, or 4 characters.
 _LIMITS = {"tokens": (512, 64), "words": (360, 45), "characters": (2048, 256)}

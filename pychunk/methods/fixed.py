@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
-    from ..data.plan import Plan
+    from .._engine.data.plan import Plan
 
 
 class Fixed(Method):

@@ -9,8 +9,8 @@ import numpy as np
 from .asked import Asked, Outcome, Units, of_sentences
 
 if TYPE_CHECKING:
-    from ..data.decided import Decided
-    from ..data.features import Features
+    from .._engine.data.decided import Decided
+    from .._engine.data.features import Features
 
 
 class Lumber(Asked):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import _native
+from .._engine import native
 from .base import Method, check_threshold
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..data.plan import Plan
-    from ..data.ragged import Ragged
+    from .._engine.data.plan import Plan
+    from .._engine.data.ragged import Ragged
 
 ANY = (float("-inf"), float("inf"))
 RANGES = {"value": (0.0, 1.0), "percentile": (0.0, 100.0), "std": ANY, "iqr": ANY}
@@ -44,7 +44,7 @@ class Nsp(Method):
         return "probability that the next sentence follows"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
-        return scores, _native.thresholds(plan, scores, threads=1)
+        return scores, native.thresholds(plan, scores, threads=1)
 
     def plan(self, shared: Plan) -> Plan:
         # Without a threshold: NaN, until the model's own takes its place.

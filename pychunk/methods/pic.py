@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
+from .._engine import native
 from .base import Method, check_choice, check_flag, check_number
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..data.plan import Plan
-    from ..data.ragged import Ragged
+    from .._engine.data.plan import Plan
+    from .._engine.data.ragged import Ragged
 
 #: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "llm", "sentence", "random")
@@ -70,7 +70,7 @@ class Pic(Method):
         return "cosine to the summary"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
-        return scores, _native.thresholds(plan, scores, threads=1)
+        return scores, native.thresholds(plan, scores, threads=1)
 
     @property
     def wants(self) -> frozenset[str]:

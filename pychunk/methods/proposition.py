@@ -8,7 +8,7 @@ from .base import check_flag, check_whole
 from .structure import Structure
 
 if TYPE_CHECKING:
-    from ..data.plan import Plan
+    from .._engine.data.plan import Plan
 
 
 class Proposition(Structure):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import _native
-from ..data.ragged import Ragged
+from .._engine import native
+from .._engine.data.ragged import Ragged
 from .base import Method, check_threshold, check_whole
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..data.plan import Plan
+    from .._engine.data.plan import Plan
 
 ANY = (float("-inf"), float("inf"))
 PERCENT = (0.0, 100.0)
@@ -54,9 +54,9 @@ class Semantic(Method):
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
         if plan.threshold != "gradient":
-            return scores, _native.thresholds(plan, scores, threads=1)
-        # Of slopes, which the engine does not return: as pychunk/_reference/scoring.py has them. It cuts where they
-        # are above the threshold, so that here they fall with the cosine.
+            return scores, native.thresholds(plan, scores, threads=1)
+        # Of slopes, which the engine does not return: as pychunk/_engine/reference/search/scoring.py has them. It cuts
+        # where they are above the threshold, so that here they fall with the cosine.
         slopes, found = [], np.full(scores.documents, np.nan)
         for row in range(scores.documents):
             wide = np.rint(scores.part(row).astype(np.float64) * 2.0**32) * 2.0**-32

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
-    from ..data.plan import Plan, Traits
+    from .._engine.data.plan import Plan, Traits
 
 #: Without ``size``; of tokens it is ``max_tokens``, whose 200 stand for characters where the tokenizer knows no words.
 _SIZES = {"tokens": 0, "words": 150, "characters": 800}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import _native
+from .._engine import native
 from .base import Method, check_whole
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..data.plan import Plan
-    from ..data.ragged import Ragged
+    from .._engine.data.plan import Plan
+    from .._engine.data.ragged import Ragged
 
 
 class Topic(Method):
@@ -46,7 +46,7 @@ class Topic(Method):
         return "probability that the topic goes on"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
-        return scores, _native.thresholds(plan, scores, threads=1)
+        return scores, native.thresholds(plan, scores, threads=1)
 
     def plan(self, shared: Plan) -> Plan:
         # NaN, until the model says which threshold gives that size.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.blocks import HEADING, PARAGRAPH
-from .hidden import ENDS, PROSE
+from .._engine.data.blocks import HEADING, PARAGRAPH
+from .html.hidden import ENDS, PROSE
 
 if TYPE_CHECKING:
-    from ..data.blocks import Blocks
+    from .._engine.data.blocks import Blocks
 
 _TARGET = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[(?P<alt>[^\[\]]*)\]{_TARGET}"
@@ -107,7 +107,7 @@ def _reason(source: str) -> str:
 
 
 def _is_prose(comments: str) -> bool:
-    """Return whether comments say a sentence, as hidden prose of pages does (:mod:`pychunk.parsing.hidden`)."""
+    """Return whether comments say a sentence, as hidden prose of pages does (:mod:`pychunk.parsing.html.hidden`)."""
     words = comments.removeprefix("<!--").removesuffix("-->").split()
     return len(words) >= PROSE and words[-1][-1] in ENDS
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.blocks import BLOCK_KINDS, Blocks
-from ..data.ragged import offsets_of
+from .._engine.data.blocks import BLOCK_KINDS, Blocks
+from .._engine.data.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

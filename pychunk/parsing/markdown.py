@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from .. import _native
-from .._arrow import flat_text
-from ..data.blocks import FRONT_MATTER, HEADING, Blocks
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.blocks import FRONT_MATTER, HEADING, Blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,14 +52,14 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
         TypeError: it is no string.
 
     Example:
-        >>> from pychunk.data.blocks import BLOCK_KINDS
+        >>> from pychunk._engine.data.blocks import BLOCK_KINDS
         >>> blocks = blocks_of(["# One\\n\\n- two\\n  three\\n\\n| a |\\n|---|\\n"])
         >>> [BLOCK_KINDS[kind] for kind in blocks.kind], blocks.start.tolist(), blocks.end.tolist()
         (['heading', 'item', 'table'], [0, 7, 22], [5, 20, 33])
     """
     array = _strings(texts)
     text, offsets = flat_text(array)
-    return _native.markdown_blocks(text, offsets, threads=threads or _native.default_threads())
+    return native.markdown_blocks(text, offsets, threads=threads or native.default_threads())
 
 
 def titles_of(texts: Sequence[str], blocks: Blocks) -> list[str | None]:
@@ -87,7 +87,7 @@ def heading_text(source: str, document: str = "") -> str:
         >>> heading_text("## Two ##"), heading_text("Two\\n---"), heading_text("> # `f(x)` &amp; [more](url)")
         ('Two', 'Two', 'f(x) & more')
     """
-    return _native.heading_texts([source], document)[0]
+    return native.heading_texts([source], document)[0]
 
 
 def _title(text: str, blocks: Blocks, rows: Any) -> str | None:
@@ -99,7 +99,7 @@ def _title(text: str, blocks: Blocks, rows: Any) -> str | None:
             headings.append(source)
         elif found := _TITLE.search(source):
             said = (found["title"] or found["said"] or "").strip() or None
-    return next(filter(None, _native.heading_texts(headings, text)), said) if headings else said
+    return next(filter(None, native.heading_texts(headings, text)), said) if headings else said
 
 
 def _strings(texts: Any) -> pa.LargeStringArray:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from .._util.facts import read_facts
 from ..encoders.files import model_dir
-from ..plumbing.facts import read_facts
-from . import compressor_card, noise_card, nsp_card, nsp_static_card, planner_card, rank_card, static_card, topic_card
+from . import (
+    compressor_card,
+    noise_card,
+    nsp_card,
+    nsp_static_card,
+    planner_card,
+    rank_card,
+    static_card,
+    topic_card,
+)
 from .options import MODELS, add_out, new_parser
 
 REMEDY = "install pychunk again"

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import engine as engines
+from .._engine import engine as engines
 from ..encoders import static
 from ..encoders.registry import vector_encoder
-from ..evaluation import intervals
+from ..evaluation.measures import intervals
 from ..levels.compressor import FACTS, PARTS, Compressor
 from . import compressor_card, compressor_fit, compressor_spans
 from .compressor_spans import F32, Lessons

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plumbing.durable import whole_file
+from .._util.durable import whole_file
 from .compressor_spans import F32, I64, Lessons
 from .options import setting
 from .teacher import import_torch

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data.blocks import BLOCK_KINDS, HEADING, Blocks
+from .._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
+from .._util.durable import whole_file
 from ..embedding import embed
 from ..encoders.registry import vector_encoder
 from ..evaluation import breadth, sections
 from ..functions import segment
-from ..plumbing.durable import whole_file
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.noise import best_threshold, judged
-from ..parsing.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
+from ..parsing.html.noise import best_threshold, judged
+from ..parsing.html.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
 from . import noise_card
 from .noise_fit import Plan, fit
 from .noise_pages import FOLDS, Page, f1, read_pages

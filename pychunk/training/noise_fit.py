@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.noise_features import DENSE, STOPS, NoiseFeatures
-from ..parsing.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
+from ..parsing.html.noise_features import DENSE, STOPS, NoiseFeatures
+from ..parsing.html.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
 from .noise_pages import Page
 from .options import setting
 from .teacher import import_torch

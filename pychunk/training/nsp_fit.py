@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..plumbing.durable import whole_file
+from .._util.durable import whole_file
 from . import nsp_pairs
 from .options import setting
 from .teacher import import_torch

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
-from .._arrow import flat_text
-from ..data.features import Features
-from ..data.tokens import Tokens
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.features import Features
+from .._engine.data.tokens import Tokens
 from ..encoders import static
 
 I32 = npt.NDArray[np.int32]
@@ -59,9 +59,9 @@ class Pairs:
 def tokenize(texts: Sequence[str]) -> Sentences:
     """Split and tokenise documents as pychunk does when it chunks; BERT's uncased vocabulary."""
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
-    starts, _ = _native.split_texts(text, offsets, threads=1)
+    starts, _ = native.split_texts(text, offsets, threads=1)
     features = Features(text, offsets, sentences=starts)
-    return Sentences(_native.tokenize(static.load(), text, features.bounds), features.doc_offsets)
+    return Sentences(native.tokenize(static.load(), text, features.bounds), features.doc_offsets)
 
 
 def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:

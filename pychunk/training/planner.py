@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from ..encoders import static
 from ..evaluation import breadth, breadth_levels
-from ..evaluation.intervals import paired
-from ..retrieval.plan_features import features
-from ..retrieval.plan_learned import FACTS
+from ..evaluation.measures.intervals import paired
+from ..index.planners.plan_features import features
+from ..index.planners.plan_learned import FACTS
 from . import planner_card
 from .options import add_out, add_plan, command, names, new_parser, plan_from, run, setting
 from .teacher import import_torch

@@ -22,12 +22,22 @@ import numpy.typing as npt
 
 from .. import functions
 from ..encoders import static
-from ..evaluation import intervals
-from ..retrieval.index import Index
-from ..retrieval.learned import FACTS, INPUTS, Inputs
+from ..evaluation.measures import intervals
+from ..index.index import Index
+from ..index.rerank.learned import FACTS, INPUTS, Inputs
 from ..segmenter import Segmenter
 from . import rank_card
-from .options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run, setting
+from .options import (
+    add_articles,
+    add_out,
+    add_plan,
+    command,
+    names,
+    new_parser,
+    plan_from,
+    run,
+    setting,
+)
 from .topic_articles import read_articles
 from .written import write_facts, write_weights
 

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.plumbing.checksums import sha256
-from pychunk.training import static_card, static_fit
-from pychunk.training.bags import Bags, tokenize, without_meaning
-from pychunk.training.corpus import Document, read_split, sample_runs, whole_documents
-from pychunk.training.options import (
+from .._util.checksums import sha256
+from . import static_card, static_fit
+from .bags import Bags, tokenize, without_meaning
+from .corpus import Document, read_split, sample_runs, whole_documents
+from .options import (
     MODELS,
     add_held_out,
     add_out,
@@ -39,8 +39,8 @@ from pychunk.training.options import (
     new_parser,
     plan_from,
 )
-from pychunk.training.static_eval import Scores, score, sentence_vectors, unit
-from pychunk.training.teacher import Floats, Teacher, import_torch, public_name
+from .static_eval import Scores, score, sentence_vectors, unit
+from .teacher import Floats, Teacher, import_torch, public_name
 
 logger = logging.getLogger(__name__)
 

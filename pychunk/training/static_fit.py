@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.training.bags import Bags
-from pychunk.training.options import setting
-from pychunk.training.teacher import import_torch
+from .bags import Bags
+from .options import setting
+from .teacher import import_torch
 
 logger = logging.getLogger(__name__)
 

@@ -24,9 +24,9 @@ from ..encoders import registry
 from ..encoders.files import model_dir
 from ..encoders.files.bert_weights import read_weights
 from ..encoders.pairs import PairScorer
-from ..evaluation import intervals
-from ..retrieval.index import Index
-from ..retrieval.rerank import scores
+from ..evaluation.measures import intervals
+from ..index.index import Index
+from ..index.rerank.rerank import scores
 from ..segmenter import Segmenter
 from . import rank, student_card, student_fit, student_lessons
 from .corpus import default_articles

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._util.durable import whole_file
 from ..encoders.files.bert_weights import BertWeights
-from ..plumbing.durable import whole_file
 from .options import setting
 from .student_lessons import Lessons
 from .teacher import import_torch

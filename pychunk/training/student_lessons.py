@@ -20,7 +20,7 @@ import numpy.typing as npt
 from .. import functions
 from ..encoders.pairs import PairScorer
 from ..evaluation.datasets import lines_with_headings
-from ..retrieval.index import Index
+from ..index.index import Index
 from ..segmenter import Segmenter
 from .rank import PARAGRAPH, SENTENCE, thinned
 from .topic_articles import Part, part_of

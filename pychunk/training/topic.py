@@ -22,12 +22,22 @@ import numpy as np
 
 from ..encoders import static, topic_model
 from ..encoders.registry import vector_encoder
-from ..evaluation import intervals
+from ..evaluation.measures import intervals
 from ..segmenter import Segmenter
 from . import topic_card, topic_eval, topic_fit
 from .options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
 from .teacher import import_torch
-from .topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Material, View, first_words, material, read_articles, seen
+from .topic_articles import (
+    HIDDEN,
+    PARAGRAPHS,
+    WHOLE,
+    Material,
+    View,
+    first_words,
+    material,
+    read_articles,
+    seen,
+)
 from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)

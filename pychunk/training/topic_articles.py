@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .. import _native
-from .._arrow import flat_text
-from ..data.ragged import Ragged
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.ragged import Ragged
 from ..encoders.registry import VectorEncoder
-from ..evaluation import boundaries
 from ..evaluation.datasets import lines_with_headings
+from ..evaluation.measures import boundaries
 
 F32 = npt.NDArray[np.float32]
 U64 = npt.NDArray[np.uint64]
@@ -118,14 +118,14 @@ def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words:
     """Of the articles as a view shows them; every number is what the engine sees."""
     shown = [seen(text, view) for text in articles]
     text, offsets = flat_text(pa.array([each for each, _ in shown], pa.large_string()))
-    sentences, flags = _native.split_texts(text, offsets, threads=threads)
+    sentences, flags = native.split_texts(text, offsets, threads=threads)
     bounds = np.append(sentences.flat() + np.repeat(offsets[:-1], sentences.counts), offsets[-1])
     tokens = encoder.tokens_of(text, bounds, threads)
     if encoder.in_engine:
-        vectors = _native.embedding_bags(tokens, encoder, threads=threads)
+        vectors = native.embedding_bags(tokens, encoder, threads=threads)
     else:
         vectors = encoder.encode_tokens(tokens, threads=threads)
-    inputs, classes = _native.topic_inputs(text, offsets, sentences, flags.flat(), vectors, words, threads=threads)
+    inputs, classes = native.topic_inputs(text, offsets, sentences, flags.flat(), vectors, words, threads=threads)
     begins = np.zeros(len(vectors), np.int8)
     for row, (own, starts) in enumerate(shown):
         begins[int(sentences.offsets[row]) + _sentences_at(own, starts, sentences, row)] = 1
@@ -151,7 +151,7 @@ def first_words(articles: Iterable[str], count: int, threads: int) -> U64:
     Numbers are a class of their own. Rising, so that equal counts have one order.
     """
     text, offsets = flat_text(pa.array([seen(each, HIDDEN)[0] for each in articles], pa.large_string()))
-    sentences, _ = _native.split_texts(text, offsets, threads=threads)
+    sentences, _ = native.split_texts(text, offsets, threads=threads)
     data, found = text.tobytes(), Counter[bytes]()
     for row in range(sentences.documents):
         begin = int(offsets[row])

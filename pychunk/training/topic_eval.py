@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..evaluation import boundaries, intervals
+from ..evaluation.measures import boundaries, intervals
 from ..functions import sentences
 
 F32 = npt.NDArray[np.float32]

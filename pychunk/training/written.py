@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..plumbing.checksums import sha256
+from .._util.checksums import sha256
 
 
 def write_weights(file: Path, arrays: Mapping[str, Any], *, compressed: bool = False) -> dict[str, Any]:
-    """Writes arrays by name as ``.npz``; the facts by which :func:`pychunk.plumbing.weights.read_weights` finds it."""
+    """Writes arrays by name as ``.npz``; the facts by which :func:`pychunk._util.weights.read_weights` finds it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     (np.savez_compressed if compressed else np.savez)(file, **arrays)
     return {"weights": file.name, "weights_sha256": sha256(file), "bytes": file.stat().st_size}

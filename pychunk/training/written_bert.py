@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._util.checksums import sha256
 from ..encoders import static
 from ..encoders.files import huggingface, model_dir
 from ..encoders.files.bert_graph import bert_graph
-from ..plumbing.checksums import sha256
 
 
 def write_bert(

@@ -2,6 +2,5 @@
 
 from .page import Page
 from .pages import Pages
-from .sizes import Sizes
 
-__all__ = ["Page", "Pages", "Sizes"]
+__all__ = ["Page", "Pages"]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from ..chunks import ChunkBatch
+    from ..chunks.batch import ChunkBatch
 
 
 class Found(NamedTuple):
@@ -28,7 +28,7 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
     Raises:
         ValueError: chunks whose documents are not known, so that no vectors can be made; ImportError: no FAISS.
     """
-    from ..retrieval.index import Index
+    from ..index.index import Index
 
     if any(each.origin is None for each in batches):
         raise ValueError(

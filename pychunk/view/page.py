@@ -40,7 +40,7 @@ class Page:
         """
         from pathlib import Path
 
-        from ..plumbing.durable import write_text
+        from .._util.durable import write_text
 
         if not Path(path).parent.is_dir():
             raise FileNotFoundError(f"{Path(path).parent}: no such folder")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..chunks import ChunkBatch
-from ..data.columns import CUT_REASONS, KINDS
-from ..plumbing.lines import quoted
+from .._engine.data.columns import CUT_REASONS, KINDS
+from .._util.lines import quoted
+from ..chunks.batch import ChunkBatch
+from ..chunks.options import limits_of, told
+from ..chunks.sizes import lengths_of
 from . import plots
 from .hits import Found, by_index, of_hits
-from .options import limits_of, told
 from .page import Page, page
-from .sizes import lengths_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -151,7 +151,7 @@ def view_of(
         raise ValueError(f"a page has room for four methods side by side; got {len(batches)}")
     known = next((each.origin.texts for each in batches if each.origin and each.origin.texts is not None), None)
     if texts is not None:
-        from ..documents import TextBatch
+        from ..inputs import TextBatch
 
         held = TextBatch.of(texts, on_error="skip")
     elif known is not None:

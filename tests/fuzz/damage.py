@@ -80,7 +80,7 @@ class Case(NamedTuple):
 def segmented(texts: Any, vectors: str, ids: list[str] | None) -> Any:
     """Return chunks with the vectors that an index wants."""
     import pychunk
-    from pychunk.retrieval.ingest import encode_chunks
+    from pychunk.index.ingest import encode_chunks
 
     if vectors != "both":
         return pychunk.segment(texts, "sentence", vectors=vectors, ids=ids)
@@ -90,8 +90,8 @@ def segmented(texts: Any, vectors: str, ids: list[str] | None) -> Any:
 def index(folder: Path, kind: str) -> None:
     """Make the undamaged index of a kind."""
     import pychunk
-    from pychunk.retrieval import digests
-    from pychunk.retrieval.index import Index
+    from pychunk.index.index import Index
+    from pychunk.index.store import digests
 
     options, ids = KINDS[kind], [f"d{i}" for i in range(len(TEXTS))]
     with Index.create(folder, **options) as made:
@@ -125,8 +125,8 @@ def index(folder: Path, kind: str) -> None:
 
 def answers(folder: Path, verify: Any) -> list[Any]:
     """Return all that an index says, hits with their scores, read as its users do."""
-    from pychunk.retrieval import digests
-    from pychunk.retrieval.index import Index
+    from pychunk.index.index import Index
+    from pychunk.index.store import digests
 
     opened = Index.open(folder, verify=verify)
     try:
@@ -154,7 +154,7 @@ def answers(folder: Path, verify: Any) -> list[Any]:
 
 def write(folder: Path) -> None:
     """Open an index as ``pychunk index`` does, change it so that parts are written anew, and save it."""
-    from pychunk.retrieval.index import Index
+    from pychunk.index.index import Index
 
     opened = Index.open(folder, verify=False)
     try:
@@ -174,8 +174,8 @@ def files_of(folder: Path) -> list[Path]:
 
 def sign(folder: Path, named: bool) -> None:
     """Compute checksums again, as an attacker does: of the manifest, and if ``named`` of all that it names."""
-    from pychunk.retrieval import blocks
-    from pychunk.retrieval.store import Store, _digest, checksum, headers
+    from pychunk.index.files import blocks
+    from pychunk.index.store.store import Store, _digest, checksum, headers
 
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -271,8 +271,9 @@ def scratch() -> Path:
 
 @functools.cache
 def whole(kind: str) -> Whole:
-    from pychunk.retrieval import blocks, codes
-    from pychunk.retrieval.vectors import import_faiss
+    from pychunk.index.dense import codes
+    from pychunk.index.dense.vectors import import_faiss
+    from pychunk.index.files import blocks
 
     blocks.BLOCK, codes.LEAST = 1 << 12, 8  # several blocks a file, and codes of few vectors
     with contextlib.suppress(ImportError):

@@ -105,10 +105,10 @@ def tried(scratch: Path, unbroken: Unbroken, case: dict[str, Any]) -> dict[str, 
 
 def _warm(scratch: Path) -> None:
     import pychunk
+    from pychunk.index import contents as contents_
+    from pychunk.index.dense import codes
     from pychunk.ingest import run, shards
     from pychunk.io import open_source
-    from pychunk.retrieval import codes
-    from pychunk.retrieval import contents as contents_
 
     for late in ("pychunk.encoders.files.model_dir", "pychunk.io.writers"):
         importlib.import_module(late)  # a case would import it under its fault, and each fork anew

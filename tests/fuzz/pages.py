@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pychunk.io import html_files
-from pychunk.io.bzip2 import Block
+from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.documents import DeadLetter
-from pychunk.parsing import html, html_guard
+from pychunk.io.formats import html_files
+from pychunk.parsing.html import html_guard
+from pychunk.parsing.html import page as html
 
 WORDS = ("wolf", "река", "pike", "eel", "heron")
 _WORD = re.compile("|".join(WORDS))

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 import pychunk
-from pychunk import _native
+from pychunk._engine import native
 
 from . import ROOT
 
@@ -616,8 +616,8 @@ _twins: dict[str, Twin] = {}
 
 def twins() -> list[Twin]:
     """Those of the instruction sets that this process does not run itself."""
-    for isa in _native.available_isas():
-        if isa != _native.isa() and isa not in _twins:
+    for isa in native.available_isas():
+        if isa != native.isa() and isa not in _twins:
             _twins[isa] = Twin(isa)
     return list(_twins.values())
 

@@ -34,12 +34,12 @@ import numpy as np
 import pyarrow as pa
 
 import pychunk
-from pychunk import _native
+from pychunk._engine import native
 from pychunk.encoders import registry
 from pychunk.encoders.running.placement import Placement
+from pychunk.index.index import Index
 from pychunk.io import open_source
 from pychunk.io.writers import Writer
-from pychunk.retrieval.index import Index
 
 #: What the medians of two thirds of the time may differ by: (share, at least). The threads that help with large calls
 #: stay, with the scratch memory of the largest document that each has met; resident memory moves by what is free among
@@ -315,7 +315,7 @@ def at_rest() -> dict[str, float]:
     # Up to 256 MB of large blocks are kept for the next call; the vectors of these empty texts drive out all others.
     encoder: Any = registry.vector_encoder("static", Placement.of("auto", "auto"))
     offsets = np.zeros((256 << 20) // (4 * encoder.dim) + 1, np.int64)
-    _native.encode_static(np.empty(0, np.uint8), offsets, encoder, threads=1)
+    native.encode_static(np.empty(0, np.uint8), offsets, encoder, threads=1)
     del offsets
     gc.collect()
     library = ctypes.CDLL(None)

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
+from pychunk._util.urls import SECRETS, Url, hidden, named, parameters, readable, without_secrets
 from pychunk.io import DeadLetter, open_source
-from pychunk.plumbing.urls import SECRETS, Url, hidden, named, parameters, readable, without_secrets
 
 SCHEMES = ("http", "https", "HTTPS", "ftp", "sftp", "s3", "gs", "webdav+https", "abfs", "github")
 #: Of schemes what stands in the place of a user, and of a password, and is none.

@@ -85,8 +85,8 @@ class Model(Work):
             self._write(b"older")
 
     def _write(self, data: bytes) -> None:
+        from pychunk._util.checksums import sha256
         from pychunk.encoders.files import model_dir
-        from pychunk.plumbing.checksums import sha256
 
         with model_dir.whole_or_nothing(self.folder / "model") as aside:
             (aside / "model.onnx").write_bytes(data * 10_000)

@@ -25,7 +25,7 @@ class Indexing(Work):
         self.steps = sum(step[0] == "save" for step in self.script)
 
     def prepare(self) -> None:
-        from pychunk.retrieval.index import Index
+        from pychunk.index.index import Index
 
         index = Index.create(self.path, kind=self.options["kind"], vectors=self.options["vectors"])
         index.add(*self._batch(["a", "b", "c"], 0)[:1])
@@ -97,7 +97,7 @@ class Indexing(Work):
     def _apply(self, index: Any, number: int, step: tuple[Any, ...]) -> None:
         import pyarrow as pa
 
-        from pychunk.retrieval import digests
+        from pychunk.index.store import digests
 
         if step[0] == "add":
             chunks, keywords, _ = self._batch(step[1], number)
@@ -121,7 +121,7 @@ class Indexing(Work):
             saves += step[0] == "save"
 
     def run(self, tell: Callable[[int], None], begun: int = 0) -> None:
-        from pychunk.retrieval.index import Index
+        from pychunk.index.index import Index
 
         index = Index.open(self.path)
         for number, step in self._from(begun):
@@ -133,7 +133,7 @@ class Indexing(Work):
         index.close()
 
     def survive(self) -> None:
-        from pychunk.retrieval.index import Index
+        from pychunk.index.index import Index
 
         index, state = Index.open(self.path), 0
         steps = list(self._from(0))
@@ -175,7 +175,7 @@ class Indexing(Work):
         assert found == wanted, f"before step {number} there was {wanted}, now {found}"
 
     def check(self, possible: set[int] | None) -> int:
-        from pychunk.retrieval.index import Index
+        from pychunk.index.index import Index
 
         index = Index.open(self.path, verify=True)
         found = _state_of(index)

@@ -9,7 +9,7 @@
 
 namespace pychunk::html {
 
-// As in pychunk/parsing/html_table.py.
+// As in pychunk/_engine/reference/parsing/html_table.py.
 constexpr int64_t kMostCells = 200'000, kMostColumns = 50, kMostRows = 65'534;
 
 // Cells of a table of data, in a grid: a cell that spans rows stands in each of them, as a chunk may begin with any,

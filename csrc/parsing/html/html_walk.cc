@@ -25,7 +25,7 @@ using namespace html;
 
 namespace {
 
-// As in pychunk/parsing/html_walk.py.
+// As in pychunk/_engine/reference/parsing/html_walk.py.
 constexpr int64_t kMostInCell = 1000;
 constexpr int64_t kMostDepth = 32767;
 // Items of lists that count down are counted ahead, once for each such list around.

@@ -2,7 +2,7 @@
 //
 // One pass in reading order, without recursion; the start of a table is read ahead, to see whether it holds data, and
 // again where it does not, up to the first heading, form or table inside. So time and memory are linear. What each part
-// means: pychunk/parsing/html_walk.py, which does the same on lexbor's own tree.
+// means: pychunk/_engine/reference/parsing/html_walk.py, which does the same on lexbor's own tree.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...plumbing.checksums import sha256
+from ..._util.checksums import sha256
 from .. import pairs, static, transformer
 from . import convert, model_dir, quantised, wheels
 

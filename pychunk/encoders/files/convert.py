@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...plumbing.checksums import sha256
+from ..._util.checksums import sha256
 from . import checkpoint, huggingface, model_dir
 from .bert_graph import bert_graph
 

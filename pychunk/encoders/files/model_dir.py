@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...data.models import Template
-from ...plumbing.checksums import check
-from ...plumbing.durable import whole_folder
-from ...plumbing.facts import FORMAT, read_facts
+from ..._engine.data.models import Template
+from ..._util.checksums import check
+from ..._util.durable import whole_folder
+from ..._util.facts import FORMAT, read_facts
 
 FACTS = "pychunk.json"
 

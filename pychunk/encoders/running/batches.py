@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ... import _native
+from ..._engine import native
 from .sessions import IDS, MASK, TYPES, Session
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run_batches(
         return
     # A small call is cut finer, so that every thread has something to do.
     budget = max(1, min(batch_tokens, -(-total // threads)))
-    order, borders = _native.plan_batches(lengths, budget=budget, least=min(LEAST_TOKENS, budget))
+    order, borders = native.plan_batches(lengths, budget=budget, least=min(LEAST_TOKENS, budget))
     batches = iter(range(len(borders) - 1))
     lock, stopped = threading.Lock(), threading.Event()
     done = 0

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ... import _device, _native
-from ..._device import Device, OutOfDeviceMemory
+from ..._engine import device as _device
+from ..._engine import native
+from ..._engine.device import Device, OutOfDeviceMemory
 from .device_sessions import DeviceSession
 from .sessions import IDS, MASK, TYPES, Input
 
@@ -70,7 +71,7 @@ def run_device_batches(
         OutOfDeviceMemory: a single row does not fit.
     """
     lengths = rows.lengths()
-    order, borders = _native.plan_batches(lengths, budget=batch_tokens, least=min(LEAST_TOKENS, batch_tokens))
+    order, borders = native.plan_batches(lengths, budget=batch_tokens, least=min(LEAST_TOKENS, batch_tokens))
     if len(lengths) == 0:
         return order
     inputs = session.needed(pairs)

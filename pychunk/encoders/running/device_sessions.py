@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import _device
-from ..._device import Device
+from ..._engine import device as _device
+from ..._engine.device import Device
 from .placement import Placement
 from .sessions import IDS, TYPES, Input, choose_output, roles_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass, replace
 
-from ..._device import Device, emulated, open_device
+from ..._engine.device import Device, emulated, open_device
 
 RUNTIMES = ("auto", "onnxruntime", "openvino", "torch")
 #: "mixed": fp16, and fp32 for the sentences that it leaves in doubt (see pychunk.doubt).

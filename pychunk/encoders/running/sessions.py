@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ... import _native
+from ..._engine import native
 from .placement import CPU, Placement
 
 IDS, MASK, TYPES = "ids", "mask", "types"
@@ -156,7 +156,7 @@ class OpenVino(Session):
             _ = openvino.Tensor(openvino.Type.i64, openvino.Shape([1])).data
         core = openvino.Core()
         # A stream of one thread for each thread that may call.
-        streams = _native.default_threads()
+        streams = native.default_threads()
         settings = {"INFERENCE_NUM_THREADS": streams, "NUM_STREAMS": streams, "PERFORMANCE_HINT": "THROUGHPUT"}
         try:
             model = core.read_model(path)

@@ -18,9 +18,9 @@ from xml.parsers import expat
 
 import pyarrow as pa
 
+from ..._util.memory import check_memory
 from ...parsing.columns import BLOCKS_TYPE, packed
-from ...plumbing.memory import check_memory
-from ..bzip2 import Block
+from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from html import unescape
 
 import pyarrow as pa
 
-from ..bzip2 import Block
+from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 COLUMNS = (("title", pa.string()), ("url", pa.string()))

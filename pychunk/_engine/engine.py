@@ -1,0 +1,107 @@
+"""Which engine runs: the native core, or the NumPy reference where PYCHUNK_BACKEND asks for it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import device
+from . import native as _native
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from .data.cuts import Cuts
+    from .data.headings import Headings
+    from .data.models import TokenTable
+    from .data.ragged import Ragged
+    from .data.request import Request
+    from .data.tokens import Tokens
+
+
+class Engine(Protocol):
+    """What the native core and the reference both do; see :mod:`pychunk._engine.native` for each."""
+
+    def segment(self, request: Request) -> dict[str, Any]: ...
+    def cuts(self, request: Request, *, held: bool = False) -> Cuts: ...
+    def split(self, request: Request) -> tuple[Ragged, Ragged]: ...
+    def adjacent_sums(self, request: Request) -> tuple[int, int]: ...
+    def encode_static(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
+    ) -> npt.NDArray[np.float32]: ...
+    def headings(self, request: Request) -> Headings: ...
+    def span_vectors(
+        self,
+        vectors: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.int64],
+        doc_offsets: npt.NDArray[np.int64],
+        levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+        *,
+        threads: int,
+    ) -> list[npt.NDArray[np.float32]]: ...
+    def compressed_vectors(
+        self,
+        parts: Sequence[npt.NDArray[np.float32]],
+        vectors: npt.NDArray[np.float32],
+        tokens: npt.NDArray[np.int64],
+        doc_offsets: npt.NDArray[np.int64],
+        levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+        *,
+        threads: int,
+    ) -> list[npt.NDArray[np.float32]]: ...
+    def agglomerate(
+        self,
+        vectors: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.int64],
+        doc_offsets: npt.NDArray[np.int64],
+        first: npt.NDArray[np.int64],
+        branching: int,
+        *,
+        threads: int,
+    ) -> list[npt.NDArray[np.int64]]: ...
+    def token_windows(
+        self, tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
+    ) -> list[npt.NDArray[np.int64]]: ...
+    def embedding_bags(self, tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]: ...
+
+
+def backend_name() -> str:
+    """``native``, or what the environment variable PYCHUNK_BACKEND names; ValueError where nothing is called so."""
+    wish = os.environ.get("PYCHUNK_BACKEND", "native")
+    if wish not in ("native", "reference"):
+        raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
+    return wish
+
+
+def engine(name: str | None = None) -> Engine:
+    """The engine of a name; default: the one that the environment asks for."""
+    if (name or backend_name()) == "native":
+        native: Engine = _native
+        return native
+    from .reference import engine as reference
+
+    slow: Engine = reference
+    return slow
+
+
+def backend() -> dict[str, Any]:
+    """What runs: version, backend, instruction set and those this CPU could run, threads, CUDA.
+
+    ``cuda`` is a dictionary: the names of the ``devices``, the versions of ``driver`` and ``runtime``, and ``why`` CUDA
+    is off, empty where it runs.
+
+    Example:
+        >>> sorted(backend())
+        ['backend', 'cuda', 'isa', 'isas', 'threads', 'version']
+    """
+    return {
+        "version": _native.version,
+        "backend": backend_name(),
+        "isa": _native.isa(),
+        "isas": _native.available_isas(),
+        "threads": _native.default_threads(),
+        "cuda": device.facts(),
+    }

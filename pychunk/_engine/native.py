@@ -1,0 +1,653 @@
+"""The border to the extension: checks what goes in, makes it contiguous, calls, names what comes out.
+
+No other module imports ``pychunk._core``. ``pychunk._engine.reference`` offers the same functions, slow and obvious.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._util.checkout import add_build
+from .data.blocks import Blocks
+from .data.cuts import Cuts
+from .data.features import Features
+from .data.headings import Headings
+from .data.plan import Plan, Traits
+from .data.ragged import Ragged
+from .data.request import Request
+from .data.tokens import Tokens
+
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError(
+        "pychunk does not support free-threaded Python, which runs here without its lock; use the ordinary build of "
+        f"Python {sys.version_info.major}.{sys.version_info.minor} (not the one whose name ends in t)"
+    )
+
+# pybind11 takes the lock of the main interpreter: in another one loading the extension would wait for ever.
+_interpreter, _main_interpreter = (
+    ctypes.PYFUNCTYPE(ctypes.c_void_p)((f"PyInterpreterState_{name}", ctypes.pythonapi))() for name in ("Get", "Main")
+)
+if _interpreter != _main_interpreter:
+    raise ImportError(
+        "pychunk runs in Python's main interpreter alone; imported in a sub-interpreter: import it in the main one "
+        "(under mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a process of its own"
+    )
+
+if importlib.util.find_spec(f"{__package__}._core") is None:
+    add_build(__package__)
+try:
+    from .. import _core
+except ImportError as error:
+    if "PYCHUNK_ISA" in str(error):
+        raise ImportError(str(error)) from None
+    raise ImportError(
+        f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the "
+        "package: build it there with `pip install .`, or run Python elsewhere"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeGuard
+
+    import numpy.typing as npt
+
+    from .data.models import ForeignTokenizer, PairHead, Template, TokenTable, TopicHead
+
+__all__ = [
+    "Folding",
+    "PostingsMaker",
+    "SortedTerms",
+    "WordCharacters",
+    "adjacent_sums",
+    "agglomerate",
+    "available_isas",
+    "best_rows",
+    "best_rows_of_groups",
+    "block_hashes",
+    "block_words",
+    "bm25_scores",
+    "bytes_of_characters",
+    "class_probability",
+    "compressed_vectors",
+    "count_alive",
+    "cuts",
+    "default_threads",
+    "dot",
+    "embedding_bags",
+    "encode_static",
+    "encode_words",
+    "find_invalid_utf8",
+    "find_keys",
+    "hash128",
+    "heading_texts",
+    "headings",
+    "html_work",
+    "isa",
+    "markdown_blocks",
+    "method_traits",
+    "noise_columns",
+    "noise_sums",
+    "normalized_rows",
+    "pair_rows",
+    "plan_batches",
+    "pool",
+    "put_reasons",
+    "python_tables",
+    "scan",
+    "scan_top",
+    "segment",
+    "span_vectors",
+    "split",
+    "split_texts",
+    "thresholds",
+    "token_windows",
+    "tokenize",
+    "topic_inputs",
+    "unicode_tables",
+    "version",
+    "walk_html",
+    "word_lists",
+    "work",
+]
+
+version: str = _core.__version__
+hash128 = _core.hash128
+read_json_lines = _core.read_json_lines
+json_keys = _core.json_keys
+#: What a JSON value may be, as ``read_json_lines`` numbers it; the last is a string with half a surrogate pair.
+JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
+unicode_tables = _core.unicode_tables
+word_lists = _core.word_lists
+dot = _core.dot
+isa = _core.isa
+available_isas = _core.available_isas
+default_threads = _core.default_threads
+WordCharacters = _core.WordCharacters
+Folding = _core.Folding
+PostingsMaker = _core.PostingsMaker
+SortedTerms = _core.SortedTerms
+best_rows = _core.best_rows
+best_rows_of_groups = _core.best_rows_of_groups
+bm25_scores = _core.bm25_scores
+count_alive = _core.count_alive
+python_tables = _core.python_tables
+
+_tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()
+
+
+def _tokenizer(encoder: TokenTable) -> _core.WordPiece:
+    """The native tokenizer of an encoder, built once: 30,522 tokens take some 10 ms; or what calls a foreign one."""
+    found = _tokenizers.get(encoder)
+    if found is None:
+        if _is_foreign(encoder):
+            return _core.WordPiece.foreign(encoder.count_spans)
+        found = _tokenizers[encoder] = _core.WordPiece(encoder.vocabulary, **encoder.tokenizer_options)
+    return found
+
+
+def _is_foreign(encoder: TokenTable | None) -> TypeGuard[ForeignTokenizer]:
+    return hasattr(encoder, "count_spans")
+
+
+def _contiguous(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def _arguments(request: Request) -> _core.Arguments:
+    """What the core reads attribute by attribute, and the native objects that stand for Python's models."""
+    tokenizer = request.tokenizer
+    # A foreign tokenizer is called under the GIL, and uses the cores itself.
+    foreign = _is_foreign(tokenizer)
+    return _core.Arguments(
+        request.with_(threads=1) if foreign else request,
+        None if tokenizer is None else _tokenizer(tokenizer),
+        None if request.pair_head is None else _pair_head(request.pair_head),
+        None if request.topic_head is None else _topic_head(request.topic_head),
+        None if foreign else _fallback(tokenizer),
+    )
+
+
+_pair_heads: weakref.WeakKeyDictionary[Any, _core.PairHead] = weakref.WeakKeyDictionary()
+
+
+def _pair_head(head: PairHead) -> _core.PairHead:
+    found = _pair_heads.get(head)
+    if found is None:
+        found = _pair_heads[head] = _core.PairHead(
+            head.first, head.second, head.product, head.bias, head.out, head.out_bias
+        )
+    return found
+
+
+_topic_heads: weakref.WeakKeyDictionary[Any, _core.TopicHead] = weakref.WeakKeyDictionary()
+
+
+def _topic_head(head: TopicHead) -> _core.TopicHead:
+    found = _topic_heads.get(head)
+    if found is None:
+        found = _topic_heads[head] = _core.TopicHead(head.parts, head.layers, head.dilations, head.out_bias, head.words)
+    return found
+
+
+#: A vocabulary of so many single ideographs knows Chinese or Japanese by them; BERT's English one has 488.
+_KNOWN_IDEOGRAPHS = 2000
+_fallbacks: weakref.WeakKeyDictionary[Any, npt.NDArray[np.uint8]] = weakref.WeakKeyDictionary()
+
+
+def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
+    return None if encoder is None else fallback_tokens(encoder)
+
+
+def fallback_tokens(encoder: TokenTable) -> npt.NDArray[np.uint8]:
+    """Return uint8[t]: 1 for each token that says little of a text, [UNK] and single letters."""
+    found = _fallbacks.get(encoder)
+    if found is None:
+        unknown = encoder.tokenizer_options.get("unknown", "[UNK]")
+        lengths = {1, 3, len(unknown), len(unknown) + 2}  # most of 30,000 tokens have others
+        flags = [len(token) in lengths and _says_little(token, unknown) for token in encoder.vocabulary]
+        ideographs = [
+            at for at, flag in enumerate(flags) if flag and "\u4e00" <= encoder.vocabulary[at][-1] <= "\u9fff"
+        ]
+        if len(ideographs) >= _KNOWN_IDEOGRAPHS:
+            for at in ideographs:
+                flags[at] = False
+        found = _fallbacks[encoder] = np.array(flags, dtype=np.uint8)
+    return found
+
+
+def _says_little(token: str, unknown: str) -> bool:
+    bare = token.removeprefix("##")
+    return bare == unknown or (len(bare) == 1 and bare.isalpha())
+
+
+def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
+    """The share of a text's tokens that say little of it; 0 of no tokens."""
+    ids = encoder.tokens_of(text, np.array([0, len(text)], np.int64)).ids
+    return float(fallback_tokens(encoder)[ids].mean()) if len(ids) else 0.0
+
+
+def segment(request: Request) -> dict[str, Any]:
+    """Columns of the chunk table of a batch, by name; ``text`` and ``chunk_id`` are flat bytes."""
+    columns: dict[str, Any] = _core.segment(_arguments(request))
+    return columns
+
+
+def cuts(request: Request, *, held: bool = False) -> Cuts:
+    """What the request's method decides, before chunks are fitted to the budget.
+
+    With ``held``, scores of pairs are those that the method holds against its threshold, over its window.
+    """
+    found = _core.cuts(_arguments(request), held)
+    score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
+    return Cuts(found["first"], found["offsets"], found.get("kind"), score, found["pairs"], found["reason"])
+
+
+def method_traits() -> dict[str, Traits]:
+    """What the native methods say of themselves, by name."""
+    return {name: Traits(*facts) for name, facts in _core.method_traits().items()}
+
+
+def work() -> tuple[int, int]:
+    """Bytes that were split into sentences and that were tokenised since pychunk was loaded, the reference's not."""
+    return _core.work()
+
+
+def adjacent_sums(request: Request) -> tuple[int, int]:
+    """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
+    return _core.adjacent_sums(_arguments(request))
+
+
+def thresholds(plan: Plan, scores: Ragged, *, threads: int) -> npt.NDArray[np.float64]:
+    """What each document's scores are held against, float64[k]: cosines to the summary (pic) or adjacent ones.
+
+    NaN for a document without scores, and for thresholds that are not for scores (gradient).
+    """
+    return _core.thresholds(plan, _contiguous(scores.values, np.float32), scores.offsets, threads)
+
+
+def split(request: Request) -> tuple[Ragged, Ragged]:
+    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
+    starts, offsets, flags = _core.split_sentences(_arguments(request))
+    return Ragged(starts, offsets), Ragged(flags, offsets)
+
+
+def headings(request: Request) -> Headings:
+    """Where headings begin sections in a request's documents; its plan's method is one by headings."""
+    return Headings(*_core.headings(_arguments(request)))
+
+
+def span_vectors(
+    vectors: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    *,
+    threads: int,
+) -> list[npt.NDArray[np.float32]]:
+    """Of each level, given as (first, last) of its runs of sentences, their weighted sums, of unit length.
+
+    Added in order, as a chunk's vector is; where all weights of a run are 0, sentences count alike.
+    """
+    rows, own = _contiguous(vectors, np.float32), _contiguous(weights, np.int64)
+    return _core.span_vectors(rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
+
+
+def compressed_vectors(
+    parts: Sequence[npt.NDArray[np.float32]],
+    vectors: npt.NDArray[np.float32],
+    tokens: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    levels: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    *,
+    threads: int,
+) -> list[npt.NDArray[np.float32]]:
+    """Return those of :func:`span_vectors` by a compression encoder: ``parts`` as in csrc/vectors/compress.h."""
+    rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
+    model = [_contiguous(part, np.float32) for part in parts]
+    return _core.compressed_vectors(model, rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
+
+
+def agglomerate(
+    vectors: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.int64],
+    doc_offsets: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    branching: int,
+    *,
+    threads: int,
+) -> list[npt.NDArray[np.int64]]:
+    """First sentences of the nodes of each level above ``first`` of trees that join neighbours by their cosine."""
+    own, documents, nodes = (_contiguous(values, np.int64) for values in (weights, doc_offsets, first))
+    return _core.agglomerate(_contiguous(vectors, np.float32), own, documents, nodes, branching, threads)
+
+
+def most_central(
+    vectors: npt.NDArray[np.float32],
+    first: npt.NDArray[np.int64],
+    since: npt.NDArray[np.int64],
+    until: npt.NDArray[np.int64],
+    *,
+    threads: int,
+) -> npt.NDArray[np.int64]:
+    """int64[n]: of each chunk the most central sentence of chunks [since, until) but itself; -1 where there is none.
+
+    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/vectors/central.h what central is.
+    """
+    own, borders = _contiguous(vectors, np.float32), _contiguous(first, np.int64)
+    return _core.most_central(own, borders, _contiguous(since, np.int64), _contiguous(until, np.int64), threads)
+
+
+def token_windows(
+    tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
+) -> list[npt.NDArray[np.int64]]:
+    """First sentences of runs of at most so many tokens, each size's made of those of the size before."""
+    return _core.token_windows(_contiguous(tokens, np.int64), _contiguous(doc_offsets, np.int64), sizes)
+
+
+def split_texts(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: str | bool = "auto", threads: int
+) -> tuple[Ragged, Ragged]:
+    """As :func:`split`, of texts alone: valid UTF-8 and nothing given."""
+    return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))
+
+
+def heading_texts(sources: list[str], document: str) -> list[str]:
+    """Return the texts of headings of a document in Markdown, whose links' labels it defines."""
+    return _core.heading_texts(sources, document)
+
+
+def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:
+    """The blocks of documents in Markdown, valid UTF-8, in characters of each."""
+    found = _core.markdown_blocks(text, offsets, threads)
+    return Blocks(*found, markup=np.ones(len(found[1]), np.bool_))
+
+
+def walk_html(page: npt.NDArray[np.uint8], *, images: bool = False, targets: bool = False) -> tuple[Any, ...] | None:
+    """Return the text of a page, from lexbor's tree as it writes it: the fields of ``html_walk.Walked``.
+
+    Of ``words`` values and offsets; None if the page, valid UTF-8, is not written as lexbor would. With ``images``
+    those that stand alone and say something are blocks, with ``targets`` links are those of Markdown.
+    """
+    return _core.walk_html(page, images, targets)
+
+
+def block_words(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], stop_words: str, marks: str, *, first: int, last: int
+) -> tuple[npt.NDArray[Any], ...]:
+    """Words of b texts in lower case, valid UTF-8: (words, stop words, words hashed, ends of a sentence, hashes).
+
+    The first four have length b. Of more than ``first + last`` words the first and last ones are hashed, without
+    ``marks``; ``stop_words`` stand on lines.
+    """
+    return _core.block_words(text, offsets, stop_words, marks, first, last)
+
+
+def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]:
+    """Where each of the keys, which begin with a quote, begins in a page."""
+    return _core.find_keys(page, keys)
+
+
+def html_work(
+    page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int, names: int
+) -> tuple[int, int, bool]:
+    """Return (nodes of a page, steps, whether a parser's work passes a limit); see csrc/parsing/html/html_work.h."""
+    return _core.html_work(page, open, formatting, options, attributes, names)
+
+
+def noise_columns(
+    text: npt.NDArray[np.uint8], blocks: Blocks, kinds: int, facts: Mapping[str, Any], words: Sequence[Any]
+) -> tuple[npt.NDArray[Any], ...]:
+    """Features of the b blocks of a page (``NoiseFeatures``): (dense, near, path, above, like, copy).
+
+    Args:
+        text: UTF-8.
+        blocks: in characters of it.
+        kinds: of blocks that have a column.
+        facts: arrays by their names in ``csrc/parsing/noise_features.h``.
+        words: what ``block_words`` gives, and the hashes of the title's words, rising.
+    """
+    given = {name: np.ascontiguousarray(values) for name, values in facts.items()}
+    start, end = np.ascontiguousarray(blocks.start), np.ascontiguousarray(blocks.end)
+    return _core.noise_columns(
+        text, start, end, blocks.kind, blocks.level, kinds, **given, **dict(zip(_WORDS, words, strict=True))
+    )
+
+
+_WORDS = ("words", "stops", "hashed", "ends_sentence", "hashes", "title")
+
+
+def put_reasons(page: Mapping[str, npt.NDArray[Any]], **named: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """int64[b]: ``why`` (``named``) with the reasons that names of the elements around each block give.
+
+    ``page``, ``named``: arrays by their names in ``csrc/parsing/noise_names.h``.
+    """
+    return _core.put_reasons(**{name: np.ascontiguousarray(values) for name, values in {**page, **named}.items()})
+
+
+def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArray[np.int64]:
+    """int64[b, nets]: what each network says of each of the b blocks of a page, in multiples of 2^-18.
+
+    Args:
+        page: arrays by their names in ``csrc/parsing/noise_net.h``.
+        model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets`` there; of each layer (weights int16[outputs,
+            inputs], bias int32[outputs]), in multiples of 1 / 1024.
+    """
+    given: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in page.items()}
+    return _core.noise_sums(**given, **model)
+
+
+def bytes_of_characters(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    characters: Ragged,
+    what: str,
+    *,
+    first_row: int,
+    threads: int,
+) -> Ragged:
+    """Positions in characters of each document, rising, as bytes of it.
+
+    Raises:
+        ValueError: naming ``what`` and the document, a position that does not rise or is beyond the text.
+    """
+    found = _core.bytes_of_characters(text, offsets, *characters, what, first_row, threads)
+    return characters.like(found)
+
+
+def pair_rows(
+    tokens: Tokens,
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64] | None,
+    template: Template,
+) -> _core.ModelRows:
+    """What a transformer reads: sentences ``first[i]``, each followed by sentence ``second[i]`` where there is one."""
+    prefix, middle, suffix = (np.array(part, np.int32) for part in (template.prefix, template.middle, template.suffix))
+    around = (prefix, middle, suffix, template.pad, template.max_length)
+    return _core.ModelRows(tokens.ids, tokens.offsets, first, second, *around)
+
+
+def plan_batches(
+    lengths: npt.NDArray[np.int64], *, budget: int, least: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(order int64[n], borders int64[b + 1]): row numbers batch by batch, the longest of a batch first.
+
+    A batch holds rows of one length, up to ``budget`` tokens; one of fewer than ``least`` takes shorter rows, too.
+    """
+    return _core.plan_batches(lengths, budget, least)
+
+
+def pool(
+    states: npt.NDArray[Any],
+    chosen: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    out: npt.NDArray[np.float32],
+    *,
+    pooling: str,
+    unit: bool,
+) -> None:
+    """Writes one vector for each row of ``states``, float32 or float16 [rows, length, dim], to ``out[chosen]``.
+
+    ``pooling`` is ``mean``, over the first ``lengths[chosen]`` tokens, or ``cls``, the first one.
+    """
+    if states.dtype == np.float16:
+        _core.pool_half(_contiguous(states, np.float16).view(np.uint16), chosen, lengths, pooling, unit, out)
+    else:
+        _core.pool(_contiguous(states, np.float32), chosen, lengths, pooling, unit, out)
+
+
+def class_probability(
+    logits: npt.NDArray[Any], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
+) -> None:
+    """Softmax of each row of ``logits``, float32 or float16 [rows, classes], at one class, to ``out[chosen]``."""
+    if logits.dtype == np.float16:
+        _core.class_probability_half(_contiguous(logits, np.float16).view(np.uint16), chosen, wanted, out)
+    else:
+        _core.class_probability(_contiguous(logits, np.float32), chosen, wanted, out)
+
+
+def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.int64] | None = None) -> _core.Scan:
+    """Exact search over the rows of arrays of one type; ``offsets``: each chunk's rows.
+
+    Arrays are float16 or float32 [n, dim], or int8 [n, dim + 4]: whole numbers and their scale, the bytes of a float32.
+    """
+    kinds = {array.dtype for array in arrays}
+    if len(kinds) > 1 or kinds - {np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.int8)}:
+        given = ", ".join(sorted(map(str, kinds)))
+        raise ValueError(f"arrays must be all float16, all float32 or all int8; got {given}")
+    bounds = None if offsets is None else _contiguous(offsets, np.int64)
+    for kind in kinds - {np.dtype(np.float16)}:
+        return _core.Scan([_contiguous(array, kind) for array in arrays], dim, bounds)
+    return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
+
+
+#: Bytes for which another thread is started: it hashes them in less than a millisecond.
+_HASHED = 1 << 22
+
+
+def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
+    """Return the low 32 bits of the hash of each run of ``size`` bytes."""
+    return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
+
+
+def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
+    """Rows of bytes int8[n, d + 4]: whole numbers from -127 to 127 and, behind them, what they are times, a float32."""
+    return _core.pack_rows(_contiguous(vectors, np.float32), default_threads())
+
+
+def encode_rows(rows: npt.NDArray[Any], centroids: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+    """Codes uint8[groups of 32, pieces, 16] of stored rows, as :func:`scan` takes them, by centroids [pieces, 16, n].
+
+    Pieces go up to a multiple of four. ``pychunk._engine.reference.search.codes`` says the same in NumPy.
+    """
+    dim = rows.shape[1] - (4 if rows.dtype == np.int8 else 0)
+    own = _contiguous(rows, rows.dtype)
+    bits = own.view(np.uint16) if own.dtype == np.float16 else own
+    return _core.encode_rows(bits, _contiguous(centroids, np.float32), dim, default_threads())
+
+
+def best_by_codes(
+    codes: Sequence[npt.NDArray[np.uint8]],
+    rows: Sequence[int],
+    centroids: npt.NDArray[np.float32],
+    queries: npt.NDArray[np.float32],
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    *,
+    threads: int | None = None,
+) -> npt.NDArray[np.int64]:
+    """Rows int64[queries, count] that score highest by their codes, best first; -1 where there are fewer.
+
+    ``rows`` of each array of codes, numbered on from one to the next; ``threads=None``: the default number.
+    """
+    mask = None if allowed is None else _contiguous(allowed, np.bool_)
+    wanted = _contiguous(np.atleast_2d(queries), np.float32)
+    books = _contiguous(centroids, np.float32)
+    threads = default_threads() if threads is None else threads
+    return _core.best_by_codes(list(codes), list(rows), books, wanted, min(count, 2**62), mask, threads)
+
+
+def scan_top(
+    kept: _core.Scan,
+    queries: npt.NDArray[np.float32],
+    count: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    *,
+    threads: int | None = None,
+    beside: npt.NDArray[np.float32] | None = None,
+    weight: float = 1.0,
+    groups: Sequence[int] = (),
+    least: npt.NDArray[np.float32] | None = None,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number.
+
+    ``weight`` times ``beside`` float32[queries, chunks] is added to the scores of chunks. ``groups``: numbers of
+    ``kept.set_groups`` in which all that is allowed lies. ``least`` float32[queries]: what so many chunks of those that
+    are allowed score at least, -inf where nobody knows.
+    """
+    wanted = _contiguous(np.atleast_2d(queries), np.float32)
+    mask = None if allowed is None else _contiguous(allowed, np.bool_)
+    other = None if beside is None else _contiguous(beside, np.float32)
+    threads = default_threads() if threads is None else threads
+    return kept.top(wanted, min(count, 2**62), mask, threads, other, weight, list(groups), least)
+
+
+def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:
+    """Byte offset of the first byte that is not part of valid UTF-8, or -1."""
+    return _core.find_invalid_utf8(text)
+
+
+def normalized_rows(vectors: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32], int]:
+    """(float32 copy with rows of unit length, first row that is not finite or -1); a zero row stays zero."""
+    return _core.normalized_rows(np.ascontiguousarray(vectors, dtype=np.float32))
+
+
+def encode_static(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
+) -> npt.NDArray[np.float32]:
+    """Unit vectors float32[k, dim] of k texts."""
+    return _core.encode_static(text, offsets, _tokenizer(encoder), encoder.table, threads)
+
+
+def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:
+    """The same of n sentences tokenised before."""
+    return _core.embedding_bags(encoder.table, tokens.ids, tokens.offsets, threads)
+
+
+def encode_words(
+    encoder: TokenTable,
+    text: npt.NDArray[np.uint8],
+    bounds: npt.NDArray[np.int64],
+    *,
+    byte_spans: bool = False,
+    threads: int = 1,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """WordPiece ids of consecutive spans of a text: (ids int32[t], token_offsets int64[n + 1], byte spans)."""
+    return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)[:3]
+
+
+def tokenize(
+    encoder: TokenTable, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], *, threads: int = 1
+) -> Tokens:
+    """WordPiece ids of consecutive spans of a text, and what budgets count of each."""
+    ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
+    return Tokens(ids, offsets, counts)
+
+
+def topic_inputs(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    sentences: Ragged,
+    flags: npt.NDArray[np.uint8],
+    vectors: npt.NDArray[np.float32],
+    words: npt.NDArray[np.uint64],
+    *,
+    threads: int,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+    """What the topic network is told besides vectors: (inputs float32[n, 17], classes of first words int32[n, 2])."""
+    return _core.topic_inputs(text, offsets, *sentences, flags, vectors, words, threads)

@@ -1,0 +1,276 @@
+"""What must not be cut apart: headings from what follows them, scraps and marks from what they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+
+from .text.characters import STOPS, is_digit, is_letter, is_lower
+from .text.graphemes import count_words
+
+
+class Tie(IntEnum):
+    """A border, by the sentence behind it."""
+
+    OPEN = 0
+    #: The sentence before it belongs to what follows.
+    LEAD = 1
+    #: The sentence behind it belongs to what is before.
+    TRAIL = 2
+    #: A heading begins, where a chunk always begins.
+    SECTION = 3
+    #: Nothing crosses it: text that is left out begins or ends.
+    WALL = 4
+
+    @property
+    def is_closed(self) -> bool:
+        return self in (Tie.LEAD, Tie.TRAIL)
+
+    @property
+    def begins_section(self) -> bool:
+        return self in (Tie.SECTION, Tie.WALL)
+
+
+class Break(IntEnum):
+    """What lies before a sentence, weakest first."""
+
+    PIECE = 0
+    SENTENCE = 1
+    LINE = 2
+    BLANK_LINE = 3
+    PAGE = 4
+    DOCUMENT = 5
+
+
+HEADING_BYTES, HEADING_WORDS, QUESTION_WORDS, SENTENCE_WORDS = 240, 12, 16, 8
+INTRODUCTION_WORDS, LABEL_WORDS, PROSE_BYTES, HEADING_RUN, HEADINGS_ABOVE = 6, 3, 100, 6, 3
+STATEMENT_WORDS = 5
+NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, 50
+OPENING, CLOSING, BULLETS, INTRODUCING = "\"'“‘«„([{", "\"'”’»)]}", "-*+•‣◦▪–—·", ":："
+_STOPS = frozenset(STOPS)
+#: "2", "2.1.", "#3:", "b)", with white space behind it.
+_NUMBER = re.compile(r"#?[0-9]{1,3}(\.[0-9]{1,3})*[.):]?\s|#?[A-Za-z][.)]\s")
+#: A statement, as "Not for children."
+_NEGATION = re.compile(r"(Not|Не)\s")
+_MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
+
+
+def find_ties(
+    text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], levels: Sequence[int] | None = None
+) -> tuple[list[Tie], list[int]]:
+    """Of each sentence, whose span has no white space at its edges, the tie of the border before it, and its level.
+
+    ``levels``: of those that are known to be headings, 0 for others; without them the lines that look like headings
+    have level 1.
+    """
+    breaks = [*breaks, Break.DOCUMENT]
+    sentences = [text[begin:end] for begin, end in spans]
+    scraps = [_is_scrap(sentence) for sentence in sentences]
+    headings = _headings(text, spans, breaks, scraps) if levels is None else [level > 0 for level in levels]
+    ties: list[Tie] = []
+    led = False
+    for s, own in enumerate(sentences):
+        before, after = breaks[s], breaks[s + 1]
+        if scraps[s] and not headings[s]:
+            leads = after < Break.PAGE and ((led and before < Break.PAGE) or after < before)
+            trails = not leads
+        else:
+            opens = after == Break.SENTENCE and own[-1] in "“‘«„([{" and own[-2:-1].isspace()
+            introduces = Break.SENTENCE < after < Break.PAGE and own[-1] in INTRODUCING and not headings[s + 1]
+            leads = after < Break.PAGE and (headings[s] or introduces or opens)
+            closes = own[0] in CLOSING and not (own[1:] and (is_letter(own[1]) or is_digit(own[1])))
+            trails = before == Break.SENTENCE and closes
+        tie = Tie.OPEN
+        if s > 0 and before < Break.PAGE:
+            tie = Tie.LEAD if led else Tie.TRAIL if trails else Tie.SECTION if headings[s] else Tie.OPEN
+        ties.append(tie)
+        led = leads
+    return ties, list(map(int, headings)) if levels is None else list(levels)
+
+
+@dataclass
+class _Line:
+    """A line: sentences [first, last)."""
+
+    first: int
+    last: int
+    text: str
+    before: Break
+    looks: str
+    words: int
+    #: Lines that look plain, up to this one.
+    run: int
+
+    def __post_init__(self) -> None:
+        self.size = len(self.text.encode())
+        self.single = self.last == self.first + 1
+        self.stops = self.text[-1:] in _STOPS
+        self.introduces = self.text[-1:] in set(INTRODUCING)
+        number = _NUMBER.match(self.text)
+        self.numbered = number is not None
+        #: A number that is no year.
+        digits = re.findall("[0-9]+", self.text[number.end() if number else 0 :])
+        self.quantity = self.looks == "plain" and any(len(each) != 4 for each in digits)
+        self.names_value = self.looks == "plain" and ": " in self.text
+        self.item = self.numbered or _has_bullet(self.text)
+        #: Nothing that the next line goes on with: no line of a list, a title or a table.
+        self.complete = self.size >= PROSE_BYTES or self.stops or self.item or not self.single
+
+
+def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break]) -> list[_Line]:
+    firsts = [s for s in range(len(spans)) if s == 0 or breaks[s] > Break.SENTENCE]
+    lines: list[_Line] = []
+    for first, last in pairwise([*firsts, len(spans)]):
+        line = text[spans[first][0] : spans[last - 1][1]]
+        looks = _looks(line) if last == first + 1 else ""
+        # A line that stands closer to the one above it than to this one ends a block.
+        in_block = bool(lines) and breaks[first] < Break.PAGE and breaks[first] <= lines[-1].before
+        above = lines[-1].run if in_block else 0
+        words = count_words(line) if looks else 0
+        lines.append(_Line(first, last, line, breaks[first], looks, words, above + 1 if looks == "plain" else 0))
+    return lines
+
+
+def _headings(
+    text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], scraps: Sequence[bool]
+) -> list[bool]:
+    """Twice where more lines that are one sentence and end with a full stop turn out to be text than headings."""
+    lines = _lines(text, spans, breaks)
+    headings = _marked_headings(lines, breaks, scraps, False)
+    stopped = [headings[line.first] for line in lines if line.single and line.text[-1:] == "."]
+    return _marked_headings(lines, breaks, scraps, True) if 2 * sum(stopped) < len(stopped) else headings
+
+
+def _marked_headings(
+    lines: Sequence[_Line], breaks: Sequence[Break], scraps: Sequence[bool], statements: bool
+) -> list[bool]:
+    """Lines from the last one up, as what follows decides; lines that are scraps are looked through."""
+    headings = [False] * len(scraps)
+    behind: _Line | None = None
+    run, marked = 0, False
+    for i in reversed(range(len(lines))):
+        own, after = lines[i], breaks[lines[i].last]
+        if own.single and scraps[own.first] and own.looks not in ("plain", "marked"):
+            if after < Break.PAGE and after <= own.before:  # a heading's number, on a line of its own
+                headings[own.first] = headings[own.last] and any("0" <= c <= "9" for c in own.text)
+            continue
+        before = lines[i - 1] if i and own.before < Break.PAGE else None
+        found = after < Break.PAGE and _is_heading(own, before, behind, after, run, marked, statements)
+        headings[own.first] = found
+        behind, run, marked = own, run + 1 if found else 0, found and own.looks == "marked"
+    return headings
+
+
+def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> bool:
+    """Whether a line above a heading is what the section before says, rather than one more heading."""
+    first, last = own.text[0], own.text[-1]
+    if not (is_letter(first) or is_digit(first) or first in OPENING + "#"):
+        return True
+    stops = behind.text[-1:] == "."
+    if last == ".":
+        return _NEGATION.match(own.text) is not None or (statements and stops and own.words >= STATEMENT_WORDS)
+    # Where headings stop, or end with a colon.
+    close = before is not None and own.before == Break.LINE
+    return close and not own.stops and (stops or behind.introduces)
+
+
+def _is_heading(
+    own: _Line, before: _Line | None, behind: _Line | None, after: Break, run: int, marked: bool, statements: bool
+) -> bool:
+    """Whether a line is one, that ``run`` headings follow, or other text."""
+    if own.looks == "marked":
+        return True
+    # What stands closer to the line before than to the one behind belongs to that.
+    if not own.looks or behind is None or run >= HEADING_RUN or after > own.before:
+        return False
+    dotted = own.text[-1] == "."
+    blank = own.before >= Break.BLANK_LINE
+    apart = blank and after >= Break.BLANK_LINE
+    after_prose = before is None or before.complete
+    complete = after_prose or (before is not None and before.before < own.before)
+    introduced = before is not None and before.introduces
+    ends = behind.stops or behind.introduces
+    prose = behind.size >= PROSE_BYTES or (behind.size > own.size and ends)
+    # Numbered, and neither of its neighbours is: no item of a list.
+    numbered = own.numbered and not behind.numbered and not (before and before.numbered)
+    # Where blank lines set lines apart, one that ends with a full stop is a short paragraph.
+    if dotted and after >= Break.BLANK_LINE and not (numbered and complete and prose):
+        return False
+    # A longer one is text, unless far more text follows.
+    much = behind.text[-1:] != "." if run else behind.size >= 2 * own.size
+    if dotted and own.words > SENTENCE_WORDS and not (complete and own.run == 1 and much):
+        return False
+    # Where headings stop, a line with a quantity right above one is what the section before says.
+    if dotted and own.quantity and run and not blank and before is not None and before.complete:
+        return False
+    if own.looks == "lower":
+        short = own.words <= SENTENCE_WORDS and not dotted and not own.introduces
+        return apart and complete and prose and not run and short
+    if own.introduces:
+        if introduced or complete:
+            return not introduced and blank
+        short_above = before is not None and before.single
+        return own.words <= LABEL_WORDS and not run and behind.size > own.size and short_above
+    # Behind a line that introduces it a line without a stop is an item.
+    if introduced and not own.stops and (not prose or own.before == Break.LINE):
+        return False
+    if marked:  # beside it a line that is not is a heading only if it stands apart
+        return apart and complete and not own.stops
+    if run:  # more short lines above a heading, which do not stop, are a list before it, as are two that name a value
+        if _says(own, before, behind, statements):
+            return False
+        values = own.run > 1 and before is not None and ": " in own.text and ": " in before.text
+        return dotted or (own.run <= HEADINGS_ABOVE and not values)
+    if prose or (complete and (behind.item or ends) and (blank or dotted)):
+        return True
+    if dotted and complete and not behind.stops and own.words <= SENTENCE_WORDS and not statements:
+        return True
+    # Between lists of values what names none.
+    if blank and before is not None and before.names_value and behind.names_value and not own.names_value:
+        return True
+    # A title of short lines; where these follow without a blank line they may as well be a stanza.
+    if blank and (numbered or (after_prose and own.run == 1 and behind.looks == "plain")):
+        return True
+    return apart and complete
+
+
+def _has_bullet(line: str) -> bool:
+    return line[:1] in set(BULLETS) and line[1:2].isspace()
+
+
+def _looks(line: str) -> str:
+    """What a line looks like by itself: "marked" up as a heading, a "plain" one, "lower" but for its case, or none."""
+    characters = [c for c in line if is_letter(c) or is_digit(c)]
+    if not characters or len(line.encode()) > HEADING_BYTES:
+        return ""
+    marks = len(line) - len(line.lstrip("#"))
+    if 1 <= marks <= 6 and line[marks].isspace():
+        return "marked"
+    if len(line.encode()) > 4 and line.startswith("==") and line.endswith("=="):
+        return "marked"
+    # Speech ends with its stop inside, a title of a work with the stop behind it; one may be quoted in a heading.
+    if line[0] in OPENING and line[-1] in CLOSING + STOPS and not (line[-1] == "." and line[-2] in CLOSING):
+        return ""
+    if line[0] == "|" or _has_bullet(line):  # a row of a table, an item
+        return ""
+    words = count_words(line)
+    if line[-1] in STOPS:
+        limit = {"?": QUESTION_WORDS, ".": HEADING_WORDS}.get(line[-1], SENTENCE_WORDS)
+        if line[-1] not in ".?!…" or line[-2:-1] in _STOPS or words > limit:
+            return ""
+    elif line[-1] in ",;，；、-–—" or words > (INTRODUCTION_WORDS if line[-1] in INTRODUCING else HEADING_WORDS):
+        return ""
+    if not any(map(is_letter, line)) and len(line) < 4:
+        return ""
+    number = _NUMBER.match(line)
+    named = [c for c in line[number.end() :] if is_letter(c) or is_digit(c)] if number else []
+    return "lower" if is_lower((named or characters)[0]) else "plain"
+
+
+def _is_scrap(sentence: str) -> bool:
+    """No letter outside of mark-up, and no more than a bare number."""
+    bare = _MARKUP.sub("", sentence)
+    return not any(map(is_letter, bare)) and (not any(map(is_digit, bare)) or len(bare) <= NUMBER_CHARACTERS)

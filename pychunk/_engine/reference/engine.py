@@ -1,0 +1,109 @@
+"""The functions of `pychunk._engine.native` that segment() needs, one document after the other, in Python and NumPy.
+
+Chosen by PYCHUNK_BACKEND=reference; never a substitute on its own. From the native core come only the word lists of the
+sentence rules, and WordPiece spans for recursive splitting by tokens.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.columns import CUT_REASONS
+from ..data.cuts import Cuts
+from ..data.headings import Headings
+from ..data.ragged import Ragged
+from ..data.request import Request
+from ..data.tokens import Tokens
+from . import vectors as linear
+from .cut import decide
+from .document import Document, token_ids
+from .levels import agglomerate, compressed_vectors, span_vectors, token_windows
+from .search import scoring
+from .structure import find_sections
+from .table import segment
+from .text import wordpiece
+from .vectors import F32
+
+
+def adjacent_sums(request: Request) -> tuple[int, int]:
+    """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
+    total = count = 0
+    for row in range(request.documents):
+        document = Document(request, row)
+        if document.n:
+            window = request.plan.window
+            scores = linear.adjacent(document.vectors, window) if window > 1 else document.affinities
+            total += sum(map(scoring.fixed_point, scores))
+            count += len(scores)
+    return total, count
+
+
+def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: Any, *, threads: int) -> F32:
+    """Unit vectors float32[k, dim] of k texts."""
+    ids, options = token_ids(encoder), encoder.tokenizer_options
+    texts = [bytes(text[a:b]).decode() for a, b in pairwise(offsets)]
+    rows = [linear.bag(encoder.table, wordpiece.encode(t, ids, options)) for t in texts]
+    return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
+
+
+def embedding_bags(tokens: Tokens, encoder: Any, *, threads: int) -> F32:
+    """The same of n sentences tokenised before."""
+    rows = [linear.bag(encoder.table, tokens.ids[a:b].tolist()) for a, b in pairwise(tokens.offsets)]
+    return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
+
+
+def split(request: Request) -> tuple[Ragged, Ragged]:
+    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
+    starts, flags = [], []
+    for row in range(request.documents):
+        document = Document(request, row)
+        starts.append([len(document.text[:start].encode()) for start in document.starts])
+        flags.append(document.flags)
+    return Ragged.of(starts, np.int64), Ragged.of(flags, np.uint8)
+
+
+def headings(request: Request) -> Headings:
+    """Where headings begin sections in a request's documents; its plan's method is one by headings."""
+    documents = [Document(request, row) for row in range(request.documents)]
+    found = [find_sections(document) if document.n else [] for document in documents]
+    first, offsets = Ragged.of([[section.first for section in sections] for sections in found], np.int64)
+    level = [section.level for sections in found for section in sections]
+    tied = [tie.is_closed for document in documents for tie in document.borders[0]]
+    return Headings(first, offsets, np.array(level, np.uint8), np.array(tied, np.uint8))
+
+
+def cuts(request: Request, *, held: bool = False) -> Cuts:
+    """What the request's method decides, before chunks are fitted to the budget.
+
+    With ``held``, scores of pairs are those that the method holds against its threshold, over its window.
+    """
+    decided = [decide(Document(request, row)) for row in range(request.documents)]
+    kinds = [each.labels[first] for each in decided if each.labels for first, _ in each.groups]
+    return Cuts(
+        *Ragged.of([[first for first, _ in each.groups] for each in decided], np.int32),
+        np.array(kinds, np.int8) if kinds else None,
+        Ragged.of([each.held if held and len(each.held) else each.scores for each in decided], np.float32)
+        if request.plan.traits.scores
+        else None,
+        request.plan.traits.scores == "pairs",
+        np.full(sum(len(each.groups) for each in decided), CUT_REASONS.index(request.plan.traits.reason), np.int8),
+    )
+
+
+__all__ = [
+    "adjacent_sums",
+    "agglomerate",
+    "compressed_vectors",
+    "cuts",
+    "embedding_bags",
+    "encode_static",
+    "headings",
+    "segment",
+    "span_vectors",
+    "split",
+    "token_windows",
+]

@@ -1,0 +1,1 @@
+"""The oracle's parsers: Markdown, and pages of HTML on lexbor's tree."""

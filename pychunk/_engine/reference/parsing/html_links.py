@@ -1,0 +1,53 @@
+"""Links and images of pages as Markdown writes them: targets, alternative texts."""
+
+from __future__ import annotations
+
+import re
+
+from ...data.html_tags import LINE_BREAK, SMALL
+
+_PICTURE = re.compile(r"[^?#]*\.(?:png|jpe?g|gif|webp|svg)(?:[?#].*)?", re.DOTALL)
+
+
+def is_picture(attributes: dict[str, str | None]) -> bool:
+    """Return whether a link's target is an image."""
+    return _PICTURE.fullmatch((attributes.get("href") or "").translate(SMALL)) is not None
+
+
+#: Words of an alternative text that says something; characters, if its language sets none apart; and at most.
+_SAYS_WORDS, _SAYS_CHARACTERS, _SAYS_MOST = 3, 6, 1000
+
+
+def alternative(attributes: dict[str, str | None], heads: bool) -> str:
+    """Return the alternative text of an image, "" if it says nothing; one that heads a section may be a word."""
+    text = " ".join((attributes.get("alt") or "").split())
+    says = text.count(" ") + 1 >= _SAYS_WORDS or (text >= "\u3000" and len(text) >= _SAYS_CHARACTERS)
+    return text if (says or heads) and len(text) <= _SAYS_MOST else ""
+
+
+def link_target(attributes: dict[str, str | None]) -> str:
+    """Return the target of a link as Markdown has it, "" if it is none to follow: on the page, or a script."""
+    target = (attributes.get("href") or "").strip(" \t\n\f\r")
+    if target.startswith("#") or target.translate(SMALL).startswith(("javascript:", "data:")) or len(target) > 2000:
+        return ""
+    for character, written in _IN_TARGETS.items():
+        target = target.replace(character, written)
+    return target
+
+
+def write_target(parts: list[str], at: int, target: str) -> int:
+    """Write the end of a line, from ``parts[at]`` on, as a link of Markdown; not if it is blank, or several lines.
+
+    Returns:
+        How many characters that adds.
+    """
+    text = "".join(parts[at:])
+    if target and at >= 0 and (inside := text.strip()) and LINE_BREAK not in text:
+        first = text.index(inside)
+        parts[at:] = [f"{text[:first]}[{inside}]({target}){text[first + len(inside) :]}"]
+        return len(target) + 4
+    return 0
+
+
+#: Characters that would end a target, or a cell.
+_IN_TARGETS = {" ": "%20", "\t": "%09", "\n": "%0A", "\r": "%0D", "\f": "%0C", "(": "%28", ")": "%29", "|": "%7C"}

@@ -1,0 +1,307 @@
+"""Tables of data of pages: their cells in a grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...data.html_tags import BLOCK, CELLS, LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from
+from .html_attributes import integer, is_fragment, is_note, is_permalink, is_permalink_mark
+from .html_formula import Formulas
+from .html_links import alternative, link_target, write_target
+from .html_scripts import Scripts
+
+#: What makes a table one of layout, not of data.
+_LAYOUT = frozenset(
+    ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "pre", "blockquote", "article", "section", "nav", "textarea")
+)
+#: Characters of a cell of data, cells of a table with short rows filled up: larger ones are read as text, by block.
+MAX_CELL, MAX_CELLS = 1000, 200_000
+
+
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
+#: After which nothing sets two parts of a cell apart.
+_STOPS = ".,;:!?"
+#: Rows that a cell may span; rows of heads that become one; characters of cells that stand in several places.
+_MOST_ROWS, _MOST_HEADS, _MOST_REPEATED = 65534, 4, 200_000
+
+
+class _Row:
+    """A row of a table: its texts, whether each is a head's, and how many cells begin in it."""
+
+    def __init__(self) -> None:
+        self.cells: list[str] = []
+        self.heads: list[bool] = []
+        self.own = 0
+
+
+class _Grid:
+    """Cells of a table in a grid.
+
+    A cell that spans rows stands in each of them, as a chunk may begin with any. A head that spans columns beside
+    others names each of them.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[_Row] = []
+        self.cells = 0
+        self.spans: list[tuple[int, str, bool]] = []  # for each column: the last row that it reaches, from 1
+        self.wide: list[tuple[int, int]] = []
+        self.repeated = 0
+
+    def begin_row(self) -> None:
+        self.end_row()
+        self.rows.append(_Row())
+
+    def begin_group(self) -> None:
+        """End the spans of cells, which reach no rows of another group."""
+        self.end_row()
+        self.spans = []
+
+    def add(self, text: str, head: bool, columns: int, down: int) -> None:
+        if not self.rows:
+            self.rows.append(_Row())
+        self._fill(False)
+        row = self.rows[-1]
+        row.own += 1
+        row.heads.append(head)
+        self.cells += columns
+        first = len(row.cells)
+        if head and columns > 1:
+            self.wide.append((first, first + columns))
+        spans = self.spans[first + 1 : first + columns] + [(0, "", False)] * columns
+        reached = [self._repeat(again) if last >= len(self.rows) else "" for last, again, _ in spans[: columns - 1]]
+        row.cells += [text, *reached]
+        if down > 1:
+            self.spans += [(0, "", False)] * (first + columns - len(self.spans))
+            for column in range(first, first + columns):
+                again = text if column == first or head else ""
+                self.spans[column] = (len(self.rows) + down - 1, again, head)
+
+    def end_row(self) -> None:
+        if self.rows and self.rows[-1].own:
+            self._fill(True)
+            row = self.rows[-1]
+            for first, end in self.wide if row.own > 1 else ():
+                for column in range(first + 1, end):
+                    row.cells[column] = self._repeat(row.cells[first])
+        self.wide = []
+
+    def _fill(self, to_end: bool) -> None:
+        """Put what cells of the rows above span into this row: up to its first free column, or to its end."""
+        row, number = self.rows[-1], len(self.rows)
+        while self.spans and self.spans[-1][0] < number:
+            self.spans.pop()
+        while len(row.cells) < len(self.spans) and self.cells <= MAX_CELLS:
+            last, text, head = self.spans[len(row.cells)]
+            if last < number and not to_end:
+                return
+            if last >= number:
+                row.heads.append(head)
+            row.cells.append(self._repeat(text) if last >= number else "")
+            self.cells += 1
+
+    def _repeat(self, text: str) -> str:
+        """Return a text again, as long as repeated ones are few: spans of small pages may be many."""
+        self.repeated += len(text)
+        return text if self.repeated <= _MOST_REPEATED else ""
+
+
+def _joined_heads(rows: list[_Row]) -> list[list[str]]:
+    """Return the cells of each row; several rows of heads become one, joined for each column from the top."""
+    cells = [row.cells for row in rows]
+    heads = next((number for number, row in enumerate(rows) if not all(row.heads)), len(rows))
+    if heads < 2 or heads == len(rows) or heads > _MOST_HEADS:
+        return cells
+    joined = []
+    for column in range(max(map(len, cells[:heads]))):
+        parts = [row[column] for row in cells[:heads] if column < len(row)]
+        kept = [cells[0][column] if column < len(cells[0]) else ""]
+        for part in parts[1:] if column < len(cells[0]) else parts:
+            if part and part != kept[-1]:
+                kept.append(part)
+        joined.append(" ".join(part for part in kept if part))
+    return [joined, *cells[heads:]]
+
+
+class _Parts:
+    """The lists and tables inside a cell, whose items, rows and cells are written one after another."""
+
+    def __init__(self) -> None:
+        self.tables = 0  # open tables inside
+        self.items = self.rows = self.cells = False  # whether the list, the table, its row has any
+
+    def enter(self, tag: str, cell: list[str]) -> None:
+        if tag in _LISTS:
+            self.items = False
+        elif tag == "li":
+            cell.append(LINE_BREAK + ";" if self.items else " ")
+            self.items = True
+        elif tag == "table":
+            self.tables += 1
+            self.rows = self.cells = False
+        elif tag == "tr" and self.tables:
+            cell.append(LINE_BREAK + ";" if self.rows else " ")
+            self.rows, self.cells = True, False
+        elif tag in CELLS and self.tables:
+            cell.append(LINE_BREAK + "," if self.cells else " ")
+            self.cells = True
+
+    def leave(self, tag: str) -> None:
+        if tag in _LISTS:
+            self.items = True
+        elif tag == "table":
+            self.tables -= 1
+
+
+def _cell_text(cell: list[str]) -> str:
+    """Return the text of a cell, its items and rows apart by semicolons, its nested cells by commas."""
+    first, *others = "".join(cell).split(LINE_BREAK)
+    text = " ".join(first.split())
+    for each in others:
+        if part := " ".join(each[1:].split()):
+            text += f"{'' if text[-1] in _STOPS else each[0]} {part}" if text else part
+    return text
+
+
+def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], bool, str, int, int] | None:
+    """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
+
+    A table of data has rows of two cells and more, of which two of one row have text (those of a notice and its sign
+    have not), no headings or forms inside, and no long text in cells. A table inside is a part of its cell, if the one
+    around it has heads or a caption.
+    """
+    grid = _Grid()
+    cell: list[str] | None = None
+    length = links = link_chars = in_link = 0
+    columns = down = 1
+    caption: list[str] = []
+    in_head = fragment = permalink = False
+    image = target = ""
+    added = 0  # characters of targets
+    line_at = 0
+    scripts, formulas, parts, titled = Scripts(), Formulas(), _Parts(), False
+    path: list[Any] = []
+    node = table.first_child
+    while node is not None or path:
+        if node is None:
+            node = path.pop()
+            tag = node.tag
+            parts.leave(tag)
+            if tag in CELLS and cell is not None and not parts.tables:
+                text = _cell_text(cell) or image
+                if len(text) - added > MAX_CELL or grid.cells > MAX_CELLS:
+                    return None
+                grid.add(text.replace("|", "\\|"), in_head or tag == "th", columns, down)
+                cell = None
+                scripts.forget()
+            elif tag in SCRIPTS:
+                scripts.leave(caption if cell is None else cell)
+            elif tag == "a":
+                in_link -= 1
+                line = caption if cell is None else cell
+                if permalink and (text := "".join(line[line_at:])) and is_permalink_mark(text):
+                    del line[line_at:]
+                else:
+                    added += write_target(line, line_at, target)
+                permalink, target = False, ""
+            elif tag == "text":
+                if cell is not None:
+                    cell.append(" ")
+            elif tag == "thead" and not parts.tables:
+                in_head = False
+            elif cell is not None and tag in BLOCK:
+                cell.append(" ")
+            node = node.next
+            continue
+        tag = node.tag or "-comment"
+        if tag == "-text":
+            text, node = text_from(node)
+            formulas.see(text)
+            if cell is not None:
+                scripts.follow(text, cell)
+                cell.append(text)
+                length += len(text)
+                if in_link:
+                    link_chars += len(text.strip())
+            elif text.strip():
+                if not any(each.tag == "caption" for each in path):
+                    return None
+                caption.append(text)
+        elif tag in _LAYOUT and not (tag == "table" and titled and cell is not None):
+            return None
+        elif tag not in UNSEEN and (value := formulas.read(node, tag, node.attributes)) is not None:
+            if value[0]:
+                line = caption if cell is None else cell
+                scripts.follow(value[0], line)
+                line.append(value[0])
+        elif tag == "img":
+            if cell is not None and titled and not in_link:
+                image = image or alternative(node.attributes, True)
+        elif tag == "br":
+            if cell is not None:
+                cell.append(" ")
+        elif tag not in UNSEEN:
+            if not parts.tables:
+                titled = titled or tag in ("th", "thead", "caption")
+            if cell is not None:
+                parts.enter(tag, cell)
+            if parts.tables and (tag == "tr" or tag in CELLS or tag == "thead"):
+                pass
+            elif tag == "tr":
+                grid.begin_row()
+            elif tag in CELLS:
+                if cell is not None:
+                    return None
+                cell, image, added = [], "", 0
+                written = integer(node.attributes.get("colspan"))
+                columns = min(50, max(1, 1 if written is None else written))
+                written = integer(node.attributes.get("rowspan"))
+                down = min(_MOST_ROWS, max(0, 1 if written is None else written)) or _MOST_ROWS
+                scripts.forget()
+            elif tag == "thead":
+                in_head = True
+                grid.begin_group()
+            elif tag == "a":
+                in_link += 1
+                links += 1
+                fragment = is_fragment(node.attributes)
+                scripts.see_link(fragment)
+                permalink = is_permalink(node.attributes, True)
+                line_at = len(caption if cell is None else cell)
+                target = link_target(node.attributes) if targets and not scripts.open else ""
+            elif tag == "text":
+                if cell is not None:
+                    cell.append(" ")
+            elif tag in SCRIPTS:
+                note = (in_link > 0 and fragment) or is_note(node.attributes)
+                scripts.enter(tag, note, caption if cell is None else cell)
+            else:
+                if tag in ("tbody", "tfoot") and not parts.tables:
+                    grid.begin_group()
+                if cell is not None and is_block(tag):
+                    cell.append(" ")
+            child = node.first_child
+            if child is None:
+                if tag in CELLS or tag in SCRIPTS or tag in ("a", "text"):  # an empty one
+                    path.append(node)
+                    node = None
+                    continue
+                parts.leave(tag)
+                if tag == "thead" and not parts.tables:
+                    in_head = False
+            else:
+                path.append(node)
+                node = child
+                continue
+        node = node.next
+    grid.end_row()
+    width = max((len(row.cells) for row in grid.rows), default=0)
+    rows = [row for row in grid.rows if row.own and any(row.cells)]
+    if len(rows) < 2 or width < 2 or width * len(rows) > MAX_CELLS:
+        return None
+    if sum(len(row.cells) > 1 for row in rows) * 2 < len(rows):
+        return None
+    if all(sum(map(bool, row.cells)) < 2 for row in rows):
+        return None
+    header = all(rows[0].heads) or (width > 2 and not any(any(row.heads) for row in grid.rows))
+    return _joined_heads(rows), header, " ".join("".join(caption).split()), link_chars, links

@@ -1,0 +1,1 @@
+"""The oracle's search: postings, BM25, codes, scans."""

@@ -1,0 +1,309 @@
+"""Chunks by headings, and the tree that they make."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Any
+
+from ..data.blocks import CODE, ITEM, TABLE, TERM
+from ..data.columns import CUT_REASONS
+from . import budget
+from .atoms import Tie
+from .layout import ROWS, is_delimiter, is_fence, level
+from .parsing.inline import inline_text, link_labels
+from .tail import tails
+from .topic import cut_within
+
+if TYPE_CHECKING:
+    from .document import Document
+
+SHORT_PART = 3
+REMOVED, PAGE, HEADED = (CUT_REASONS.index(name) for name in ("removed", "page", "heading"))
+
+
+@dataclass(frozen=True)
+class Section:
+    first: int  # sentence
+    parent: int
+    level: int
+    heading: str
+
+
+@dataclass
+class Outline:
+    sections: list[Section] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+
+    def section_at(self, sentence: int) -> int:
+        return bisect_right([section.first for section in self.sections], sentence) - 1
+
+    def above(self, section: int) -> list[int]:
+        """Return a section and those that it is part of, from the outermost on."""
+        return [*self.above(self.sections[section].parent), section] if section >= 0 else []
+
+    def path(self, first: int, last: int) -> list[int]:
+        """Return the sections that sentences [first, last) are all in."""
+        paths = [self.above(section) for section in range(self.section_at(first), self.section_at(last - 1) + 1)]
+        return [each[0] for each in takewhile(lambda each: len(set(each)) == 1, zip(*paths, strict=False))]
+
+    def unit_at(self, sentence: int) -> int:
+        return bisect_right(self.units, sentence) - 1
+
+
+class Structure:
+    """Groups of one document's sentences, why each begins, and the outline; walls go into the document's borders."""
+
+    def __init__(self, d: Document) -> None:
+        self.d, self.plan = d, d.plan
+        self.ties, self.breaks = d.borders
+        unit, most, _ = d.limits
+        self.length = d.length(d.plan.unit if d.plan.size else unit)
+        self.size = d.plan.size or most or 2**60
+        if most and unit == d.plan.unit:
+            self.size = min(self.size, most)
+        self.outline = Outline()
+        self.groups: list[budget.Group] = []
+        self.walls: dict[int, int] = {}
+        self.outline.sections += find_sections(d)
+        self._part_sections()
+        for s in range(1, d.n):
+            if self.ties[s] == Tie.WALL:
+                self.walls[s] = REMOVED
+            elif d.turns_page(s):
+                self.walls[s] = PAGE
+        self._find_units()
+        edges = [0, *sorted(self.walls), d.n]
+        for first, last in pairwise(edges):
+            if d.removed[first]:
+                self.groups.append((first, last))
+            else:
+                self._share(first, last)
+        size = CUT_REASONS.index("size")
+        self.reasons = [self.walls.get(first, HEADED if first in self.parted else size) for first, _ in self.groups]
+        for s in self.walls:
+            self.ties[s] = Tie.WALL
+
+    def _part_sections(self) -> None:
+        """A heading parts its section from what is before it, unless it directly follows that of a section above."""
+        self.parted: set[int] = set()
+        level = 0
+        for section in self.outline.sections:
+            if section.level <= level or self.ties[section.first] != Tie.LEAD:
+                self.parted.add(section.first)
+            level = section.level
+
+    def _share(self, first: int, last: int) -> None:
+        """Fills chunks with sections; the last part of one that is cut counts as a section."""
+        begin = first
+        edges = [first, *(s for s in sorted(self.parted) if first < s < last), last]
+        for section, end in pairwise(edges):
+            half = begin < section and 2 * self.length(begin, section) >= self.size
+            if half and (self._leaves(begin, section) or self.length(begin, end) > self.size):
+                self._pack(begin, section, False)
+                begin = section
+            if end < last and self.length(begin, end) > self.size:
+                self._pack(begin, end, False)
+                begin, _ = self.groups.pop()
+        self._pack(begin, last, self.plan.balance)
+
+    def _leaves(self, sentence: int, other: int) -> bool:
+        """Return whether the other sentence begins a section outside of the parent of the first one's section."""
+        before, after = (self.outline.above(self.outline.section_at(s)) for s in (sentence, other))
+        return bool(before) and before[:-1] != after[: len(before) - 1]
+
+    def _find_units(self) -> None:
+        d = self.d
+        self.glued, self.coarse = [False] * d.n, [False] * d.n
+        for s in range(d.n):
+            if s > 0 and s not in self.walls:
+                begins = not d.blocks or d.block_of[s] != d.block_of[s - 1]
+                kind, before = d.kind_of(s), d.kind_of(s - 1)
+                self.glued[s] = s not in self.parted and (self.ties[s].is_closed or kind == before == ITEM)
+                if d.blocks and self.ties[s] != Tie.LEAD:
+                    self.coarse[s] = self.ties[s] != Tie.TRAIL if begins else kind in ROWS
+                elif d.blocks:
+                    self.coarse[s] = begins and kind == TERM
+            if not self.glued[s]:
+                self.outline.units.append(s)
+
+    def _pack(self, first: int, last: int, even: bool) -> None:
+        edges = [s for s in self.outline.units if first <= s < last] + [last]
+        begin = first
+        for unit, end in pairwise(edges):
+            if end - unit == 1 or self.length(unit, end) <= self.size:
+                continue
+            if begin < unit:
+                self._put_together(begin, unit, even)
+            tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
+            opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
+            for a, b in pairwise(opened):  # a table is cut behind its head, not inside it
+                inside = (
+                    self.d.kind_of(b - 1) == TABLE and b - a > 1 and self.d.block_of[b - 1] == self.d.block_of[b - 2]
+                )
+                if inside and self.length(a, b) > self.size:
+                    tied[b - 1] = False
+            code = any(self.d.kind_of(s) == CODE for s in range(unit, end))
+            self._fill(unit, end, tied, code, True)
+            begin = end
+        if begin < last:
+            self._put_together(begin, last, even)
+
+    def _put_together(self, first: int, last: int, even: bool) -> None:
+        if self.plan.within == "size" or self.length(first, last) <= self.size:
+            self._fill(first, last, self.glued, True, even)
+        elif self.plan.within == "topic":
+            self._part_by_topics(first, last, even)
+        else:
+            found = zip(self.d.affinities, self.glued[1:], strict=True)
+            affinities = [math.inf if glued else affinity for affinity, glued in found]
+            filling = budget.Filling((_ties(self.glued), self.breaks), by_structure=True)
+
+            def fits(i: int, j: int) -> bool:
+                return self.length(i, j) <= self.size
+
+            self.groups += budget.cut_long([(first, last)], fits, affinities, self.length, self.size, filling)
+
+    def _part_by_topics(self, first: int, last: int, even: bool) -> None:
+        units = [s for s in range(first, last) if s == first or not self.glued[s]]
+        left = [self.length(s, last) for s in units] + [0]
+        lengths = [max(0, before - after) for before, after in pairwise(left)]
+        gaps = [self.d.affinities[s - 1] for s in units[1:]]
+        cuts = cut_within(gaps, self.plan.threshold_value, lengths, self.size // SHORT_PART, self.size)
+        for begin, end in pairwise([*(units[cut] for cut in cuts), last]):
+            if self.length(begin, end) <= self.size:
+                self.groups.append((begin, end))
+            else:
+                self._fill(begin, end, self.glued, True, even)
+
+    def _fill(self, first: int, last: int, tied: Sequence[bool], by_structure: bool, even: bool) -> None:
+        opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
+        lengths = [self.length(a, b) for a, b in pairwise(opened)]
+        least = max((length for length in lengths if length <= self.size), default=0)
+        filling = budget.Filling((_ties(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
+        self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
+
+
+def find_sections(d: Document) -> list[Section]:
+    """Where headings begin sections; of lines that only look like headings a run is one, with what leads it."""
+    ties, out = d.borders[0], list[Section]()
+    run, headed, kept = 0, False, False
+    labels = link_labels(d.text)
+    for s in range(d.n):
+        if s == 0 or d.blocks or ties[s] != Tie.LEAD:
+            run, headed = s, False
+        kept = kept or not d.removed[s]
+        title = not kept and bool(d.blocks) and level(d.blocks, d.block_of, s) == 1
+        if (not d.levels[s] and not title) or headed:
+            continue
+        headed = True
+        own, end = 1 if title else d.levels[s], d.ends[s]
+        if d.blocks:
+            end = min(end, d.blocks[d.block_of[s]].end)
+        above = len(out) - 1
+        while above >= 0 and out[above].level >= own:
+            above = out[above].parent
+        out.append(Section(run, above, own, heading_text(d.text[d.starts[s] : end], labels, d.has_markup(s))))
+    return out
+
+
+def _ties(tied: Sequence[bool]) -> list[Tie]:
+    return [Tie.LEAD if each else Tie.OPEN for each in tied]
+
+
+def _past_marks(line: str) -> str:
+    """A line of Markdown without the marks of quotes and list items that it begins with."""
+    return re.sub(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*", "", line)
+
+
+def _without_attributes(line: str) -> str:
+    """Return a heading without the attributes that end it, as in "Setup {#setup .wide}"."""
+    found = re.fullmatch(r"(.*)\{:?([^{}]*)\}", line, re.DOTALL)
+    words = [word for word in re.split(r"[ \t]+", found[2]) if word] if found else []
+    attribute = re.compile(r"[#.].+|-|.+?=.*", re.DOTALL)
+    return found[1].strip() if found and words and all(map(attribute.fullmatch, words)) else line
+
+
+def heading_text(line: str, labels: frozenset[str] = frozenset(), markup: bool = True) -> str:
+    """Return the text of a heading, without its marks, those of quotes and lists around it, and inline markup.
+
+    Without ``markup`` the text is none of a source: brackets, stars and braces in it are its own.
+    """
+    *above, under = re.split(r"\r\n|\r|\n", line.removeprefix("\ufeff").strip())
+    mark = under.lstrip("> \t").strip()
+    is_markdown = bool(above and mark and (not mark.strip("=") or not mark.strip("-")))
+    line = line.removeprefix("\ufeff")
+    if is_markdown:
+        if under[:1] in tuple("> \t"):
+            above = [_past_marks(above[0]), *(each.lstrip("> \t") for each in above[1:])]
+        line = "\n".join(above)
+    line = line.strip()
+    bare = _past_marks(line)
+    is_html = markup and re.match(r"<[hH][1-6](?:>|[ \t-\r])", bare) is not None and len(bare) > 4
+    if bare.startswith("#") or is_html:
+        line = bare
+    if line.startswith("#"):
+        is_markdown = True
+        marks = len(line) - len(line.lstrip("#"))
+        line = line[min(marks, 6) :].strip()
+        line = _without_attributes(line) if markup else line
+        bare = line.rstrip("#")
+        if bare != line and (not bare or bare[-1].isspace()):
+            line = bare.strip()
+        line = _without_attributes(line) if markup else line
+    elif is_markdown and markup:
+        line = _without_attributes(line)
+    elif len(line.encode()) > 4 and line.startswith("==") and line.endswith("==") and line.strip("="):
+        line = line.strip("=").strip()
+    if markup and (is_markdown or is_html):
+        line = inline_text(line, is_html, labels)
+    return " ".join(line.split())
+
+
+def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own: list[tuple[int, int]]) -> None:
+    """Sets the columns of the tree in the rows of one document, whose own sentences are [first, last)."""
+    holder: dict[int, int] = {}
+    for r, (first, last) in enumerate(own):
+        for number, section in enumerate(outline.sections):
+            if first <= section.first < last:
+                holder.setdefault(number, r)
+    for r, (row, (first, last)) in enumerate(zip(rows, own, strict=True)):
+        path = outline.path(first, last)
+        above = path[:-1] if path and holder.get(path[-1]) == r else path
+        parent = holder.get(above[-1], -1) if above else -1
+        row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
+        row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first)}
+    for row in reversed(rows):
+        if row["parent"] >= 0:
+            rows[row["parent"]]["subtree"] += row["subtree"]
+    spans = [(outline.unit_at(first), outline.unit_at(last - 1)) for first, last in own]
+    units = []
+    for r, (first, last) in enumerate(spans):
+        shares = r > 0 and spans[r - 1][1] == first
+        units.append(first if shares else last if r + 1 < len(spans) and spans[r + 1][0] == last else -1)
+    begin = 0
+    for r in range(1, len(rows) + 1):
+        if r < len(rows) and units[r] >= 0 and units[r] == units[begin]:
+            continue
+        for p in range(begin, r):
+            if units[begin] >= 0:
+                rows[p] |= {"part": p - begin + 1, "parts": r - begin}
+        begin = r
+
+
+def _header(d: Document, s: int) -> str:
+    """Return the heads of the table that a chunk goes on with, or the fence of its code; "" if it goes on with none."""
+    if d.kind_of(s) not in (TABLE, CODE) or d.starts[s] >= d.blocks[d.block_of[s]].end:
+        return ""
+    first = d.block_of.index(d.block_of[s])
+    rows = [d.text[d.starts[r] : d.ends[r]].strip() for r in range(first, d.n) if d.block_of[r] == d.block_of[s]]
+    if d.kind_of(s) == CODE:
+        heads = int(is_fence(rows[0]))
+    else:
+        heads = 2 if len(rows) > 2 and is_delimiter(rows[2]) and not is_delimiter(rows[1]) else 1
+    last = min(first + heads, s)
+    return d.text[d.starts[first] : d.ends[last - 1]].strip() if first < last else ""

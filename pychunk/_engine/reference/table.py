@@ -1,0 +1,212 @@
+"""The chunk table of a request, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.columns import CUT_REASONS
+from ..data.request import Request
+from . import vectors as linear
+from .cut import Cut
+from .document import Document, trim
+from .hashing import chunk_id
+from .search import scoring
+from .structure import outline_rows
+from .summaries import summaries
+from .vectors import F32
+
+
+def _kind(document: Document, labels: Sequence[int], parts: list[Part], own: int, counted: bool) -> int:
+    """The run's label; of joined runs, the one that holds more tokens, or bytes, uncounted (a tie: relevant)."""
+    if not len(labels):
+        return -1
+    held = [
+        (labels[part.sentence], part.tokens if counted else len(document.text[part.begin : part.end].encode()))
+        for part in parts
+        if part.sentence >= own
+    ]
+    if len({label for label, _ in held}) == 1:
+        return int(held[0][0])
+    return int(sum({1: weight, 0: -weight, -1: 0}[label] for label, weight in held) >= 0)
+
+
+def _counts_tokens(request: Request) -> bool:
+    plan = request.plan
+    encodes = plan.needs_vectors and (request.table is not None or request.features.vectors is None)
+    return plan.needs_tokens or encodes
+
+
+def _reason(cut: Cut, end: int, last: int) -> int:
+    """Why a chunk ends at a character, before sentence ``last``."""
+    document, traits = cut.document, cut.plan.traits
+    text = cut.plan.cuts_text and document.request.cuts is None
+    if not document.text[end:].strip():
+        return CUT_REASONS.index("end")
+    if text:
+        before_removed = last < document.n and document.removed[last]
+        return CUT_REASONS.index("removed" if before_removed else traits.reason)
+    whole = last < document.n and trim(document.text, end, document.starts[last])[0] == document.starts[last]
+    if whole and last in cut.begins:
+        return cut.begins[last]
+    return CUT_REASONS.index("size" if traits.sized and not whole else "budget")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one sentence gives to a chunk: its characters [begin, end), and its tokens if they are counted."""
+
+    sentence: int
+    begin: int
+    end: int
+    whole: bool
+    tokens: int
+
+
+def segment(request: Request) -> dict[str, Any]:
+    """Columns of the chunk table of a batch, by name; see `_native.segment`."""
+    rows: list[dict[str, Any]] = []
+    headings: list[list[bytes]] = []
+    for row in range(request.documents):
+        document = Document(request, row)
+        cut = Cut(document)
+        own: list[dict[str, Any]] = []
+        sentences: list[tuple[int, int]] = []
+        previous = 0
+        for span in cut.spans:
+            begin, end = trim(document.text, *span[:2])
+            if begin < end:
+                own.append(_row(document, cut, (begin, end, *span[2:]), len(own), previous))
+                sentences.append((span[4], span[3]))
+                previous = end
+        if request.plan.traits.outline:
+            outline_rows(document, cut.decision.outline, own, sentences)
+        rows += own
+        headings.append([section.heading.encode() for section in cut.decision.outline.sections])
+    return _columns(request, rows) | _outline_columns(request, rows, headings)
+
+
+def _outline_columns(request: Request, rows: list[dict[str, Any]], headings: list[list[bytes]]) -> dict[str, Any]:
+    if not request.plan.traits.outline:
+        return {}
+    out: dict[str, Any] = {
+        name: np.array([row[name] for row in rows], np.int64)
+        for name in ("parent", "depth", "subtree", "part", "parts")
+    }
+    found = [heading for own in headings for heading in own]
+    headers = [row["header"].encode() for row in rows]
+    before = np.cumsum([0, *map(len, headings)])
+    return {
+        **out,
+        "heading_text": np.frombuffer(b"".join(found), np.uint8),
+        "heading_offsets": np.cumsum([0, *map(len, found)]).astype(np.int64),
+        "path": np.array(
+            [before[row["document"] - request.first_row] + i for row in rows for i in row["path"]], np.int64
+        ),
+        "path_offsets": np.cumsum([0, *(len(row["path"]) for row in rows)]).astype(np.int64),
+        "header": np.frombuffer(b"".join(headers), np.uint8),
+        "header_offsets": np.cumsum([0, *map(len, headers)]).astype(np.int64),
+    }
+
+
+def _row(
+    document: Document, cut: Cut, span: tuple[int, int, int, int, int], position: int, previous: int
+) -> dict[str, Any]:
+    """One chunk: characters [begin, end), sentences [first, last), of which those before `own` are repeated."""
+    begin, end, first, last, own = span
+    request, plan, text = document.request, document.plan, document.text[span[0] : span[1]]
+    name = document.data if request.ids is None else bytes(request.ids.part(document.row))
+    counted = _counts_tokens(request)
+    parts = [_part(document, s, begin, end, counted) for s in range(first, last)]
+    pairs = plan.traits.scores == "pairs" if request.cuts is None else request.cuts.pairs
+    scores = np.array(cut.decision.scores[own : last - pairs], np.float32)
+    row = {
+        "document": request.first_row + document.row,
+        "chunk": position,
+        "start": begin,
+        "end": end,
+        "start_byte": len(document.text[:begin].encode()),
+        "end_byte": len(document.text[:end].encode()),
+        "overlap": max(0, min(previous, end) - begin),
+        "kind": _kind(document, cut.decision.labels, parts, own, counted),
+        "score": scoring.mean(scores) if len(scores) else np.nan,
+        "tokens": document.count(text) if counted else 0,
+        "cut": _reason(cut, end, last),
+        "line": document.text.count("\n", 0, begin) + 1,
+        "line_end": document.text.count("\n", 0, end) + 1,
+        "page": document.page_at(begin),
+        "page_end": document.page_at(end - 1),
+        "text": text.encode(),
+        "chunk_id": chunk_id(name, begin, end, text),
+    }
+    if plan.chunk_vectors or plan.sentence_vectors:
+        solid = [part for part in parts if part.begin < part.end]
+        row["sentences"] = solid
+        row["sentence_vectors"] = [_vector(document, part) for part in solid]
+        weights = [part.tokens for part in solid] if any(part.tokens for part in solid) else [1] * len(solid)
+        row["weights"] = [np.float32(weight) for weight in weights]
+    return row
+
+
+def _part(document: Document, sentence: int, begin: int, end: int, counted: bool) -> Part:
+    start, stop = document.starts[sentence], document.ends[sentence]
+    at = trim(document.text, max(begin, start), min(end, stop))
+    whole = at == trim(document.text, start, stop)
+    tokens = (document.tokens[sentence] if whole else document.count(document.text[slice(*at)])) if counted else 0
+    return Part(sentence, *at, whole, tokens)
+
+
+def _vector(document: Document, part: Part) -> F32:
+    """The sentence's; of a piece of one, its own where pychunk encodes, else the sentence's all the same."""
+    given = document.request.table is None or document.features.table_vectors is not None
+    if not (part.whole or given):
+        return document.vector(document.text[part.begin : part.end])
+    own: F32 = document.table_vectors[part.sentence]
+    return own
+
+
+def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    plan = request.plan
+
+    def column(name: str, kind: type) -> Any:
+        return np.array([row[name] for row in rows], kind)
+
+    whole = ["document", "chunk", "start", "end", "start_byte", "end_byte", "line", "line_end", "overlap"]
+    whole += ["tokens"] * _counts_tokens(request)
+    whole += ["page", "page_end"] * (plan.traits.pages or request.features.page_starts is not None)
+    out: dict[str, Any] = {name: column(name, np.int64) for name in whole}
+    out["kind"], out["score"], out["cut"] = (
+        column(name, kind) for name, kind in (("kind", np.int8), ("score", np.float32), ("cut", np.int8))
+    )
+    out["text"] = np.frombuffer(b"".join(row["text"] for row in rows), np.uint8)
+    out["text_offsets"] = np.cumsum([0, *(len(row["text"]) for row in rows)]).astype(np.int64)
+    out["chunk_id"] = np.frombuffer("".join(row["chunk_id"] for row in rows).encode(), np.uint8)
+    dim = _dim(request)
+    if plan.chunk_vectors:
+        scaled = [[w * v for w, v in zip(row["weights"], row["sentence_vectors"], strict=True)] for row in rows]
+        vectors = [linear.normalize(linear.total(np.stack(each))) for each in scaled]
+        out["vector"] = np.array(vectors, np.float32).reshape(-1, dim)
+    if plan.sentence_vectors:
+        parts = [part for row in rows for part in row["sentences"]]
+        out["sentence_offsets"] = np.cumsum([0, *(len(row["sentences"]) for row in rows)]).astype(np.int64)
+        out["sentence_start"] = np.array([part.begin for part in parts], np.int64)
+        out["sentence_end"] = np.array([part.end for part in parts], np.int64)
+        found = [vector for row in rows for vector in row["sentence_vectors"]]
+        out["sentence_vectors"] = np.array(found, np.float32).reshape(-1, dim)
+    if plan.summaries_out:
+        seen = request.table if request.features.vectors is None else request.features.vectors.values
+        out |= summaries(request, 0 if seen is None else int(seen.shape[1]))
+    out["tokens_met"] = out["fallback_tokens"] = 0
+    return out
+
+
+def _dim(request: Request) -> int:
+    """Width of the vectors in the table."""
+    features = request.features
+    shown = features.vectors if features.table_vectors is None else features.table_vectors
+    if shown is not None:
+        return int(shown.values.shape[1])
+    return 0 if request.table is None else int(request.table.shape[1])

@@ -1,0 +1,1 @@
+"""The oracle's text: characters, words, sentences, wraps, separators."""

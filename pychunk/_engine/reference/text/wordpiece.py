@@ -1,0 +1,139 @@
+"""BERT's normaliser, pre-tokeniser and WordPiece, one character after the other.
+
+What each character is comes from the core's tables, which say what Hugging Face takes it for: Python's `unicodedata` is
+of another Unicode version, with every version of Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ... import native
+
+OTHER, WHITE, CHINESE, MARK, PUNCTUATION = 1, 2, 4, 8, 16
+
+
+@cache
+def _flags() -> bytes:
+    """Of every code point."""
+    return _by_code_point("flags")
+
+
+@cache
+def _classes() -> bytes:
+    """Rank of the combining class of every code point, 0 of those that no mark moves past."""
+    return _by_code_point("classes")
+
+
+def _by_code_point(name: str) -> bytes:
+    cells, runs = bytearray(0x110000), native.unicode_tables()[name]
+    for first, last, value in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
+        cells[first : last + 1] = bytes([value]) * (last + 1 - first)
+    return bytes(cells)
+
+
+def _rows(cells: list[int]) -> dict[str, str]:
+    """Rows of a code point, a count, and that many code points."""
+    found, at = {}, 0
+    while at < len(cells):
+        end = at + 2 + cells[at + 1]
+        found[chr(cells[at])] = "".join(map(chr, cells[at + 2 : end]))
+        at = end
+    return found
+
+
+@cache
+def _lower() -> dict[str, str]:
+    tables = native.unicode_tables()
+    runs, found = tables["lower"], _rows(tables["lower_long"])
+    for first, last, step, target in zip(runs[::4], runs[1::4], runs[2::4], runs[3::4], strict=True):
+        found |= {chr(c): chr(c + target - last) for c in range(first, last + 1, step)}
+    return found
+
+
+@cache
+def _decompositions() -> dict[str, str]:
+    return _rows(native.unicode_tables()["decompositions"])
+
+
+def _decomposed(text: str) -> str:
+    """Canonical decomposition."""
+    found: list[str] = []
+    for c in text:
+        index = ord(c) - 0xAC00
+        if 0 <= index < 11172:
+            found += [chr(0x1100 + index // 588), chr(0x1161 + index % 588 // 28)]
+            found += [chr(0x11A7 + index % 28)] * (index % 28 > 0)
+        else:
+            found += _decompositions().get(c, c)
+    classes, at = _classes(), 0
+    while at < len(found):
+        end = at
+        while end < len(found) and classes[ord(found[end])]:
+            end += 1
+        found[at:end] = sorted(found[at:end], key=lambda c: classes[ord(c)])
+        at = end + 1
+    return "".join(found)
+
+
+def normalize(text: str, options: Mapping[str, Any]) -> str:
+    lowercase, flags = options.get("lowercase", True), _flags()
+    if options.get("clean_text", True):
+        kept = (c for c in text if not flags[ord(c)] & OTHER)
+        text = "".join(" " if flags[ord(c)] & WHITE else c for c in kept)
+    if options.get("handle_chinese_chars", True):
+        text = "".join(f" {c} " if flags[ord(c)] & CHINESE else c for c in text)
+    if options.get("strip_accents", lowercase):
+        text = "".join(c for c in _decomposed(text) if not flags[ord(c)] & MARK)
+    return "".join(_lower().get(c, c) for c in text) if lowercase else text
+
+
+def words(text: str) -> list[str]:
+    """Split at white space; each punctuation character is a word."""
+    found, flags = [""], _flags()
+    for c in text:
+        if flags[ord(c)] & WHITE:
+            found.append("")
+        elif flags[ord(c)] & PUNCTUATION:
+            found += [c, ""]
+        else:
+            found[-1] += c
+    return [word for word in found if word]
+
+
+def pieces(word: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> list[int]:
+    """Greedy longest match first; the unknown token where there is none, or for more than 100 characters."""
+    unknown = ids[options.get("unknown", "[UNK]")]
+    if len(word) > options.get("max_word_characters", 100):
+        return [unknown]
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        prefix = options.get("prefix", "##") if start else ""
+        end = next((e for e in range(len(word), start, -1) if prefix + word[start:e] in ids), None)
+        if end is None:
+            return [unknown]
+        found.append(ids[prefix + word[start:end]])
+        start = end
+    return found
+
+
+def encode(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> list[int]:
+    """Token ids, without special tokens."""
+    return [piece for word in words(normalize(text, options)) for piece in pieces(word, ids, options)]
+
+
+def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
+    """Tokens as budgets count them: an unknown word has one for every four characters."""
+    unknown, total = ids[options.get("unknown", "[UNK]")], 0
+    for word in words(normalize(text, options)):
+        found = pieces(word, ids, options)
+        total += tokens_of_unknown(len(word)) if found == [unknown] else len(found)
+    return total
+
+
+def tokens_of_unknown(characters: int) -> int:
+    """What an unknown word counts in budgets."""
+    return -(-characters // 4)

@@ -1,0 +1,537 @@
+"""Chunks out: an Arrow table with views of it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, make_dataclass
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+import numpy as np
+import pyarrow as pa
+
+from .._engine.arrow import few_strings, masked, primitive, python_values, strings, vectors
+from .._engine.data.columns import COLUMNS, ChunkFields
+from .._util.lazy import by_name
+from .._util.lines import one_line
+from ..inputs import RowError, TextBatch
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import numpy.typing as npt
+
+    from ..view import Page
+    from .sizes import Sizes
+    from .tree import Node
+
+
+class Origin(Protocol):
+    """What chunks were cut from, and by what: so much of it that they can be shown."""
+
+    @property
+    def texts(self) -> TextBatch | None:
+        """The documents; None where they were large."""
+        ...
+
+    def of(self, texts: TextBatch) -> Origin:
+        """The same with the documents."""
+        ...
+
+    @property
+    def table_encoder(self) -> Any:
+        """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
+        ...
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the caller gave the vectors."""
+        ...
+
+    def scores(self) -> pa.Table | None:
+        """The method's scores of these documents, as ``Segmenter.scores`` has them; None: it has none."""
+        ...
+
+    def again(self, ids: pa.Array) -> ChunkBatch:
+        """The same chunks with sentence vectors, under other ids of the documents."""
+        ...
+
+
+_OWN = frozenset(column.name for column in COLUMNS)
+
+
+@functools.cache
+def _labels(names: tuple[str, ...]) -> pa.Array:
+    # Not at import: pa.array looks for pandas, which takes half a second to load.
+    found = few_strings(names, pa.string())
+    return pa.array(names, pa.string()) if found is None else found
+
+
+@functools.cache
+def _labels_type() -> pa.DataType:
+    return pa.dictionary(pa.int8(), pa.string())
+
+
+class Chunk(ChunkFields):
+    """One chunk; ``document[start:end] == text`` in characters, ``end_byte`` and ``start_byte`` in UTF-8.
+
+    Its attributes are the table's columns, None where the table has none of that name, and ``metadata``: what was kept
+    of its document.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        facts = {name: getattr(self, name) for name in ("document", "id", "chunk", "start", "end")}
+        return one_line("Chunk", facts, self.text)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@functools.cache
+def _open_chunk() -> type[Any]:
+    """Chunk's slots, open to be assigned: through a frozen ``__init__`` a chunk takes three times as long."""
+    return make_dataclass("_OpenChunk", [field.name for field in fields(ChunkFields)], slots=True, eq=False)
+
+
+class ChunkBatch:
+    """The chunks of a batch of documents.
+
+    Attributes:
+        table: Arrow table, one row a chunk, in the order of the documents: ``document`` (row of the input), ``id``
+            (the caller's, if given), ``chunk`` (position in its document), ``chunk_id`` (128-bit hash of the
+            document's id, span and text), ``start``, ``end`` (characters), ``start_byte``, ``end_byte``, ``text``,
+            ``tokens`` (null where nothing had to count them), ``overlap`` (characters repeated from the chunk
+            before), ``kind``, ``score`` and, when asked for, ``page``, ``page_end``, ``vector`` (the chunk's, of
+            unit length), ``sentences`` (its sentences' spans and vectors).
+        documents: number of input documents, those without a chunk among them.
+        first_document: row of the first of them.
+        errors: rows that ``on_error="skip"`` left out, each with its reason.
+        summaries: with ``summaries_out=True``, what each document was held against: a table with a row a document of
+            ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
+            that it was made of) and ``vector``; else None.
+        removed: where ``removed=`` was given, the spans that no chunk holds: a table with a row a span of ``document``,
+            ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score``; else None. Its text:
+            :meth:`removed_with_text`.
+        windowed: sentences longer than a transformer reads, which it read in windows (see :meth:`describe`).
+        origin: what they were cut from and by what, for :meth:`view`; documents of up to 4 MB are in it. None in chunks
+            that were read back or pickled.
+
+    Example:
+        >>> import pychunk
+        >>> chunks = pychunk.segment("One sentence. Another one.", method="sentence")
+        >>> [chunk.text for chunk in chunks]
+        ['One sentence.', 'Another one.']
+        >>> chunks.table.column("start").to_pylist()
+        [0, 14]
+        >>> chunks[-1].text, chunks[:1].texts
+        ('Another one.', ['One sentence.'])
+    """
+
+    def __init__(
+        self,
+        table: pa.Table,
+        *,
+        documents: int,
+        first_document: int = 0,
+        errors: Sequence[RowError] = (),
+        busy: Sequence[float] = (),
+        summaries: pa.Table | None = None,
+        removed: pa.Table | None = None,
+        origin: Origin | None = None,
+        windowed: int = 0,
+    ) -> None:
+        self.table = table
+        self.documents = documents
+        self.first_document = first_document
+        self.errors = list(errors)
+        self.busy = list(busy)
+        self.summaries = summaries
+        self.removed = removed
+        self.origin = origin
+        self.windowed = windowed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "origin": None}
+
+    def with_origin(self, origin: Origin) -> ChunkBatch:
+        """The same chunks, with what they were cut from."""
+        return ChunkBatch(**{**vars(self), "origin": origin})
+
+    def with_table(self, table: pa.Table, errors: Sequence[RowError] = ()) -> ChunkBatch:
+        """The same chunks, in a table with other columns, and with further errors."""
+        every = sorted([*self.errors, *errors], key=lambda error: error.row) if errors else self.errors
+        return ChunkBatch(**{**vars(self), "table": table, "errors": every})
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __repr__(self) -> str:
+        method = self.metadata.get("method")
+        by = "" if method is None else f" by {method}"
+        kinds = {"vector": "chunk", "sentences": "sentence"}
+        held = [kind for column, kind in kinds.items() if column in self.table.column_names]
+        holding = f", with {' and '.join(held)} vectors" if held else ""
+        errors = f", {_counted(len(self.errors), 'row')} left out" if self.errors else ""
+        documents = _counted(self.documents, "document")
+        return f"<ChunkBatch: {_counted(len(self), 'chunk')} of {documents}{by}{holding}{errors}>"
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return _chunks_of(self.table)
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> ChunkBatch: ...
+
+    def __getitem__(self, index: int | slice) -> Chunk | ChunkBatch:
+        """The chunk at a place, counted from the end where negative, or those of a slice as a ChunkBatch.
+
+        A slice shares the table's memory and keeps its metadata; ``documents`` and ``errors`` stay those of the whole
+        batch, so that ``by_document()`` of a slice still has a list for each input document.
+        """
+        if isinstance(index, slice):
+            places = range(*index.indices(len(self)))
+            if places.step == 1:
+                table = self.table.slice(places.start, len(places))
+            else:
+                table = self.table.take(primitive(np.arange(places.start, places.stop, places.step)))
+            facts = {name: getattr(self, name) for name in ("documents", "first_document", "errors", "origin")}
+            return ChunkBatch(table, **facts)
+        try:
+            place = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"a ChunkBatch is indexed by whole numbers and slices, got {type(index).__name__}; its columns are in "
+                ".table"
+            ) from None
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"chunk {place} of a ChunkBatch of {len(self)}")
+        row = {
+            name: column[place].as_py()
+            for name, column in zip(self.table.schema.names, self.table.columns, strict=True)
+        }
+        own = {column.name: row.pop(column.name) for column in COLUMNS if column.name in row}
+        return Chunk(**own, metadata=row)
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each chunk."""
+        return [text for piece in self.table["text"].chunks for text in python_values(piece)]
+
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]:
+        """The chunks' vectors, float32[n, d]; the table's own memory, read only, where that is in one piece.
+
+        Raises:
+            ValueError: there are none.
+        """
+        if "vector" not in self.table.column_names:
+            has = "; it has its sentences' in .table['sentences']" if "sentences" in self.table.column_names else ""
+            raise ValueError(f'{self!r} has no chunk vectors{has}: segment with vectors="chunk"')
+        column = self.table["vector"]
+        pieces = [np.asarray(piece.flatten()).reshape(len(piece), -1) for piece in column.chunks if len(piece)]
+        if not pieces:
+            return np.empty((0, column.type.list_size), np.float32)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def tree(self, document: int | None = None) -> list[Node]:
+        """The tree of headings of one document, as its outermost nodes: each holds a chunk and its children.
+
+        Args:
+            document: row of the input; may be left out where there is one document alone.
+
+        Raises:
+            ValueError: chunks of another method than ``structure``, which have no tree, or no such document.
+
+        Example:
+            >>> import pychunk
+            >>> text = "Cats\\n\\nCats purr.\\n\\nDogs\\n\\nDogs bark."
+            >>> [node.chunk.path for node in pychunk.segment(text, "structure", size=4).tree()]
+            [['Cats'], ['Dogs']]
+        """
+        if "parent" not in self.table.column_names:
+            raise ValueError(f'{self!r} has no tree of headings: segment with method="structure"')
+        found: list[Node] = by_name("pychunk.chunks.tree", "tree_of")(self._of(document))
+        return found
+
+    def to_markdown(self, document: int | None = None) -> str:
+        """The chunks of one document as one text again: without what was left out, and nothing twice.
+
+        It is Markdown where the document was; headings without marks of their own get those of Markdown.
+
+        Args:
+            document: row of the input; may be left out where there is one document alone.
+
+        Example:
+            >>> import pychunk
+            >>> pychunk.segment("Menu\\n\\n# Cats\\n\\nCats purr.", "structure", removed=[(0, 4)]).to_markdown()
+            '# Cats\\n\\nCats purr.'
+        """
+        return str(by_name("pychunk.chunks.tree", "joined")(list(self._of(document))))
+
+    def _of(self, document: int | None) -> Iterator[Chunk]:
+        """The chunks of one document."""
+        if document is None:
+            if self.documents != 1:
+                raise ValueError(f"{self!r} holds several documents: name one by its row, from {self.first_document}")
+            document = self.first_document
+        if not self.first_document <= document < self.first_document + self.documents:
+            last = self.first_document + self.documents - 1
+            raise ValueError(f"document must be a row from {self.first_document} to {last}; got {document}")
+        rows = np.asarray(self.table["document"])
+        first, last = (int(np.searchsorted(rows, document, side)) for side in ("left", "right"))
+        return _chunks_of(self.table.slice(first, last - first))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """One dict a chunk, of the table's columns, in plain Python values.
+
+        Example:
+            >>> import pychunk
+            >>> [row["text"] for row in pychunk.segment("One sentence. Another one.", method="sentence").to_list()]
+            ['One sentence.', 'Another one.']
+        """
+        return [row for batch in self.table.to_batches() for row in python_values(batch.to_struct_array())]
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the table to a file, by its ending: ``.parquet``, ``.jsonl``, ``.arrow``, ``.feather``
+        or ``.csv`` (which holds no vectors).
+
+        The file appears whole or not at all; one that is there already is replaced then.
+
+        Raises:
+            ValueError: another ending. FileNotFoundError: no such folder.
+        """
+        from ..io.writers import Writer
+
+        with Writer(path) as writer:
+            writer.write(self.table)
+
+    def view(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        texts: Any = None,
+        against: ChunkBatch | Sequence[ChunkBatch] = (),
+        queries: Sequence[str] | Mapping[str, Sequence[Any]] = (),
+        k: int = 5,
+        title: str | None = None,
+    ) -> Page:
+        """A page that shows the documents with these chunks: one HTML file that needs no network.
+
+        Beside the text are the method's scores with the threshold that they were held against, at each border why
+        the text was cut there, and the sizes of the chunks against their limit.
+
+        Args:
+            path: a file to write the page to; one that is there already is replaced.
+            texts: the documents, where the chunks do not hold them (``origin``).
+            against: chunks of the same documents by other methods, which are shown side by side.
+            queries: questions, whose hits are ranked on the text (extra ``index``); or a dict of questions with hits
+                that ``Index.search`` returned.
+            k: hits of a query.
+            title: of the page.
+
+        Returns:
+            The page: it shows itself in a notebook, and has ``write(path)`` and ``open()``, in the browser.
+
+        Raises:
+            ValueError: documents that are not known or not these, or more than 16 MB of text.
+
+        Example:
+            >>> import pychunk
+            >>> page = pychunk.segment("Cats purr. Stars burn hydrogen.", method="sentence").view()
+            >>> page.html.startswith("<!doctype html>")
+            True
+        """
+        view_of = by_name("pychunk.view.pages", "view_of")
+        page: Page = view_of(self, texts=texts, against=against, queries=queries, k=k, title=title)
+        if path is not None:
+            page.write(path)
+        return page
+
+    def removed_with_text(self, texts: Any = None) -> pa.Table:
+        """Return ``removed`` with a column ``text``: what was left out.
+
+        Args:
+            texts: the documents, if the chunks do not hold them (``origin``): those of a file, or of more than 4 MB.
+
+        Raises:
+            ValueError: nothing was asked to be left out; documents that are not known, or not as many.
+
+        Example:
+            >>> import pychunk
+            >>> chunks = pychunk.segment("Menu. Cats purr.", "sentence", removed=[[(0, 5, "navigation", 0.9)]])
+            >>> chunks.removed_with_text()["text"].to_pylist()
+            ['Menu.']
+        """
+        if self.removed is None:
+            raise ValueError("these chunks have no table of what was left out: segment with removed=")
+        held = None if self.origin is None else self.origin.texts
+        if texts is not None:
+            held = TextBatch.of(texts, on_error="skip")
+        if held is None:
+            raise ValueError(
+                "these chunks do not hold their documents (they come from a file, or from more than 4 MB of text): "
+                "pass texts="
+            )
+        if len(held) != self.documents:
+            raise ValueError(f"texts must be the {self.documents} documents of these chunks; got {len(held)}")
+        values = (value for part in held.texts for value in part.to_pylist())
+        return by_name("pychunk.chunks.removed", "with_text")(self.removed, values, self.first_document)
+
+    def describe(self) -> Sizes:
+        """Return sizes of the chunks in tokens (if they were counted), words and characters, with their limit.
+
+        ``sentences`` counts those that a transformer read in windows, as they are longer than its input.
+
+        Example:
+            >>> import pychunk
+            >>> pychunk.segment("Cats purr. Both sleep a lot.", method="sentence").describe()["words"]["max"]
+            4
+        """
+        sizes: Sizes = by_name("pychunk.chunks.sizes", "sizes_of")(self.table, self.metadata, self.windowed)
+        return sizes
+
+    def _repr_html_(self) -> str:
+        return str(by_name("pychunk.chunks.tables", "chunks_html")(self))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Method, options, versions and the encoder's fingerprint, as stored with the table."""
+        raw = (self.table.schema.metadata or {}).get(b"pychunk")
+        return {} if raw is None else dict(json.loads(raw))
+
+    def by_document(self) -> list[list[Chunk]]:
+        """One list of chunks for each input document, in order; empty where a document has none."""
+        lists: list[list[Chunk]] = [[] for _ in range(self.documents)]
+        for chunk in self:
+            lists[chunk.document - self.first_document].append(chunk)
+        return lists
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas data frame."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> Any:
+        """The table as a Polars data frame."""
+        try:
+            import polars
+        except ImportError:
+            raise ImportError("to_polars() needs Polars: pip install polars") from None
+        return polars.from_arrow(self.table)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
+    made = _open_chunk()
+    names = set(table.column_names)
+    kept = [name for name in table.column_names if name not in _OWN]
+    for batch in table.to_batches(max_chunksize=1024):
+        columns: list[Iterable[Any]] = [
+            python_values(batch.column(field.name))
+            if field.name in names or field.default is MISSING
+            else itertools.repeat(field.default)
+            for field in fields(ChunkFields)
+            if field.metadata
+        ]
+        columns.append(batch.select(kept).to_pylist() if kept else ({} for _ in range(batch.num_rows)))
+        for chunk in map(made, *columns):
+            chunk.__class__ = Chunk
+            yield chunk
+
+
+def chunk_table(
+    columns: dict[str, Any], ids: pa.Array | None, first_row: int, metadata: dict[bytes, bytes] | None = None
+) -> pa.Table:
+    """The table over the arrays that the engine returned; shares their memory."""
+    n = len(columns["document"])
+    table: dict[str, pa.Array] = {}
+    for column in COLUMNS:
+        name, values = column.name, columns.get(column.name)
+        if name in _MADE:
+            made = _MADE[name](columns)
+            if made is not None:
+                table[name] = made
+        elif name == "id":
+            if ids is not None:
+                table[name] = ids.take(primitive(columns["document"] - first_row))
+        elif values is None:
+            if column.nullable:
+                table[name] = pa.nulls(n, pa.int64())
+        elif column.labels:
+            table[name] = _labelled(values, _labels(column.labels))
+        elif values.dtype.kind == "f":
+            table[name] = masked(values, np.isnan(values))
+        else:
+            table[name] = primitive(values)
+    return pa.table(table, metadata=metadata)
+
+
+def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryArray:
+    if len(values) and values.min() < 0:  # a mask takes longer than the rest of the column
+        return pa.DictionaryArray.from_arrays(masked(values, values < 0), labels, safe=False)
+    buffers = [None, pa.py_buffer(values)]
+    return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
+
+
+def _chunk_ids(columns: dict[str, Any]) -> pa.Array:
+    digits = np.arange(0, 32 * len(columns["document"]) + 32, 32, dtype=np.int64)
+    return strings(columns["chunk_id"], digits)
+
+
+def _parents(columns: dict[str, Any]) -> pa.Array | None:
+    values = columns.get("parent")
+    return None if values is None else pa.array(values, mask=values < 0)
+
+
+def _paths(columns: dict[str, Any]) -> pa.Array | None:
+    if "path" not in columns:
+        return None
+    headings = strings(columns["heading_text"], columns["heading_offsets"])
+    return pa.LargeListArray.from_arrays(primitive(columns["path_offsets"]), headings.take(primitive(columns["path"])))
+
+
+def _headers(columns: dict[str, Any]) -> pa.Array | None:
+    if "header" not in columns:
+        return None
+    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+
+    offsets = columns["header_offsets"]
+    none = pa.scalar(None, pa.large_string())
+    return pc.if_else(primitive(np.diff(offsets)).cast(pa.bool_()), strings(columns["header"], offsets), none)
+
+
+def _sentences(columns: dict[str, Any]) -> pa.Array | None:
+    if "sentence_vectors" not in columns:
+        return None
+    spans = [primitive(columns[name]) for name in ("sentence_start", "sentence_end")]
+    items = pa.StructArray.from_arrays([*spans, vectors(columns["sentence_vectors"])], ["start", "end", "vector"])
+    return pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
+
+
+#: Columns that the engine returns in several arrays.
+_MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
+    "chunk_id": _chunk_ids,
+    "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
+    "page_breaks": lambda columns: columns.get("page_breaks"),
+    "boxes": lambda columns: columns.get("boxes"),
+    "parent": _parents,
+    "path": _paths,
+    "header": _headers,
+    "vector": lambda columns: vectors(columns["vector"]) if "vector" in columns else None,
+    "sentences": _sentences,
+}

@@ -1,0 +1,89 @@
+"""What a batch of chunks was cut from, and by which Segmenter: so much of it that the chunks can be shown."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from .._engine.arrow import flat_text, strings
+from ..inputs import TextBatch
+
+if TYPE_CHECKING:
+    from ..segmenter import Segmenter
+    from .batch import ChunkBatch
+
+#: Text of a batch up to which its chunks hold it: more is not read on a page, and chunks of a corpus that are kept in a
+#: list should not keep the corpus.
+MOST_BYTES = 4 << 20
+
+
+class Origin:
+    """The documents of a batch, with what was said of them, and the Segmenter; see ``Origin`` in ``batch``.
+
+    The Segmenter itself is held weakly, as it holds models: where it is gone, its options make another one.
+    """
+
+    def __init__(
+        self, segmenter: Segmenter, texts: TextBatch | None, said: dict[str, Any], first_document: int = 0
+    ) -> None:
+        self._segmenter, self._options, self._kind = weakref.ref(segmenter), segmenter.options, type(segmenter)
+        self.texts, self._said, self._first = texts, said, first_document
+        self._scores: pa.Table | None = None
+
+    @classmethod
+    def kept(cls, segmenter: Segmenter, texts: TextBatch, said: dict[str, Any], first_document: int) -> Origin | None:
+        """That of chunks which may be kept for long: without the documents where these are large."""
+        if texts.nbytes <= MOST_BYTES:
+            parts = [_compact(part) for part in texts.texts]
+            return cls(segmenter, TextBatch(parts, texts.ids, texts.errors, None), said, first_document)
+        return None if any(value is not None for value in said.values()) else cls(segmenter, None, {}, first_document)
+
+    def of(self, texts: TextBatch) -> Origin:
+        """The same with the documents, where it does not hold them."""
+        return Origin(self.segmenter, texts, self._said, self._first)
+
+    @property
+    def segmenter(self) -> Segmenter:
+        """The one that cut, or one like it."""
+        return self._segmenter() or self._kind(**self._options)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the caller gave the vectors."""
+        return self._said.get("sentence_vectors") is not None
+
+    @property
+    def table_encoder(self) -> Any:
+        """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
+        own = None if "pairs" in self.segmenter.method.traits.needs else self._options["encoder"]
+        return self._options["vector_encoder"] or own or "static"
+
+    def scores(self) -> pa.Table | None:
+        """The method's scores of these documents, as ``Segmenter.scores`` has them; None: it has none."""
+        segmenter = self.segmenter
+        method = segmenter.method
+        if (
+            self._scores is None
+            and self.texts is not None
+            and (method.scores or not (method.is_native or method.removes))
+        ):
+            found = segmenter.tables_of_scores(self.texts, self._said, self._first)
+            self._scores = pa.concat_tables(found) if found else None
+        return self._scores
+
+    def again(self, ids: pa.Array) -> ChunkBatch:
+        """The same chunks with sentence vectors, under other ids of the documents."""
+        assert self.texts is not None
+        made = self._kind(**{**self._options, "vectors": "sentence", "augment": None})
+        return made(replace(self.texts, ids=ids, uuids=False), **self._said)
+
+
+def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:
+    """A copy where the text is a small piece of a large buffer, which would be kept with it."""
+    if part.get_total_buffer_size() <= 2 * MOST_BYTES:
+        return part
+    text, offsets = flat_text(part)
+    return strings(text[offsets[0] : offsets[-1]].copy(), offsets - offsets[0])

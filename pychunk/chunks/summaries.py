@@ -1,0 +1,52 @@
+"""Summaries out: what each document was held against, one row a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .._engine.arrow import primitive, strings
+from .._engine.data.ragged import Ragged
+from .._engine.data.request import Request
+
+
+def summary_table(columns: dict[str, Any], request: Request, ids: pa.Array | None, source: str) -> pa.Table:
+    """The summaries of a request's documents, over the arrays that the engine returned.
+
+    Columns: ``document``, ``id`` (if given), ``source``; ``text``: what was given, or the sentences with a space
+    between them, null where the summary is no text; ``sentences``: those that it was made of, each with ``start``,
+    ``end`` in characters of the document and ``text``, which is ``document[start:end]``; ``vector``: of unit length,
+    null where there is none.
+    """
+    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+
+    documents = request.documents
+    offsets = primitive(columns["summary_offsets"])
+    texts = strings(columns["summary_text"], columns["summary_text_offsets"])
+    spans = [primitive(columns[name]) for name in ("summary_start", "summary_end")]
+    sentences = pa.StructArray.from_arrays([*spans, texts], ["start", "end", "text"])
+    given = request.features.summaries
+    if isinstance(given, Ragged):
+        text = strings(given.values, given.offsets)
+    else:
+        joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts), pa.scalar(" ", pa.large_string()))
+        none = primitive(np.diff(columns["summary_offsets"])).cast(pa.bool_())
+        text = pc.if_else(none, joined, pa.scalar(None, pa.large_string()))
+    vectors = columns["summary_vector"]
+    rows = np.arange(request.first_row, request.first_row + documents)
+    table: dict[str, Any] = {"document": primitive(rows)}
+    if ids is not None:
+        table["id"] = ids
+    return pa.table(
+        {
+            **table,
+            "source": pa.repeat(pa.scalar(source, pa.string()), documents),
+            "text": text,
+            "sentences": pa.LargeListArray.from_arrays(offsets, sentences),
+            "vector": pa.FixedSizeListArray.from_arrays(
+                primitive(vectors.reshape(-1)), vectors.shape[1], mask=pa.array(~vectors.any(axis=1))
+            ),
+        }
+    )

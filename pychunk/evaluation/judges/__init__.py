@@ -1,0 +1,1 @@
+"""Chunks, hits and answers judged by a model."""

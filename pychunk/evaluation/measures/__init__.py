@@ -1,0 +1,1 @@
+"""Measures of chunks and hits, on arrays and strings."""

@@ -1,1 +1,0 @@
-"""What the caller knows already of each document: spans and vectors of sentences, page starts, summaries."""

@@ -1,0 +1,10 @@
+"""Finding chunks again: an index on disk over the vectors that chunking computed, BM25 beside it, and reranking."""
+
+from typing import TYPE_CHECKING
+
+from .._util.lazy import on_demand as _on_demand
+
+if TYPE_CHECKING:
+    from .search.assembly import assemble as assemble
+
+__getattr__ = _on_demand(__name__, objects={"assemble": ".search.assembly"})

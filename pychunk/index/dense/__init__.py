@@ -1,0 +1,1 @@
+"""Search by vectors: exact scans, codes, graphs."""

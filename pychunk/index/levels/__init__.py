@@ -1,0 +1,1 @@
+"""Search across the levels of an index."""

@@ -1,0 +1,1 @@
+"""Search by words: terms, postings, BM25."""

@@ -1,0 +1,88 @@
+"""What the Python that runs takes each character for, as tables of numbers: words, marks, folding.
+
+They take .05 s to make. So the extension holds those of the Python that it was built with, written by this file as a
+program (``python character_tables.py FILE.inc``); it needs nothing but Python for that.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from pathlib import Path
+
+#: Behind it are no letters, and none are planned: some marks that nothing changes, what is private, and nothing.
+LAST = 0x40000
+HANGUL = range(0xAC00, 0xD800)  # pages of syllables, which are composed and decomposed by arithmetic
+
+
+def made(every: str) -> dict[str, list[int]]:
+    """The tables by name, of a string of all code points below :data:`LAST` in order.
+
+    ``letters`` and ``marks``: the first and last of each range of characters that words are made of, and of marks that
+    belong to the word they follow. ``cases``, ``decompositions``, ``classes`` and ``compositions``: as in
+    csrc/text/folding.h.
+    """
+    marks = _marks(every)
+    cases: list[int] = []
+    decompositions: list[int] = []
+    compositions: list[int] = []
+    for first in range(0, len(every), 256):  # most pages have nothing that changes
+        page = every[first : first + 256]
+        if page.casefold() != page:
+            for c in page:
+                add(cases, c, c.casefold())
+        if first not in HANGUL and unicodedata.normalize("NFKD", page) != page:
+            for c in filter(unicodedata.decomposition, page):
+                add(decompositions, c, unicodedata.normalize("NFKD", c))
+                _add_pair(compositions, c)
+    classes = [(point, unicodedata.combining(chr(point))) for first, last in marks for point in range(first, last + 1)]
+    return {
+        "letters": [bound for found in re.finditer(r"\w+", every) for bound in (found.start(), found.end() - 1)],
+        "marks": [bound for each in marks for bound in each],
+        "cases": cases,
+        "decompositions": decompositions,
+        "classes": [each for pair in classes if pair[1] for each in pair],
+        "compositions": compositions,
+    }
+
+
+def add(table: list[int], c: str, to: str) -> None:
+    """What a character becomes, if it changes, as a row: the code point, a count, and as many code points."""
+    if to != c:
+        table += [ord(c), len(to), *map(ord, to)]
+
+
+def _marks(every: str) -> list[tuple[int, int]]:
+    """Ranges (first, last) of marks that belong to the word they follow."""
+    categories = "".join(map(unicodedata.category, every[:0x20000])).encode()
+    points = [found.start() // 2 for found in re.finditer(rb"M[nc]", categories)]  # no category ends in M
+    begins = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
+    ends = [point for point, after in zip(points, [*points[1:], -1], strict=True) if point != after - 1]
+    return list(zip(begins, ends, strict=True))
+
+
+def _add_pair(compositions: list[int], c: str) -> None:
+    """The two characters that a character is composed of, where it is."""
+    parts = unicodedata.decomposition(c).split()
+    if len(parts) == 2 and not parts[0].startswith("<"):
+        first, second = (chr(int(part, 16)) for part in parts)
+        if unicodedata.normalize("NFC", first + second) == c:  # else it is left decomposed
+            compositions += [ord(first), ord(second), ord(c)]
+
+
+def _written() -> str:
+    """C++ of the tables."""
+    lines = [
+        "// Written by pychunk/index/lexical/character_tables.py as the extension is built; do not edit.",
+        f'constexpr const char* kPythonsUnicode = "{unicodedata.unidata_version}";',
+    ]
+    for name, table in made("".join(map(chr, range(LAST)))).items():
+        lines.append(f"constexpr uint32_t kPythons{name.capitalize()}[] = {{")
+        lines += [", ".join(map(str, table[at : at + 16])) + "," for at in range(0, len(table), 16)]
+        lines.append("};")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(_written(), encoding="ascii")

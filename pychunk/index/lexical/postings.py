@@ -1,0 +1,223 @@
+"""The inverted file of one part of an index: for each term the chunks that hold it, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..._engine import arrow, native
+from ..._util.durable import new_file
+from ..files.arrays import mapped, save_array
+from ..files.blocks import Blocks, damaged
+from ..files.tables import read_table
+from . import characters
+from .terms import Analyzer
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Whole = npt.NDArray[np.integer[Any]]
+
+#: An n-gram of so many characters is any word whole.
+_WHOLE = 1 << 40
+
+FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_counts.npy", "lengths.npy")
+
+
+@dataclass(frozen=True)
+class Postings:
+    """``rows[offsets[t]:offsets[t + 1]]`` hold term ``t``, ``counts`` times; terms are sorted by code points.
+
+    Attributes:
+        terms: large_string[t]. offsets: int64[t + 1]. rows: int32[p], increasing within a term. counts: int32[p].
+        lengths: terms of each row, int32[n]. On the disk offsets, rows and counts are of the narrowest type that holds
+            them all, and terms are string where their bytes are fewer than 2^31.
+    """
+
+    terms: pa.Array
+    offsets: Whole
+    rows: Whole
+    counts: Whole
+    lengths: I32
+    blocks: Mapping[str, Blocks] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def words(self) -> pa.Array:
+        """The terms, checked, as are where their postings begin.
+
+        Raises:
+            ValueError: a file is damaged; names it.
+        """
+        if not self.blocks:
+            return self.terms
+        for name in FILES[:2]:
+            self.blocks[name].check()
+        try:
+            self.terms.validate(full=True)
+        except pa.ArrowException as error:
+            raise ValueError(damaged(self.blocks[FILES[0]].path, f"{error!s:.200}")) from error
+        if self.offsets[:1].any() or (self.offsets[1:] < self.offsets[:-1]).any():
+            raise ValueError(damaged(self.blocks[FILES[1]].path, "offsets must begin with 0 and rise"))
+        return self.terms
+
+    @cached_property
+    def _sorted(self) -> native.SortedTerms:
+        return native.SortedTerms(*arrow.flat_text(self.words))
+
+    def check_lengths(self) -> None:
+        """Raise ValueError, with the file's name, unless the lengths of rows are as they were written."""
+        if self.blocks:
+            self.blocks[FILES[4]].check()
+            if self.lengths.min(initial=0) < 0:
+                raise ValueError(damaged(self.blocks[FILES[4]].path, "a length is below 0"))
+
+    def _check(self, begin: int, end: int) -> None:
+        """Check postings [begin, end), as far as nobody read them before."""
+        for name, array in ((FILES[2], self.rows), (FILES[3], self.counts)):
+            own, size = self.blocks[name], array.itemsize
+            ahead = own.size - array.nbytes if own.new else 0
+            for first, last in own.check(ahead + begin * size, ahead + end * size) if own.new else ():
+                values = array[max(0, (first - ahead) // size) : max(0, -(-(last - ahead) // size))]
+                if name == FILES[2] and len(values) and int(values.max()) >= len(self.lengths):
+                    raise ValueError(damaged(own.path, f"postings must be of rows below {len(self.lengths):,}"))
+
+    def borders(self, terms: Sequence[str]) -> tuple[I64, I64]:
+        """(first, end) of the postings of each term, int64[n]; 0 and 0 where nothing holds it."""
+        places = self._sorted.find([term.encode("utf-8", "surrogatepass") for term in terms])
+        known = places >= 0
+        at = places[known]
+        begins, ends = np.zeros((2, len(places)), np.int64)
+        begins[known], ends[known] = self.offsets[at], self.offsets[at + 1]
+        if self.blocks:
+            for begin, end in zip(begins[known].tolist(), ends[known].tolist(), strict=True):
+                self._check(begin, end)
+        return begins, ends
+
+    def find(self, terms: Sequence[str]) -> list[tuple[Whole, Whole]]:
+        """(rows, counts) of each term; empty where nothing holds it."""
+        bounds = zip(*(each.tolist() for each in self.borders(terms)), strict=True)
+        return [(self.rows[begin:end], self.counts[begin:end]) for begin, end in bounds]
+
+    @classmethod
+    def load(cls, folder: Path, blocks: Mapping[str, Blocks] | None = None) -> Postings:
+        """Open the postings of a part's folder, memory-mapped; ``blocks``: of each file; None: this process wrote it.
+
+        Raises:
+            ValueError: a file is damaged; names it.
+        """
+        with pa.memory_map(str(folder / FILES[0])) as source:
+            try:
+                terms = read_table(source)["term"]
+                terms.validate(full=terms.num_chunks > 1)  # which are joined
+            except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+                raise ValueError(damaged(folder / FILES[0], f"{error!s:.200}")) from error
+        if terms.type not in (pa.string(), pa.large_string()) or terms.null_count:
+            raise ValueError(damaged(folder / FILES[0], "terms must be texts"))
+        # As plain arrays, of which a slice takes a tenth of the time.
+        offsets, rows, counts, lengths = (_mapped(folder / name) for name in FILES[1:])
+        return cls(terms.combine_chunks(), offsets, rows, counts, lengths, blocks or {})
+
+    def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
+        """(file, its rows, the rows it must have) of a part of so many chunks."""
+        last = int(self.offsets[-1]) if len(self.offsets) else 0
+        found = (len(self.offsets), len(self.rows), len(self.counts), len(self.lengths))
+        return list(zip(FILES[1:], found, (len(self.terms) + 1, last, last, chunks), strict=True))
+
+    def save(self, folder: Path) -> None:
+        """Into a part's folder, and on the disk."""
+        text, offsets = arrow.flat_text(self.terms)
+        few = offsets[-1] <= np.iinfo(np.int32).max
+        table = pa.table({"term": arrow.strings(text, offsets.astype(np.int32)) if few else self.terms})
+        with new_file(folder / FILES[0]) as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        arrays: tuple[npt.NDArray[Any], ...] = (*map(narrow, (self.offsets, self.rows, self.counts)), self.lengths)
+        for name, array in zip(FILES[1:], arrays, strict=True):
+            save_array(folder / name, array)
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    found = mapped(path)
+    if found.ndim != 1 or found.dtype.kind not in "ui" or not found.dtype.isnative:
+        raise ValueError(damaged(path, f"it holds {found.dtype} of shape {found.shape}"))
+    return found
+
+
+def narrow(values: Whole) -> Whole:
+    """Whole numbers from 0 in the narrowest type that holds them: mostly 3 bytes a posting in the place of 8."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+#: Threads that count at once; each keeps the words that it met, some 10 MB of a part's.
+_MOST_THREADS = 8
+#: Bytes of text below which another thread is not worth its waking.
+_SHARE = 1 << 18
+
+
+def _most_threads() -> int:
+    return min(_MOST_THREADS, native.default_threads())
+
+
+#: What :meth:`PostingsBuilder.count` finds: numbers of terms and their counts, row after row; how many of these each
+#: row has; and its length.
+Counted = tuple[I32, I32, I32, I32]
+
+
+class PostingsBuilder:
+    """Counts the terms of rows in order, in the native core; 8 bytes a term and row until :meth:`finish`.
+
+    The terms are those of :meth:`Analyzer.terms`, of which n-grams beside words add no length. The postings are those
+    of ``pychunk._engine.reference.search.postings`` for any number of threads; ``None``: as many as pay.
+
+    Example:
+        >>> builder = PostingsBuilder(Analyzer())
+        >>> builder.add(builder.count(pa.chunked_array([["To be or not to be."]])))
+        >>> postings = builder.finish()
+        >>> postings.terms.to_pylist(), postings.counts.tolist(), postings.lengths.tolist()
+        (['be', 'not', 'or', 'to'], [2, 1, 1, 2], [6])
+    """
+
+    def __init__(self, analyzer: Analyzer, *, threads: int | None = None) -> None:
+        self._threads = threads
+        self._folded = analyzer.folded
+        self._folding = characters.folding(diacritics=analyzer.fold_diacritics) if analyzer.version > 1 else None
+        english, others = map(sorted, analyzer.frequent if analyzer.unit == "auto" else ((), ()))
+        self._maker = native.PostingsMaker(
+            characters.word_characters(analyzer.version, pairs=analyzer.cjk_bigrams),
+            self._folding,
+            ngram=0 if analyzer.unit == "words" else min(analyzer.ngram, _WHOLE),
+            stem=analyzer.stem,
+            stop_words=sorted(analyzer.stop_words),
+            english=english,
+            others=others,
+        )
+        self._batches: list[Counted] = []
+
+    def count(self, texts: pa.ChunkedArray) -> Counted:
+        """The terms of the next rows, strings without nulls; the rows are in once :meth:`add` gets what this returns.
+
+        Raises:
+            ValueError: a text is not valid UTF-8.
+        """
+        array = texts.cast(pa.large_string()).combine_chunks()
+        if self._folding is None:
+            array = pa.array(map(self._folded, array.to_pylist()), pa.large_string())
+        text, offsets = arrow.flat_text(array)
+        paying = 1 + int(offsets[-1] - offsets[0]) // _SHARE
+        return self._maker.count(text, offsets, self._threads or min(paying, _most_threads()))
+
+    def add(self, counted: Counted) -> None:
+        """Take rows in that were counted."""
+        self._batches.append(counted)
+
+    def finish(self) -> Postings:
+        """The postings of all rows."""
+        batches = [batch[:3] for batch in self._batches]
+        terms, term_offsets, offsets, rows, counts = self._maker.finish(batches, self._threads or _most_threads())
+        lengths = np.concatenate([np.empty(0, np.int32), *(batch[3] for batch in self._batches)])
+        return Postings(arrow.strings(terms, term_offsets), offsets, rows, counts, lengths)

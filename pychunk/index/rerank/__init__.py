@@ -1,0 +1,1 @@
+"""Rerankers: stages that order the first hits again."""

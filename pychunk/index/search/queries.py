@@ -1,0 +1,147 @@
+"""Queries as an index searches by them: texts checked, their terms counted, their vectors encoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._util.lazy import Late
+from .. import checks
+from ..dense import known
+from ..scoring.fusion import F32
+from ..scoring.probes import Probe
+from ..store.part import Layout
+from .searcher import Ranking, Searcher
+
+if TYPE_CHECKING:
+    from . import rewrite as rewriting
+else:
+    rewriting = Late(f"{__package__}.rewrite")
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Reads the queries of one index.
+
+    Args:
+        layout: what the index holds. encoder: of its queries; None: their vectors come with them.
+        threads: to encode on; None: the default number.
+    """
+
+    layout: Layout
+    encoder: Any
+    threads: int | None = None
+
+    def read(self, queries: Any, given: Any, ranking: Ranking) -> tuple[list[str], F32 | None]:
+        """(texts, unit vectors float32[q, dim]) of queries; empty texts for vectors that came alone.
+
+        Args:
+            queries: one text, several, or None. given: vectors float[q, dim], or None.
+
+        Raises:
+            ValueError: options of ``ranking`` out of range, vectors of another shape, queries that nothing can encode,
+                vectors alone where BM25 counts. TypeError: a query that is no text.
+        """
+        if self.threads is not None:
+            checks.whole("threads", self.threads, 1)
+        ranking.check(self.layout)
+        texts = [] if queries is None else checks.texts(queries)
+        if not texts and given is None:
+            return [], None
+        vectors = self.vectors(texts, given, ranking.mode)
+        if not texts and vectors is not None and ranking.mode != "dense":
+            raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
+        return texts or [""] * (0 if vectors is None else len(vectors)), vectors
+
+    def probes(self, texts: list[str], vectors: F32 | None, ranking: Ranking, searcher: Searcher) -> list[list[Probe]]:
+        """Return the probes of queries as they are."""
+        by_words = self.layout.analyzer is not None and ranking.mode != "dense"
+        vectors = self._weighed(texts, vectors, ranking)
+        own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
+        return [
+            [Probe(text, searcher.query_terms(text) if by_words else None, vector)]
+            for text, vector in zip(texts, own, strict=True)
+        ]
+
+    def filled(
+        self, probes: list[list[Probe]], plain: list[list[Probe]], ranking: Ranking, searcher: Searcher
+    ) -> list[list[Probe]]:
+        """Return the probes of a rewrite with their terms and vectors.
+
+        A query's own text, of ``plain``, is not encoded again.
+        """
+        encoded = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
+        probes = [
+            [
+                replace(each, vector=encoded[each.text]) if each.vector is None and each.text in encoded else each
+                for each in own
+            ]
+            for own in probes
+        ]
+
+        def encode(texts: list[str]) -> Any:
+            return self._weighed(texts, self.vectors(texts, None, ranking.mode), ranking)
+
+        return rewriting.filled(
+            probes,
+            searcher.query_terms if self.layout.analyzer is not None and ranking.mode != "dense" else None,
+            encode if ranking.mode != "sparse" else None,
+        )
+
+    def _weighed(self, texts: list[str], vectors: F32 | None, ranking: Ranking) -> Any:
+        """Return vectors as long as they are worth beside BM25: cosines count by what the encoder knows of a query."""
+        if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
+            return vectors
+        return vectors * known.worth(self.encoder, texts)[:, None]
+
+    def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
+        """Unit vectors float32[q, dim]: those given, else the encoder's; None where none are searched by.
+
+        Raises:
+            ValueError: given ones of another shape, or not finite; there are none, and no encoder.
+        """
+        if given is not None:
+            vectors, dim = _floats(given), self.layout.dim
+            if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
+                raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
+            checks.finite("query_vectors", vectors)
+            return _unit(vectors)
+        if mode == "sparse":
+            return None
+        if self.encoder is None:
+            raise ValueError("the index was created without an encoder (encoder=None): pass query_vectors=")
+        found: F32 = self.encoder.encode_queries(texts, threads=self.threads)
+        return found
+
+
+def _floats(given: Any) -> F32:
+    """float32[q, dim] of what was given; ValueError where it is no real numbers."""
+    try:
+        found = np.atleast_2d(np.asarray(given))
+        if found.dtype.kind in "OSU":
+            found = found.astype(np.float64)
+        if found.dtype.kind not in "fiub":
+            raise ValueError(f"{found.dtype} is no type of real numbers")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"query_vectors must be numbers, float[q, dim]: {error}") from error
+    with np.errstate(over="ignore"):  # an infinity is told by its row
+        return found.astype(np.float32)
+
+
+def _unit(vectors: F32) -> F32:
+    """Vectors of unit length; those of length 0 stay. Squares may be beyond what 32 bits hold where numbers are not.
+
+    Example:
+        >>> _unit(np.array([[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]], np.float32)).round(2).tolist() == [
+        ...     *[[np.float32(0.6), np.float32(0.8)]] * 3, [0, 0]
+        ... ]
+        True
+    """
+    most = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    beyond = (most > 1e15) | ((most > 0) & (most < 1e-10))
+    if beyond.any():
+        vectors = np.where(beyond, vectors / np.where(beyond, most, np.float32(1)), vectors)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.maximum(norms, np.float32(1e-12)))

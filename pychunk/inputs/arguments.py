@@ -1,0 +1,131 @@
+"""What the caller gives beside the texts of a call, checked and flat, and those documents of it that a request has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.cuts import Cuts
+from .._engine.data.features import PARTS, Features
+from .._engine.data.plan import Plan
+from .._engine.data.ragged import Ragged
+from .._engine.data.removed import Removed
+from .._engine.data.request import Request
+from .blocks import in_bytes
+from .document_columns import DOCUMENT_COLUMNS, NAMES, Call, name_of, values_of, wanted_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .._engine.engine import Engine
+    from ..methods.base import Method
+    from . import TextBatch
+
+
+@dataclass(frozen=True)
+class Given:
+    """Checked, for a whole batch; ``rows`` are those of some of its documents.
+
+    ``parts`` are features by name, and ``cuts``. ``characters`` names those that count in characters, as the caller
+    does, with the argument that they came from.
+    """
+
+    parts: dict[str, Any] = field(default_factory=dict)
+    characters: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, method: Method, texts: TextBatch, split: Callable[[], tuple[Ragged, Ragged]], said: dict[str, Any]
+    ) -> Given:
+        """From the keywords of a call; ``split()`` gives the sentences of all texts and their flags.
+
+        Raises:
+            TypeError: an unknown keyword. ValueError: what the method must have is missing, or what was given is of no
+                use to it, or is not one value a document.
+        """
+        said = {name: value for name, value in said.items() if value is not None}
+        if not (said or method.wants):
+            return _NOTHING
+        for name in said:
+            if name not in NAMES:
+                raise TypeError(_unknown(name))
+        if texts.source is not None:
+            said = wanted_columns(method.wants, texts.source.column_names, said)
+        call = Call(method, texts, said, split)
+        parts: dict[str, Any] = {}
+        characters: dict[str, str] = {}
+        for column in DOCUMENT_COLUMNS:
+            name = column.name
+            if name not in said:
+                if name in method.wants:
+                    raise ValueError(f"method {method.name!r} needs {name}=: {column.text}, or the name of a column")
+                continue
+            if column.only and name not in method.wants:
+                raise ValueError(f"{name}= is for {column.only}; got {method!r}")
+            call.names[name] = name_of(name, said[name], texts)
+            said[name] = values_of(column, said[name], texts)
+            parts.update(column.flat(said[name], call))
+            if column.characters:
+                characters[column.characters] = name
+        return cls(parts, characters)
+
+    @property
+    def has_vectors(self) -> bool:
+        return "vectors" in self.parts
+
+    def rows(self, begin: int, end: int) -> Given:
+        """Those of documents [begin, end) alone; nothing is copied."""
+        if not self.parts:
+            return self
+        parts = {
+            name: value[begin:end] if isinstance(value, np.ndarray) else value.rows(begin, end)
+            for name, value in self.parts.items()
+        }
+        return Given(parts, self.characters)
+
+    @property
+    def removed(self) -> Removed | None:
+        return self.parts.get("removed")
+
+    @property
+    def cuts(self) -> Cuts | None:
+        return self.parts.get("cuts")
+
+    def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
+        """These, and the texts that they belong to, as the engine takes them: every position in bytes."""
+        text, offsets = flat_text(texts)
+        parts = {name: value for name, value in self.parts.items() if name in PARTS}
+        others = {name: value for name, value in self.parts.items() if name not in PARTS and name != "cuts"}
+        for name, said in self.characters.items():
+            held = parts if name in PARTS else others
+            held[name] = native.bytes_of_characters(
+                text, offsets, held[name], said, first_row=first_row, threads=threads
+            )
+        for name in ("blocks", "removed"):
+            if name in parts:
+                parts[name] = in_bytes(parts[name], text, offsets, name, first_row, threads)
+        return Features(text, offsets, **parts, others=others)
+
+
+_NOTHING = Given()
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, NAMES, 1)
+    meant = f": did you mean {near[0]}=?" if near else ";"
+    return f"unknown argument {name}={meant} of each document can be said: {', '.join(NAMES)}"
+
+
+def split_all(texts: TextBatch, engine: Engine, wrap: str | bool, threads: int, size: int) -> tuple[Ragged, Ragged]:
+    """Sentences of all texts and their flags, ``size`` bytes of text a call."""
+    found = [
+        engine.split(Request(Features(*flat_text(part)), Plan("sentence", wrap=wrap), threads=threads))
+        for _, part in texts.slices(size)
+    ]
+    return Ragged.concat([starts for starts, _ in found], np.int64), Ragged.concat([f for _, f in found], np.uint8)

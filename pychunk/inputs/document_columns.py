@@ -1,0 +1,193 @@
+"""What may be said of each document beside its text, each declared once for every way in.
+
+An entry serves ``segment()``, ``Segmenter``, ``stream()``, ``ingest()``, Ray, Spark and, where it has a flag, the
+command line, which all take one value a document or the name of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from .._engine.data.cuts import Cuts
+from .._engine.data.ragged import Ragged
+from .blocks import blocks_of, removed_of
+from .spans import matrices, ragged_spans, ragged_starts, sentence_matrix
+from .summaries import unit_or_text
+from .values import column_of, only_column, package_of
+
+if TYPE_CHECKING:
+    from ..methods.base import Method
+    from . import TextBatch
+
+
+class Said(TypedDict, total=False):
+    """The keywords of a call."""
+
+    summaries: Any
+    titles: Any
+    sentence_spans: Any
+    sentence_vectors: Any
+    page_starts: Any
+    blocks: Any
+    removed: Any
+    cuts: Any
+
+
+@dataclass(frozen=True)
+class Call:
+    """What an entry may look at: the method, the texts, what is said of them, and their sentences if need be.
+
+    ``names``: what errors call each keyword, with the column that it names.
+    """
+
+    method: Method
+    texts: TextBatch
+    said: Mapping[str, Any]
+    split: Callable[[], tuple[Ragged, Ragged]]
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DocumentColumn:
+    """One thing that may be said of each document.
+
+    Attributes:
+        name: the keyword.
+        text: what it holds, for errors and ``--help``.
+        flat: checks the values of a call and makes features of them, by name.
+        only: whom it is for, where that is methods alone that name it in ``wants``, which must have it then.
+        usual: the column of a table that a method which wants it takes unasked.
+        flag: whether the command line has ``--name COLUMN``.
+        characters: the feature of those it makes that counts in characters, which the engine counts in bytes.
+        of_column: turns an Arrow column into such values; None: the column is the values.
+    """
+
+    name: str
+    text: str
+    flat: Callable[[Any, Call], dict[str, Any]]
+    only: str = ""
+    usual: str = ""
+    flag: bool = False
+    characters: str = ""
+    of_column: Callable[[Any], Any] | None = None
+
+
+def _summaries(name: str) -> Callable[[Any, Call], dict[str, Any]]:
+    def flat(values: Any, call: Call) -> dict[str, Any]:
+        has_encoder = call.said.get("sentence_vectors") is None
+        return {"summaries": unit_or_text(values, call.texts, call.names[name], has_encoder=has_encoder)}
+
+    return flat
+
+
+def _vectors(values: Any, call: Call) -> dict[str, Any]:
+    spans = call.said.get("sentence_spans")
+    if spans is not None:
+        return {"vectors": sentence_matrix(values, ragged_spans(spans, call.texts.lengths).offsets)}
+    sentences, flags = call.split()  # how many vectors each document has
+    return {"sentences": sentences, "flags": flags, "vectors": sentence_matrix(values, sentences.offsets)}
+
+
+def _cuts(values: Any, call: Call) -> dict[str, Any]:
+    documents = len(call.texts)
+    if not isinstance(values, Cuts):
+        lists = list(values)
+        alone = documents == 1 and len(lists) > 0 and np.ndim(lists[0]) == 0
+        values = Cuts.of([lists] if alone else lists)
+    if values.documents != documents:
+        raise ValueError(f"cuts must hold one list for each of {documents} documents; got {values.documents}")
+    return {"cuts": values}
+
+
+def _lists(array: Any) -> Any:
+    return array.to_pylist()
+
+
+#: In the order of help and errors.
+DOCUMENT_COLUMNS = (
+    DocumentColumn(
+        "titles",
+        "a title for each document",
+        _summaries("titles"),
+        only="method 'pic' with summary='title'",
+        usual="title",
+        flag=True,
+    ),
+    DocumentColumn(
+        "summaries",
+        "a summary for each document, or float[k, d] vectors",
+        _summaries("summaries"),
+        only="method 'pic' with summary='given'",
+        usual="summary",
+        flag=True,
+    ),
+    DocumentColumn(
+        "sentence_spans",
+        "for each document its sentences as (start, end) in characters",
+        lambda values, call: {"sentences": ragged_spans(values, call.texts.lengths)},
+        characters="sentences",
+        of_column=_lists,
+    ),
+    DocumentColumn(
+        "sentence_vectors", "for each document float[n, d], one vector a sentence", _vectors, of_column=matrices
+    ),
+    DocumentColumn(
+        "page_starts",
+        "the first characters of its pages, for each document",
+        lambda values, call: {"page_starts": ragged_starts(values, len(call.texts), "page_starts")},
+        flag=True,
+        characters="page_starts",
+        of_column=_lists,
+    ),
+    DocumentColumn(
+        "blocks",
+        "for each document its blocks as (kind, level, start, end)",
+        lambda values, call: {"blocks": blocks_of(values, call.texts)},
+        flag=True,
+    ),
+    DocumentColumn(
+        "removed",
+        "for each document the spans that no chunk holds, as (start, end, reason, score)",
+        lambda values, call: {"removed": removed_of(values, call.texts)},
+        flag=True,
+    ),
+    DocumentColumn(
+        "cuts",
+        "for each document the first sentence of each chunk, from 0",
+        _cuts,
+        only="method 'given'",
+        of_column=_lists,
+    ),
+)
+NAMES = tuple(column.name for column in DOCUMENT_COLUMNS)
+
+
+def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, and, of a table with these names, the usual columns of what a method wants and was not said."""
+    usual = {
+        each.name: each.usual
+        for each in DOCUMENT_COLUMNS
+        if each.name in wants and each.name not in said and each.usual in names
+    }
+    return {**said, **usual}
+
+
+def name_of(keyword: str, value: Any, texts: TextBatch) -> str:
+    """A keyword as errors call it: ``titles``, or ``titles='headline'`` where it names a column."""
+    return f"{keyword}={value!r}" if isinstance(value, str) and texts.source is not None else keyword
+
+
+def values_of(column: DocumentColumn, value: Any, texts: TextBatch) -> Any:
+    """What was said, or what stands in the column of that name where the documents have columns."""
+    if not isinstance(value, str) or texts.source is None:
+        return value
+    found = only_column(texts.source, value, column.name)
+    if column.of_column is None:
+        return found
+    if package_of(found) == "pandas" or isinstance(found, list):
+        return list(found)
+    return column.of_column(column_of(found, len(texts), None, column.name))

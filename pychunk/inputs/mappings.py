@@ -1,0 +1,74 @@
+"""Columns in a dict, as batches of Hugging Face's datasets are: one list a column, all of one length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from typing import Any
+
+import pyarrow as pa
+
+from .values import package_of, speaks_arrow
+
+
+class MappedColumns:
+    """The columns of a dict, each converted when it is asked for; objects that Arrow has no type for stay a list."""
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        self._columns = {name: values for name, values in columns.items() if isinstance(name, str)}
+        lengths: dict[int, str] = {}
+        for name, values in self._columns.items():
+            if isinstance(values, (str, bytes)) or not isinstance(values, Sized) or isinstance(values, Mapping):
+                raise TypeError(
+                    f"documents in a dict must be lists, one for each column; {name!r} is a {type(values).__name__}: "
+                    "pass list(documents.values()) with ids=list(documents) if each value is a document"
+                )
+            lengths.setdefault(len(values), name)
+        if len(lengths) > 1:
+            found = " and ".join(f"{length} of {name!r}" for length, name in list(lengths.items())[:2])
+            raise ValueError(f"the lists of a dict must be of one length, one value a document; got {found}")
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._columns)
+
+    def column(self, name: str) -> Any:
+        values = self._columns[name]
+        if isinstance(values, (pa.Array, pa.ChunkedArray)) or speaks_arrow(values):
+            return values
+        if package_of(values) == "numpy" and getattr(values, "ndim", 1) == 1:
+            values = values.tolist()
+        try:
+            return pa.array(list(values))
+        except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError):
+            return list(values)
+
+    def text_columns(self) -> list[str]:
+        """Return the columns that hold a string; mixed ones, too, so that the row that is not one can be named."""
+        return [name for name in self._columns if _has_text(self.column(name))]
+
+
+def _has_text(values: Any) -> bool:
+    if isinstance(values, list):
+        return any(isinstance(value, (str, bytes)) for value in values)
+    kind = str(values.type)
+    return any(each in kind for each in ("string", "binary")) and not pa.types.is_nested(values.type)
+
+
+def of_datasets(documents: Any) -> pa.Table:
+    """The rows of a ``datasets.Dataset`` as a table, without importing that package.
+
+    Raises:
+        TypeError: what holds no rows, or several data sets.
+    """
+    name = type(documents).__name__
+    if isinstance(documents, Mapping):
+        splits = list(documents)
+        listing = ", ".join(map(str, splits)) or "none"
+        example = f", such as documents[{splits[0]!r}]" if splits else ""
+        raise TypeError(f"documents are a {name} of several data sets ({listing}): pass one{example}")
+    if not hasattr(documents, "__len__"):
+        raise TypeError(
+            f"documents are of type {name}, which holds no rows yet: pass its batches to Segmenter.stream, as in "
+            'stream(documents.iter(1000), column="text")'
+        )
+    return documents.with_format("arrow")[:]

@@ -1,0 +1,340 @@
+"""Documents in: whatever holds text becomes one large_string column, with the rows that cannot be used listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from .._engine import native
+from .._engine.arrow import few_strings, flat_text
+from .values import (
+    Columns,
+    are_uuids,
+    ids_of,
+    is_missing,
+    of_polars,
+    only_column,
+    package_of,
+    plain,
+    speaks_arrow,
+    the_text,
+    warn_of_repeats,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .mappings import MappedColumns
+
+
+class RowError(NamedTuple):
+    """A row that ``on_error="skip"`` left out, and why."""
+
+    row: int
+    reason: str
+
+
+class NotedRowError(RowError):
+    """A row that was cut, but not all of it as it should have been, and why."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Documents as Arrow, one row each.
+
+    ``texts`` holds contiguous large_string arrays without nulls (a row in ``errors`` is the empty string);
+    ``ids`` is the caller's id column or None; ``source`` is the table the texts came from, for further columns;
+    ``uuids``: the ids were UUIDs, of which ``ids`` has the text.
+    """
+
+    texts: list[pa.LargeStringArray]
+    ids: pa.Array | None
+    errors: list[RowError]
+    source: Columns | None
+    uuids: bool = False
+
+    def __len__(self) -> int:
+        return sum(len(text) for text in self.texts)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of text."""
+        return sum(int(o[-1] - o[0]) for _, o in map(flat_text, self.texts))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Characters of each document."""
+        import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+
+        return np.concatenate(
+            [np.empty(0, np.int64), *(np.asarray(pc.utf8_length(text), dtype=np.int64) for text in self.texts)]
+        )
+
+    def slices(self, max_bytes: int) -> Iterator[tuple[int, pa.LargeStringArray]]:
+        """(first row, texts) pieces of at most ``max_bytes`` of text, or of one document."""
+        row = 0
+        for texts in self.texts:
+            _, offsets = flat_text(texts)
+            if len(texts) and offsets[-1] - offsets[0] <= max_bytes:  # most calls: a search takes longer than the rest
+                yield row, texts
+                row += len(texts)
+                continue
+            begin = 0
+            while begin < len(texts):
+                end = int(np.searchsorted(offsets, offsets[begin] + max_bytes, side="right")) - 1
+                end = min(max(end, begin + 1), len(texts))
+                yield row, texts.slice(begin, end - begin)
+                row += end - begin
+                begin = end
+
+    @staticmethod
+    def of(documents: Any, *, column: str | None = None, ids: Any = None, on_error: str = "raise") -> TextBatch:
+        """Anything that holds text, as a TextBatch.
+
+        ``documents``: a str; a list or other iterable of str; an Arrow array, chunked array, record batch or table;
+        a pandas or Polars series or data frame; a dict of lists, one for each column; a ``datasets.Dataset``; anything
+        with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+        ``column``: which column of a table holds the text (default: the only string column, else ``text``).
+        ``ids``: one a document, or the name of a column; it warns of one that several have.
+        """
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
+        if isinstance(documents, TextBatch):
+            return documents
+        table = _as_table(documents)
+        values = _as_chunked(documents, column) if table is None else _column(table, column)
+        if isinstance(table, PandasColumns):
+            values = _of_series(values)
+        elif not (table is None or isinstance(table, pa.Table) or isinstance(values, list)):
+            values = _as_chunked(values, None)
+        errors: list[RowError] = []
+        texts: list[pa.LargeStringArray] = []
+        row = 0
+        for chunk in [values] if isinstance(values, list) else values.chunks:
+            texts.append(_checked(chunk, row, errors))
+            row += len(chunk)
+        if errors and on_error == "raise":
+            row_number, reason = errors[0]
+            more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
+            kind = TypeError if "must be str" in reason else ValueError
+            raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
+        ids = list(ids) if isinstance(ids, Iterator) else ids
+        names = ids_of(ids, row, table)
+        if names is not None and len(names) > 1:
+            warn_of_repeats(names)
+        return TextBatch(texts, names, errors, table, are_uuids(ids, table))
+
+
+class PandasColumns:
+    """The columns of a pandas data frame, each converted when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._places = [(i, name) for i, name in enumerate(frame.columns) if isinstance(name, str)]
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for _, name in self._places]
+
+    def column(self, name: str) -> Any:
+        return self._frame.iloc[:, next(i for i, own in self._places if own == name)]
+
+    def text_columns(self) -> list[str]:
+        """Return the columns that hold a string; mixed ones, too, so that the row that is not one can be named."""
+        return [name for i, name in self._places if self._has_text(self._frame.iloc[:, i])]
+
+    @staticmethod
+    def _has_text(series: Any) -> bool:
+        if str(series.dtype) == "object":
+            return any(isinstance(value, (str, bytes)) for value in series)
+        try:
+            return _is_text(pa.array(series[:0], from_pandas=True).type)
+        except pa.ArrowException:
+            return False
+
+
+def _as_table(documents: Any) -> pa.Table | PandasColumns | MappedColumns | None:
+    """The documents as a table, or None where they have no columns."""
+    if isinstance(documents, pa.Table):
+        return documents
+    if isinstance(documents, pa.RecordBatch):
+        return pa.Table.from_batches([documents])
+    if isinstance(documents, (str, bytes, list, tuple, pa.Array, pa.ChunkedArray)):
+        return None
+    package = package_of(documents)
+    if package == "pandas":
+        return PandasColumns(documents) if hasattr(documents, "columns") else None
+    if package == "polars":
+        if hasattr(documents, "collect"):
+            raise TypeError("documents are a Polars LazyFrame, which holds no rows yet; pass frame.collect()")
+        return documents.to_arrow() if hasattr(documents, "columns") else None
+    if isinstance(documents, Mapping) or (package == "datasets" and hasattr(documents, "column_names")):
+        from .mappings import MappedColumns, of_datasets  # here, as few calls have such
+
+        return of_datasets(documents) if package == "datasets" else MappedColumns(documents)
+    if hasattr(documents, "__arrow_c_stream__"):
+        try:
+            return pa.table(documents)
+        except (TypeError, ValueError, pa.ArrowInvalid):
+            return None
+    return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or str(kind) in ("string_view", "binary_view")
+    )
+
+
+def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None) -> Any:
+    """The column that holds the text."""
+    if not isinstance(table, pa.Table):
+        names = strings = table.text_columns()
+        bare = [name for name in table.column_names if len(table.column(name)) == 0]
+    else:
+        kinds = {field.name: field.type for field in table.schema}
+        names = [name for name in table.column_names if _is_text(kinds[name])]
+        strings = [name for name in names if "binary" not in str(kinds[name])]
+        bare = [name for name, kind in kinds.items() if pa.types.is_null(kind)]
+    listing = ", ".join(names) or "none"
+    if column is None:
+        candidates = strings or bare  # a frame without rows often has no types either
+        column = the_text(candidates, [*names, *candidates], listing)
+    elif column not in table.column_names:
+        raise ValueError(f"column {column!r} is not there; the string columns are: {listing}")
+    values = only_column(table, column, "column")
+    if isinstance(table, pa.Table) and column not in names and not pa.types.is_null(values.type):
+        raise TypeError(f"column {column!r} must hold strings, got {values.type}; the string columns are: {listing}")
+    return values
+
+
+def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[Any]:
+    """Documents that have no columns: Arrow as it is, anything else as a list of Python objects."""
+    if column is not None:
+        raise ValueError(f"column={column!r} needs a table; the documents are a {type(documents).__name__}")
+    if isinstance(documents, str):
+        return [documents]
+    if isinstance(documents, bytes):
+        raise TypeError("documents must be str, got bytes; decode them first")
+    if isinstance(documents, pa.ChunkedArray):
+        values = documents
+    elif isinstance(documents, pa.Array):
+        values = pa.chunked_array([documents])
+    elif package_of(documents) == "pandas":
+        return _of_series(documents)
+    elif package_of(documents) == "polars" and hasattr(documents, "to_frame"):
+        values = of_polars(documents)
+        if isinstance(values, list):
+            return values
+    elif speaks_arrow(documents):
+        streams = hasattr(documents, "__arrow_c_stream__")
+        values = pa.chunked_array(documents) if streams else pa.chunked_array([pa.array(documents)])
+    elif isinstance(documents, Iterable) and not isinstance(documents, (dict, set, frozenset)):
+        return list(documents)
+    else:
+        raise TypeError(
+            "documents must be a str, a list of str, an Arrow array or table, a dict of lists, or a pandas or Polars "
+            f"series or data frame; got {type(documents).__name__}"
+        )
+    if not _is_text(values.type) and not pa.types.is_null(values.type):
+        raise TypeError(f"documents must be strings, got an Arrow array of {values.type}")
+    return values
+
+
+def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:
+    """A pandas series: Arrow where it holds text and nothing else, else its objects, of which each can be named."""
+    if str(series.dtype) != "object":
+        try:
+            values = pa.array(series, from_pandas=True)
+        except (pa.ArrowException, UnicodeEncodeError):
+            return list(series)
+        if _is_text(values.type):
+            return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return list(series)
+
+
+def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
+    """large_string without nulls and of valid UTF-8; rows that are not text become "" and are listed in errors."""
+    if isinstance(values, list):
+        try:
+            if all(map(_is_str, values)):
+                found = few_strings(values, pa.large_string())
+                return pa.array(values, pa.large_string()) if found is None else found
+        except UnicodeEncodeError:
+            pass
+        return _checked_objects(values, first_row, errors)
+    values = plain(values)
+    array = (
+        values.cast(pa.large_binary())
+        if not pa.types.is_null(values.type)
+        else pa.nulls(len(values), pa.large_binary())
+    )
+    if array.null_count:
+        missing = np.flatnonzero(np.asarray(array.is_null()))
+        errors.extend(RowError(first_row + int(row), "the text is null") for row in missing)
+        array = array.fill_null(b"")
+    text = _view_as_text(array)
+    bad = _invalid_rows(text)
+    if bad:
+        errors.extend(RowError(first_row + row, f"invalid UTF-8 at byte {byte}") for row, byte in bad)
+        rows = {row for row, _ in bad}
+        errors.sort()
+        text = pa.array(
+            [b"" if row in rows else value for row, value in enumerate(array.to_pylist())], pa.large_binary()
+        ).cast(pa.large_string())
+    return text
+
+
+def _is_str(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _view_as_text(array: pa.LargeBinaryArray) -> pa.LargeStringArray:
+    """The same buffers under the type large_string; a cast would check UTF-8 a second time."""
+    return pa.Array.from_buffers(pa.large_string(), len(array), [None, *array.buffers()[1:]], offset=array.offset)
+
+
+def _invalid_rows(texts: pa.LargeStringArray) -> list[tuple[int, int]]:
+    """(row, byte in it) of the rows that are not valid UTF-8."""
+    text, offsets = flat_text(texts)
+    used = text[offsets[0] : offsets[-1]]
+    starts = offsets[:-1][offsets[:-1] < len(text)]
+    splits_character = bool(((text[starts] & 0xC0) == 0x80).any()) if len(starts) else False
+    if not splits_character and native.find_invalid_utf8(used) < 0:
+        return []
+    found = []
+    for row in range(len(texts)):
+        byte = native.find_invalid_utf8(text[offsets[row] : offsets[row + 1]])
+        if byte >= 0:
+            found.append((row, byte))
+    return found
+
+
+def _checked_objects(values: list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
+    """The slow path of a list that holds something else than good strings."""
+    good: list[str] = []
+    for row, value in enumerate(values, first_row):
+        reason = None
+        if not isinstance(value, str):
+            reason = "the text is null" if is_missing(value) else f"the text must be str, got {type(value).__name__}"
+        else:
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                reason = f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}"
+        if reason is not None:
+            errors.append(RowError(row, reason))
+        good.append("" if reason is not None else value)
+    return pa.array(good, pa.large_string())

@@ -1,0 +1,1 @@
+"""Files, compressed or not, to plain blocks of bounded size."""

@@ -1,0 +1,235 @@
+"""Files, compressed or not, to plain blocks of bounded size.
+
+What a process takes at most, its start included, to decompress runs of any length with two threads, and to read one
+document of plain words or short lines just below the length at which it is refused (of Markdown: at which its blocks
+are no longer found):
+
+.bz2           400 MB
+.gz            300 MB
+.zst           300 MB
+.xz            700 MB
+.7z           1000 MB
+mediawiki     1800 MB
+wikiextractor  600 MB
+jsonl         1400 MB
+csv           1000 MB
+text          1400 MB
+markdown      1900 MB
+parquet       2100 MB
+arrow         1800 MB
+
+Of .xz and 7z, 512 MB may be LZMA's dictionary, as the file asks for it. One that asks for more is refused, and a 7z
+archive packed by PPMd, whose unpacker crashes. For Parquet and Arrow it is rows that repeat one long value. A
+compressed record batch of Arrow is in memory as a whole: one that has more than 1 GB unpacked, and more than 32 times
+what is stored, is refused before anything is unpacked. So is a row group of Parquet where a column's first page is such
+a one; its later pages, which may have 2 GB each, are not looked at: a file made so takes 4 GB. Letters outside Latin-1
+take two or four times as much in Python's strings.
+"""
+
+from __future__ import annotations
+
+import codecs
+import lzma
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from ..._util.memory import check_memory
+from ..documents import DeadLetter, DeadLetters
+from . import bzip2, sevenzip
+from .bzip2 import Block
+
+_READ = 1 << 20
+_SMALL = 64 << 10
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z"}
+_ENDINGS = (".gz", ".bz2", ".zst", ".xz", ".7z")
+#: Memory that an .xz file may ask for: its dictionary of 512 MB at most, and what LZMA takes beside it.
+_XZ_BYTES = 513 << 20
+
+
+def bare(name: str) -> str:
+    """A file's name without the ending of its compression."""
+    lower = name.lower()
+    if not lower.endswith(_ENDINGS):
+        return name
+    return name[: -next(len(ending) for ending in _ENDINGS if lower.endswith(ending))]
+
+
+def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int = 1) -> Iterator[Block]:
+    """The plain bytes of a file; gzip, bzip2, Zstandard, xz and 7z are known by their first bytes.
+
+    What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
+    """
+    return _joined(_decompressed(file, name, dead_letters, threads))
+
+
+def _joined(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Small blocks joined to ``_SMALL``: thousands of streams may follow each other, each of a few bytes."""
+    held = bytearray()
+    for block in blocks:
+        if not held and (block.gap or len(block.data) >= _SMALL):
+            yield block
+            continue
+        held += block.data
+        last = block._replace(data=b"", gap=False)
+        if block.gap or len(held) >= _SMALL:
+            yield last._replace(data=bytes(held))
+            held.clear()
+            if block.gap:
+                yield block
+    if held:
+        yield last._replace(data=bytes(held))
+
+
+def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads: int) -> Iterator[Block]:
+    head = file.read(4)
+    source = _Prefixed(head, file)
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if kind == "bz2":
+        yield from bzip2.blocks(source, name, dead_letters, threads=threads)
+        return
+    read = {"gz": _gzip, "zst": _zstandard, "xz": _xz}.get(kind or "", _plain)
+    try:
+        for block in sevenzip.blocks(file, _READ) if kind == "7z" else read(source):
+            source.position = max(source.position, block.bytes_read)  # an archive is not read through the source
+            yield block
+    except (zlib.error, lzma.LZMAError, EOFError, OSError, pa.ArrowException, MemoryError) as error:
+        check_memory(error)
+        reason = f"cannot be read further: {error or type(error).__name__}"
+        dead_letters(DeadLetter(name, f"stored byte {source.position}", reason))
+        yield Block(b"", source.position, gap=True)
+
+
+class _Prefixed:
+    """A file whose first bytes were read already; counts what is read."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head, self._file = head, file
+        self.position = 0
+        self.closed = False
+
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
+
+    def read(self, size: int = _READ) -> bytes:
+        if self._head:
+            data, self._head = self._head, b""
+            if len(data) < size:
+                data += self._file.read(size - len(data))
+        else:
+            data = self._file.read(size)
+        self.position += len(data)
+        return data
+
+
+def _plain(source: _Prefixed) -> Iterator[Block]:
+    while data := source.read():
+        yield Block(data, source.position)
+
+
+def _gzip(source: _Prefixed) -> Iterator[Block]:
+    inner: Any = zlib.decompressobj(31)
+    began = False
+    while data := source.read():
+        while data:
+            if inner.eof:
+                data = data.lstrip(b"\0")  # members may be padded
+                if not data:
+                    break
+                inner, began = zlib.decompressobj(31), False
+            began = True
+            out = inner.decompress(data, _READ)
+            if out:
+                yield Block(out, source.position)
+            data = inner.unused_data if inner.eof else inner.unconsumed_tail
+    while began and not inner.eof and (out := inner.decompress(b"", _READ)):
+        yield Block(out, source.position)  # what the limit on output held back
+    if began and not inner.eof:
+        raise EOFError("the file ends inside a gzip member: it is cut off")
+
+
+def _xz(source: _Prefixed) -> Iterator[Block]:
+    inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_BYTES)
+    while data := source.read():
+        while data or not inner.needs_input:
+            if inner.eof:
+                data = data.lstrip(b"\0")  # streams may be padded
+                if not data:
+                    break
+                inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_BYTES)
+            out = inner.decompress(data, _READ)
+            data = inner.unused_data if inner.eof else b""
+            if out:
+                yield Block(out, source.position)
+    if not inner.eof:
+        raise EOFError("the file ends inside an xz stream: it is cut off")
+
+
+def _zstandard(source: _Prefixed) -> Iterator[Block]:
+    with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), "zstd") as stream:
+        while data := stream.read(_READ):
+            yield Block(data, source.position)
+
+
+def without_mark(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Blocks without UTF-8's byte order mark at the beginning, which belongs to no document."""
+    first = next(blocks, None)
+    if first is not None:
+        yield first._replace(data=first.data.removeprefix(b"\xef\xbb\xbf"))
+        yield from blocks
+
+
+def encoding_of(name: str | None) -> str:
+    """The codec of a name, "" for UTF-8.
+
+    Raises:
+        ValueError: none that decodes bytes to text has the name.
+    """
+    if name is None:
+        return ""
+    try:
+        "a".encode(name)
+        found = codecs.lookup(name)
+        codecs.getincrementaldecoder(name)
+    except (LookupError, ValueError, TypeError):
+        raise ValueError(
+            f"unknown encoding {name!r}: pass one that Python knows, such as utf-8, latin-1, cp1252, utf-16 or gb18030"
+        ) from None
+    return "" if found.name in ("utf-8", "utf-8-sig") else found.name
+
+
+def as_utf8(blocks: Iterator[Block], encoding: str) -> Iterator[Block]:
+    """Blocks in another encoding as UTF-8; what is no text of it becomes the byte FF, which is in no UTF-8.
+
+    So whoever parses the blocks finds it, where it is, as it finds what is wrong in a file of UTF-8.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(_WRONG)
+    last: Block | None = None
+    for block in blocks:
+        last = block
+        data = decoder.decode(block.data, block.gap).encode("utf-8", _WRONG)
+        if block.gap:
+            if data:
+                yield Block(data, block.bytes_read)
+            decoder.reset()
+            data = b""
+        yield block._replace(data=data)
+    if last is not None and (data := decoder.decode(b"", True).encode("utf-8", _WRONG)):
+        yield Block(data, last.bytes_read)
+
+
+#: The error handler that makes one lone surrogate of what cannot be decoded, and the byte FF of that.
+_WRONG = "pychunk-wrong"
+
+
+def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return "\udcff", error.end
+    if isinstance(error, UnicodeEncodeError):
+        return b"\xff" * (error.end - error.start), error.end
+    raise error
+
+
+codecs.register_error(_WRONG, _marked)

@@ -1,0 +1,180 @@
+"""Messages of Arrow files and streams, looked at before Arrow reads them: what they take unpacked, which are there.
+
+The messages are Flatbuffers; a buffer that is compressed begins with its plain length.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..decompression import bombs
+
+_DICTIONARY, _BATCH = 2, 3
+#: Bytes after a file's schema begins in which another message is looked for.
+MAX_SCHEMA = 16 << 20
+#: What a message begins with; the length of its head follows, 0 at the end.
+_CONTINUES = b"\xff\xff\xff\xff"
+#: Bytes of a file before its schema: ARROW1, padded.
+_MAGIC = 8
+
+
+class Sizes:
+    """Looks at the messages of one file or stream before Arrow reads them; ValueError for one that is too large."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._dictionaries: dict[int, tuple[int, int]] = {}
+
+    def check_next(self) -> None:
+        """The messages from the source's place on, up to a record batch; the place stays."""
+        begin = at = self._source.tell()
+        try:
+            while (at := self._check(at)) > 0:
+                self._source.seek(at)
+        finally:
+            self._source.seek(begin)
+
+    def check_at(self, offset: int) -> None:
+        """The message at a place."""
+        self._source.seek(offset)
+        self._check(offset)
+
+    def _check(self, begin: int) -> int:
+        """Where the next message begins; 0 after a record batch and at the end."""
+        head = self._source.read(8)
+        prefix = 8 if head[:4] == _CONTINUES else 4
+        if len(head) < prefix or not (length := int.from_bytes(head[prefix - 4 : prefix], "little")):
+            return 0
+        self._source.seek(begin + prefix)
+        data = self._source.read(length)
+        try:
+            message = _Table(data, _uint32(data, 0))
+            kind, stored = message.number(1, "<B"), message.number(3, "<q")
+            body = begin + prefix + length
+            if kind == _BATCH:
+                self._too_large(self._plain(message.table(2), body), stored)
+                return 0
+            if kind == _DICTIONARY:
+                dictionary = message.table(2)
+                name, plain = dictionary.number(0, "<q"), self._plain(dictionary.table(1), body)
+                before = self._dictionaries.get(name, (0, 0)) if dictionary.number(2, "<B") else (0, 0)
+                self._dictionaries[name] = before[0] + plain, before[1] + stored
+                self._too_large(0, 0)
+        except struct.error:
+            raise ValueError("a message's parts lie outside of it") from None
+        if stored < 0:
+            raise ValueError(f"a message has {stored:,} bytes")
+        return body + stored
+
+    def _plain(self, batch: _Table, body: int) -> int:
+        if not batch.at(3):
+            return 0  # is not compressed: Arrow refers to what it reads
+        size = 0
+        for offset, length in batch.structs(2, "<qq"):
+            if length > 0:
+                self._source.seek(body + offset)
+                plain = int.from_bytes(self._source.read(8), "little", signed=True)
+                size += max(plain, 0) if plain != -1 else length
+        return size
+
+    def _too_large(self, plain: int, stored: int) -> None:
+        plain += sum(each for each, _ in self._dictionaries.values())
+        stored += sum(each for _, each in self._dictionaries.values())
+        bombs.refuse(plain, stored, "write smaller record batches, or without compression")
+
+
+class Block(NamedTuple):
+    """Bytes of a file that hold a dictionary or a record batch."""
+
+    begin: int
+    end: int
+
+
+def blocks(source: Any) -> tuple[list[Block], list[Block]]:
+    """The dictionaries and the record batches of a file, as its footer says."""
+    begin, end = _footer(source)
+    source.seek(begin)
+    data = source.read(end - begin)
+    footer = _Table(data, _uint32(data, 0))
+    dictionaries, batches = (
+        [Block(begin, begin + head + body) for begin, head, body in footer.structs(field, "<qi4xq")] for field in (2, 3)
+    )
+    return dictionaries, batches
+
+
+def is_listed(source: Any, listed: list[Block]) -> bool:
+    """Whether no message of a file follows its schema, or what is listed, without being listed itself."""
+    footer, _ = _footer(source)
+    begins = {footer, *(block.begin for block in listed)}
+    for end in {block.end for block in listed} - begins:
+        if not 0 < end < footer:
+            return False
+        source.seek(end)
+        if source.read(8).removeprefix(_CONTINUES)[:4] != b"\0\0\0\0":
+            return False
+    # Where the schema ends not every writer says (Polars has no length before it).
+    source.seek(_MAGIC)
+    schema = source.read(max(0, min(min(begins) - _MAGIC, MAX_SCHEMA)))
+    words = np.frombuffer(schema[: len(schema) // 8 * 8], "<u4").reshape(-1, 2)
+    begun = (words[:, 0] == 0xFFFFFFFF) & (words[:, 1] > 0)
+    return not any(_holds_rows(schema, 8 * word + 8) for word in np.flatnonzero(begun).tolist() if word)
+
+
+def _holds_rows(data: bytes, at: int) -> bool:
+    """Whether the head of a dictionary or a record batch is at a place."""
+    try:
+        return _Table(data, at + _uint32(data, at)).number(1, "<B") in (_DICTIONARY, _BATCH)
+    except struct.error:
+        return False
+
+
+def _footer(source: Any) -> tuple[int, int]:
+    end = source.size() - 10
+    source.seek(end)
+    return end - int.from_bytes(source.read(4), "little"), end
+
+
+def _uint32(data: bytes, at: int) -> int:
+    return int(struct.unpack_from("<I", data, at)[0])
+
+
+class _Table:
+    """A Flatbuffers table at a place; struct.error where it is none."""
+
+    def __init__(self, data: bytes, place: int) -> None:
+        self._data, self._place = data, place
+        self._fields = place - struct.unpack_from("<i", data, place)[0]
+        if self._fields < 0:
+            raise struct.error
+        self._length = struct.unpack_from("<H", data, self._fields)[0]
+
+    def at(self, field: int) -> int:
+        """Where a field lies; 0 where it is not there."""
+        slot = 4 + 2 * field
+        if slot >= self._length:
+            return 0
+        offset = struct.unpack_from("<H", self._data, self._fields + slot)[0]
+        return self._place + offset if offset else 0
+
+    def number(self, field: int, form: str) -> int:
+        at = self.at(field)
+        return int(struct.unpack_from(form, self._data, at)[0]) if at else 0
+
+    def table(self, field: int) -> _Table:
+        if not (at := self.at(field)):
+            raise struct.error
+        return _Table(self._data, at + _uint32(self._data, at))
+
+    def structs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
+        """A vector of structures."""
+        if not (at := self.at(field)):
+            return
+        at += _uint32(self._data, at)
+        count, width = _uint32(self._data, at), struct.calcsize(form)
+        if at + 4 + count * width > len(self._data):
+            raise struct.error
+        yield from (struct.unpack_from(form, self._data, at + 4 + i * width) for i in range(count))

@@ -1,0 +1,347 @@
+"""CSV and TSV files to Arrow tables of bounded size, without guessing types: every field is what the file says.
+
+The first row names the columns. Quoted fields may hold line breaks; an empty field without quotes is null, but an empty
+text where it is the document's. A row is a dead letter where it has more or fewer fields than the first, more than
+``MAX_ROW_BYTES``, or a quote that means nothing, as ``csv_quotes`` tells them; rows go on behind its first line. Rows
+are named by the line that they begin in.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..._engine import native
+from ..._util.memory import check_memory
+from ..decompression.bzip2 import Block
+from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from . import csv_quotes
+from .rows import only_text
+from .tables import IDENTITY, TABLE_BYTES, Part, said, wanted_of
+from .text_files import not_text
+
+#: Bytes that one row may have.
+MAX_ROW_BYTES = 64 << 20
+#: Rows of one table; a row may take two bytes.
+_ROWS = 1 << 16
+#: What may stand between fields where the name does not say it: a comma, or what spreadsheets of some countries write.
+_SEPARATORS = b",;\t"
+_ENDS = (b"\r", b"\n")
+_CR, _LF = 0x0D, 0x0A
+#: Bytes that are looked at for the first line.
+_HEAD_BYTES = 1 << 20
+
+
+def parts(
+    blocks: Iterable[Block],
+    name: str,
+    dead_letters: DeadLetters,
+    columns: list[str] | None = None,
+    optional: Sequence[str] = (),
+    *,
+    separator: bytes = b"",
+    quotes: bool = True,
+    typed: bool = False,
+) -> Iterator[Part]:
+    """Parts with the columns that are asked for, as ``wanted_of`` chooses them, all of them strings.
+
+    ``separator``: default, the one of comma, semicolon and tab that the first row holds most of. ``quotes``: whether
+    they stand around fields; else they are characters like others. ``typed``: other columns than ids and texts get the
+    types that Arrow finds for them, as in files that a program made.
+    """
+    blocks = iter(blocks)
+    first = next(blocks, None)
+    if first is not None:
+        if (reason := not_text(first.data)).startswith("text in"):
+            dead_letters(DeadLetter(name, "whole file", reason, first.data[:EXCERPT_BYTES]))
+            return
+        blocks = chain([first], blocks)
+    rows = _Rows(name, dead_letters, quotes=quotes)
+    wanted: _Wanted | None = None
+    for records, bytes_read in rows.read(blocks, separator):
+        if wanted is None:
+            try:
+                asked = wanted_of(rows.names, columns, optional)
+            except ValueError as error:
+                dead_letters(DeadLetter(name, "line 1", f"cannot be read as .csv: {error}"))
+                return
+            wanted = _Wanted(rows, columns[0] if columns else None, asked, typed)
+        for some in records.some():
+            if (part := wanted.part(some, bytes_read)) is not None:
+                yield part
+
+
+class _Records(NamedTuple):
+    """Whole rows, and of each the byte at which it begins and the line from 1 in which that is.
+
+    ``told``: letters about rows between them, each with its line, in their order.
+    """
+
+    data: bytes
+    begins: npt.NDArray[np.int64]
+    lines: npt.NDArray[np.int64]
+    told: list[tuple[int, DeadLetter]]
+
+    def some(self) -> Iterator[_Records]:
+        """``_ROWS`` of them at a time."""
+        left = self.told
+        for at in range(0, max(1, len(self.begins)), _ROWS):
+            begins, lines = self.begins[at : at + _ROWS], self.lines[at : at + _ROWS]
+            if at + _ROWS < len(self.begins):
+                end, line = int(self.begins[at + _ROWS]), int(self.lines[at + _ROWS])
+                own, left = [each for each in left if each[0] < line], [each for each in left if each[0] >= line]
+            else:
+                end, own = len(self.data), left
+            begin = int(begins[0]) if len(begins) else end
+            yield _Records(self.data[begin:end], begins - begin, lines, own)
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> _Records:
+        """Some of the rows; the bytes of others go, too."""
+        if chosen.all():
+            return self
+        sizes = np.diff(self.begins, append=len(self.data))[chosen]
+        rows = np.flatnonzero(chosen)
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else []
+        ends = np.append(self.begins[1:], len(self.data))
+        data = b"".join(self.data[int(self.begins[run[0]]) : int(ends[run[-1]])] for run in runs)
+        return self._replace(data=data, begins=np.cumsum(sizes) - sizes, lines=self.lines[chosen])
+
+    def excerpt(self, row: int) -> bytes:
+        """The first bytes of a row."""
+        begin = int(self.begins[row])
+        end = int(self.begins[row + 1]) if row + 1 < len(self.begins) else len(self.data)
+        return self.data[begin:end].rstrip(b"\r\n")[:EXCERPT_BYTES]
+
+    def filled(self) -> _Records:
+        """Without empty lines, which Arrow passes over."""
+        at = np.frombuffer(self.data, np.uint8)[self.begins]
+        filled = (at != _LF) & (at != _CR)
+        return self._replace(begins=self.begins[filled], lines=self.lines[filled])
+
+
+class _Rows:
+    """Cuts a file where rows end."""
+
+    def __init__(self, name: str, dead_letters: DeadLetters, *, quotes: bool) -> None:
+        self.name, self.dead_letters, self.quotes = name, dead_letters, quotes
+        self.names: list[str] = []
+        self.separator = b""
+        self._line = 1  # in which what is held begins
+        self._held = bytearray()
+        self._skipping = False  # what is held begins inside a row that was told
+        self._begun = False  # the first row was taken
+        self._nameless = False  # the first row, which names the columns, cannot be read
+
+    def read(self, blocks: Iterable[Block], separator: bytes) -> Iterator[tuple[_Records, int]]:
+        """Rows of some 16 MB at a time, without the first."""
+        self.separator = separator
+        bytes_read, due = 0, TABLE_BYTES
+        for block in blocks:
+            bytes_read = block.bytes_read
+            self._held += block.data
+            if len(self._held) < due and not block.gap:
+                continue
+            yield from self._taken(bytes_read)
+            if len(self._held) > MAX_ROW_BYTES and not block.gap:
+                yield from self._taken(bytes_read, give_up=True)
+            if self._nameless:
+                return
+            due = max(
+                TABLE_BYTES, min(2 * len(self._held), MAX_ROW_BYTES + 1)
+            )  # a long row is not looked at again for each block
+            if block.gap:
+                self._lose("the row is cut off, and so may be the next: what lies between could not be read")
+            elif len(self._held) > MAX_ROW_BYTES:
+                self._lose(f"the row is longer than {MAX_ROW_BYTES:,} bytes, or a quote is not closed")
+        yield from self._taken(bytes_read, last=True, give_up=True)
+        if self._held and not self._skipping and not self._nameless:
+            rest = _line_count(self._held)
+            reason = f"a quote is not closed: the row and what follows it, {rest:,} lines, are not read"
+            self._lose(f"{reason}; {csv_quotes.ADVICE}")
+
+    def _taken(self, bytes_read: int, *, last: bool = False, give_up: bool = False) -> Iterator[tuple[_Records, int]]:
+        """Takes whole rows from what is held; with ``last`` one that no line break ends, too."""
+        data = bytes(self._held)
+        if last and data and not data.endswith(_ENDS):
+            data += b"\n"
+        self.separator = self.separator or _separator_of(data)
+        found = self._cut(data, last=last, give_up=give_up)
+        if not self.names and self._named(data, found):
+            found = self._cut(data, last=last, give_up=give_up)  # now that it is known how many fields a row has
+        ends, lines = found.ends, found.lines
+        if not len(ends) or self._nameless:
+            return
+        del self._held[: int(ends[-1])]
+        begins, before = np.append(0, ends[:-1]), np.append(0, lines[:-1])
+        records = _Records(data[: int(ends[-1])], begins, before + self._line, [])
+        chosen = np.ones(len(ends), bool)
+        chosen[0] = not self._skipping
+        for row, (reason, partial) in sorted(_letters(found).items()):
+            if row < len(ends):
+                line, excerpt = int(records.lines[row]), data[int(begins[row]) : int(ends[row])][:EXCERPT_BYTES]
+                if chosen[row]:
+                    letter = DeadLetter(self.name, f"line {line}", reason, excerpt, partial)
+                    records.told.append((line, letter))
+                chosen[row] &= partial
+        self._skipping = False
+        self._line += int(lines[-1])
+        records = records.only(chosen).filled()
+        if not self._begun and len(records.begins):
+            self._begun = True
+            records = records._replace(begins=records.begins[1:], lines=records.lines[1:])
+        if len(records.begins) or records.told:
+            yield records, bytes_read
+
+    def _cut(self, data: bytes, *, last: bool, give_up: bool) -> csv_quotes.Cut:
+        fields = len(self.names)
+        return csv_quotes.cut(
+            data,
+            self.separator,
+            self._line,
+            fields,
+            quotes=self.quotes,
+            last=last,
+            give_up=give_up,
+            within=self._skipping,
+        )
+
+    def _named(self, data: bytes, found: csv_quotes.Cut) -> bool:
+        """Has the first row that is not empty name the columns; whether there is one."""
+        begin = 0
+        for row, end in enumerate(found.ends.tolist()):
+            if data[begin] not in (_CR, _LF):
+                head = data[begin:end].decode(errors="replace")
+                if row in found.bad:
+                    line = self._line + (int(found.lines[row - 1]) if row else 0)
+                    reason = f"the first row, which names the columns, cannot be read: {found.bad[row]}"
+                    self.dead_letters(DeadLetter(self.name, f"line {line}", reason, data[begin:end][:EXCERPT_BYTES]))
+                    self._nameless = True
+                    return False
+                form: dict[str, Any] = {} if self.quotes else {"quoting": csv.QUOTE_NONE}
+                lines = io.StringIO(head, newline="")
+                self.names = next(csv.reader(lines, delimiter=self.separator.decode(), **form))
+                return True
+            begin = end
+        return False
+
+    def _lose(self, reason: str) -> None:
+        """Tells of the row that is held in part, and leaves it out, as far as it goes."""
+        held = bytes(self._held)
+        if not self._skipping:
+            self.dead_letters(DeadLetter(self.name, f"line {self._line}", reason, held[:EXCERPT_BYTES]))
+        self._line += _line_count(held)
+        self._held.clear()
+        if held and self._cut(held, last=True, give_up=False).is_open:
+            self._held += b'"'  # the field goes on
+        elif held.endswith(b'"') and self.quotes:
+            self._held += b'""'  # it does if another quote follows
+        self._skipping = True
+
+
+def _letters(found: csv_quotes.Cut) -> dict[int, tuple[str, bool]]:
+    """Return what is told of rows, by their numbers, and whether they are read all the same."""
+    told = {row: (reason, True) for row, reason in found.told.items()}
+    return told | {row: (reason, False) for row, reason in found.bad.items()}
+
+
+class _Wanted:
+    """The columns that are asked for, and how Arrow is to read them."""
+
+    def __init__(self, rows: _Rows, column: str | None, asked: list[str] | None, typed: bool) -> None:
+        import pyarrow.csv as arrow
+
+        self.rows, self.arrow = rows, arrow
+        names = rows.names
+        self.text = "text" if typed else column or only_text(names, names, rows.name)
+        if asked is None and len(set(names)) < len(names):  # of those that nobody asked for, the first
+            asked = list(dict.fromkeys(names))
+        exact = [name for name in names if name in IDENTITY] if typed else names
+        self.convert = arrow.ConvertOptions(
+            column_types={name: pa.large_string() for name in exact},
+            include_columns=asked,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            check_utf8=typed,  # else what is no UTF-8 is a matter of single rows
+        )
+
+    def part(self, records: _Records, bytes_read: int) -> Part | None:
+        """The rows as a table; those with too few or too many fields are told."""
+        arrow, rows = self.arrow, self.rows
+        if native.find_invalid_utf8(np.frombuffer(records.data, np.uint8)) >= 0:
+            records = self._counted(records)
+        bad: list[int] = []
+        told = list(records.told)
+
+        def skip(row: Any) -> str:
+            at = row.number - 1
+            reason = f"the row has {row.actual_columns} fields, the first row {row.expected_columns}"
+            excerpt = records.excerpt(at)
+            told.append((int(records.lines[at]), DeadLetter(rows.name, f"line {records.lines[at]}", reason, excerpt)))
+            bad.append(at)
+            return "skip"
+
+        if not len(records.begins):
+            _tell(told, rows.dead_letters)
+            return None
+        data = pa.py_buffer(records.data)
+        read = arrow.ReadOptions(column_names=rows.names, use_threads=False, block_size=len(data) + 1)
+        parse = arrow.ParseOptions(
+            delimiter=rows.separator.decode(),
+            quote_char='"' if rows.quotes else False,
+            newlines_in_values=True,
+            invalid_row_handler=skip,
+        )
+        numbers = records.lines
+        try:
+            table = arrow.read_csv(pa.BufferReader(data), read, parse, self.convert)
+            numbers = np.delete(numbers, bad)
+            problem = "" if len(table) == len(numbers) else f"{len(numbers)} rows became {len(table)}"
+        except (pa.ArrowException, OSError, ValueError) as error:
+            check_memory(error)
+            problem = said(error)
+        _tell(told, rows.dead_letters)
+        if problem:
+            place = f"lines {records.lines[0]} to {records.lines[-1]}"
+            reason = f"cannot be read as .csv: {problem}"
+            rows.dead_letters(DeadLetter(rows.name, place, reason, records.data[:EXCERPT_BYTES]))
+            return None
+        if self.text in table.column_names:
+            at = table.column_names.index(self.text)
+            table = table.set_column(at, self.text, table.column(at).fill_null(""))
+        return Part(table, "line", numbers.tolist(), bytes_read, self.text) if len(table) else None
+
+    def _counted(self, records: _Records) -> _Records:
+        """Without rows of too few or too many fields, which are told: Arrow gives up on all where one is no UTF-8."""
+        rows = self.rows
+        counts = csv_quotes.fields_of(records.data, records.begins, rows.separator, quotes=rows.quotes)
+        told = list(records.told)
+        for row in np.flatnonzero(counts != len(rows.names)).tolist():
+            reason = f"the row has {counts[row]} fields, the first row {len(rows.names)}"
+            letter = DeadLetter(rows.name, f"line {records.lines[row]}", reason, records.excerpt(row))
+            told.append((int(records.lines[row]), letter))
+        return records.only(counts == len(rows.names))._replace(told=told)
+
+
+def _separator_of(data: bytes) -> bytes:
+    """What the first line has most of; a comma where it has none."""
+    first = next((line for line in data[:_HEAD_BYTES].splitlines() if line), b"")
+    return max((bytes([each]) for each in _SEPARATORS), key=first.count)
+
+
+def _tell(told: list[tuple[int, DeadLetter]], dead_letters: DeadLetters) -> None:
+    """Letters by their lines."""
+    for _, letter in sorted(told, key=itemgetter(0)):
+        dead_letters(letter)
+
+
+def _line_count(data: bytes | bytearray) -> int:
+    return data.count(b"\n") + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)

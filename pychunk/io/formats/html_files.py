@@ -1,0 +1,177 @@
+"""HTML files to documents with blocks, a title and what is noise."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from ..._util.isolated import Isolated, KilledError
+from ..._util.memory import check_memory
+from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ...parsing.html.noise import How, check_noise, find_noise
+from ..decompression.bzip2 import Block
+from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from .text_files import not_text
+
+if TYPE_CHECKING:
+    from ...parsing.html.noise_model import NoiseModel
+    from ...parsing.html.page import HtmlPage, Markup
+
+__all__ = ["COLUMNS", "How", "Links", "begins", "check_links", "check_noise", "document", "removed_spans"]
+
+#: What of links is in a page's text: their words, or with their targets, as Markdown writes them, and what images say.
+Links = Literal["text", "inline"]
+#: (start, end, reason, score)
+Span = tuple[int, int, str, float]
+
+#: Bytes that a page may have: a hundred times the longest of the web's common ones.
+MAX_BYTES = 128 << 20
+#: The columns of its documents beside id, text and file.
+COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
+_BEGINS = (b"<!doctype html", b"<html")
+
+
+def begins(head: bytes) -> bool:
+    """Whether first bytes are those of a page: ``<!doctype html`` or ``<html``, after white space and a comment."""
+    head = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"<!--"):
+        head = head[head.find(b"-->") + 3 :].lstrip()
+    return head[:14].lower().startswith(_BEGINS)
+
+
+def document(
+    blocks: Iterable[Block],
+    file: str,
+    dead_letters: DeadLetters,
+    noise: How = "model",
+    threshold: float | None = None,
+    links: Links = "text",
+) -> Document | None:
+    """Return a page as one document, named by its path; None where it cannot be read, or has no text.
+
+    The text is the page's Markdown, of a page without any what its JSON-LD says.
+
+    Args:
+        blocks: the file's bytes.
+        noise, threshold: how what is noise is found (:func:`pychunk.parsing.html.noise.find_noise`).
+        links: whether the text has the targets of links, on which what is noise does not depend, and what images say.
+    """
+    held = bytearray()
+    read = 0
+    for block in blocks:
+        read = block.bytes_read
+        if block.gap:
+            return None
+        held += block.data
+        if len(held) > MAX_BYTES:
+            reason = f"a page longer than {MAX_BYTES:,} bytes"
+            dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
+            return None
+    if (reason := not_text(held)) and "UTF-" not in reason:
+        dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
+        return None
+    from ...parsing.html.html_guard import WorkError
+    from ...parsing.html.page import markup_of  # here, as many inputs are no pages: 0.01 s of every command's start
+    from ...parsing.html.textless import ALL_REMOVED
+
+    data = bytes(held)
+    del held
+    try:
+        markup = markup_of(data)
+        read_page = _read_apart if markup.work.is_large else _read
+        page = read_page(markup, data, noise, threshold, links)
+    except (WorkError, KilledError, MemoryError) as error:
+        check_memory(MemoryError() if isinstance(error, KilledError) else error)
+        dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
+        return None
+    if page.reason:
+        is_removed = page.reason.startswith(ALL_REMOVED)  # such a text is there for who asks for what is removed
+        dead_letters(DeadLetter(file, "whole file", page.reason, data[:EXCERPT_BYTES], partial=is_removed))
+        if not is_removed:
+            return None
+    return Document(file, page.text, file, (page.blocks, page.title, page.removed), max(1, len(data)), read)
+
+
+class _Page(NamedTuple):
+    """What is kept of a page: the columns of its document, and why it has no text."""
+
+    text: str
+    blocks: pa.Array
+    title: str | None
+    removed: pa.Array
+    reason: str = ""
+
+
+def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, links: Links) -> _Page:
+    """Return a page, or what its JSON-LD says, as this process reads it."""
+    from ...parsing.html.page import parse_markup
+    from ...parsing.html.textless import linked_page, why_textless
+
+    page = parse_markup(markup, images=links == "inline")
+    spans = removed_spans(page, noise, threshold)
+    reason = why_textless(page, spans, data)
+    linked = linked_page(data, page.title) if reason else None
+    if linked is not None:
+        page, spans, reason = linked, [], ""
+    elif not reason and links == "inline":
+        page, spans = _with_targets(parse_markup(markup, images=True, targets=True), page, spans)
+    return _Page(page.text, blocks_to_arrow(page.blocks), page.title or None, removed_to_arrow([spans]), reason)
+
+
+def _read_apart(*given: Any) -> _Page:
+    """Return a page as a process of its own reads it, which Ctrl-C ends at once."""
+    from ...parsing.html import html_guard
+
+    function = f"{__name__}:{_read_packed.__name__}"
+    isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
+    with contextlib.closing(isolated):
+        found: _Page = isolated(pickle.dumps(given))
+    return found
+
+
+def _read_packed(given: bytes) -> _Page:
+    """Return the page of pickled arguments."""
+    return _read(*pickle.loads(given))
+
+
+def _with_targets(made: HtmlPage, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
+    """Return the page as made with the targets of its links, and the spans of the same blocks in its text."""
+    starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
+    ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
+    return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]
+
+
+def check_links(links: str) -> None:
+    """Check the option ``links``.
+
+    Raises:
+        ValueError: an unknown one.
+    """
+    if links not in ("text", "inline"):
+        raise ValueError(f"links must be 'text' or 'inline'; got {links!r}")
+
+
+def removed_spans(
+    page: HtmlPage, noise: How = "model", threshold: float | None = None, model: NoiseModel | None = None
+) -> list[Span]:
+    """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score.
+
+    ``model``: default: the one that pychunk ships.
+    """
+    removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title, model)
+    spans: list[Span] = []
+    before = -2
+    starts, ends, scores = page.blocks.start.tolist(), page.blocks.end.tolist(), score.tolist()
+    rows: Any = removed.nonzero()[0].tolist()
+    for row in rows:
+        if row == before + 1 and spans[-1][2] == reasons[row]:
+            start, _, reason, most = spans[-1]
+            spans[-1] = (start, ends[row], reason, max(most, scores[row]))
+        else:
+            spans.append((starts[row], ends[row], reasons[row], scores[row]))
+        before = row
+    return spans

@@ -1,0 +1,37 @@
+"""Markdown files to documents, one a file, with their blocks, title, and what shows no words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from ...parsing.badges import badges_of
+from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ...parsing.markdown import blocks_of, titles_of
+from ..decompression.bzip2 import Block
+from ..documents import DeadLetters, Document
+from . import text_files
+
+#: Bytes of a file whose blocks are found; of a longer one they are null, and so is its title. In so many bytes there
+#: may be 10 million paragraphs of one letter, which take 1.6 GB on their way to a table.
+MAX_BYTES = 32 << 20
+#: The columns of its documents beside id, text and file.
+COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
+
+
+def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, cleaned: bool = True) -> Document | None:
+    """Return a file as one document, named by its path, whose text is the file's; None if it cannot be decoded.
+
+    Args:
+        blocks: the file's bytes.
+        cleaned: whether blocks that show no words are removed.
+    """
+    found = text_files.document(blocks, file, dead_letters)
+    if found is None:
+        return None
+    if found.size > MAX_BYTES:
+        return found._replace(more=(None, None, None))
+    seen = blocks_of([found.text], threads=1)
+    removed = removed_to_arrow([badges_of(found.text, seen) if cleaned else []])
+    return found._replace(more=(blocks_to_arrow(seen), titles_of([found.text], seen)[0], removed))

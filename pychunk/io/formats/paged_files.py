@@ -1,0 +1,62 @@
+"""What files of documents with pages share: their bytes, and the columns of what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ...parsing.pdf.paged import Paged
+from ..decompression.bzip2 import Block
+from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+
+#: Bytes that a file may have.
+MAX_BYTES = 512 << 20
+#: The columns of its documents beside id, text and file.
+COLUMNS = (
+    ("blocks", BLOCKS_TYPE),
+    ("page_starts", pa.list_(pa.int64())),
+    ("title", pa.string()),
+    ("removed", REMOVED_TYPE),
+)
+
+
+def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple[bytes, int] | None:
+    """(a file's bytes, how many were read as they are stored); None where they cannot be had."""
+    found = bytearray()
+    read = 0
+    for block in blocks:
+        read = block.bytes_read
+        if block.gap:
+            return None
+        found += block.data
+        if len(found) > MAX_BYTES:
+            reason = f"longer than {MAX_BYTES:,} bytes"
+            dead_letters(DeadLetter(file, "whole file", reason, bytes(found[:EXCERPT_BYTES])))
+            return None
+    return bytes(found), read
+
+
+def why_empty(paged: Paged) -> str:
+    """Return why a document has no text but what is left out of it; "" if it has some."""
+    at, kept = 0, []
+    for span in paged.removed:
+        kept.append(paged.text[at : span.start])
+        at = span.end
+    if paged.text[at:].strip() or any(map(str.strip, kept)):
+        return ""
+    count = len(paged.removed)
+    return f"no text is left: {count:,} line{' was' if count == 1 else 's were'} taken for heads, feet and page numbers"
+
+
+def document(paged: Paged, file: str, bytes_read: int) -> Document:
+    """A row of a batch, named by its path."""
+    more: tuple[Any, ...] = (
+        blocks_to_arrow(paged.blocks),
+        pa.array([paged.page_starts], pa.list_(pa.int64())),
+        paged.title or None,
+        removed_to_arrow([paged.removed]),
+    )
+    return Document(file, paged.text, file, more, len(paged.text), bytes_read)

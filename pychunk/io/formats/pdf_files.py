@@ -1,0 +1,83 @@
+"""PDF files to documents with blocks, pages and what is left out; each is parsed by a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from ..._util.isolated import KilledError, Processes
+from ..._util.memory import LACK, check_memory, is_lack
+from ..decompression.bzip2 import Block
+from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from . import paged_files
+
+#: Bytes of address space for one document, of which Python, NumPy and Arrow take half a gigabyte; and seconds, the last
+#: resort, ten times what a document within the limits of :mod:`pychunk.parsing.pdf.pdf_work` takes.
+MEMORY, SECONDS = 4 << 30, 9000.0
+#: Processes that parse, where not more are asked for.
+_MOST = 4
+
+
+class RawPdf(NamedTuple):
+    """The bytes of a file, still to be parsed."""
+
+    data: bytes
+    file: str
+    size: int
+    bytes_read: int
+
+
+def raw(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> RawPdf | None:
+    """A file's bytes; None where they cannot be had."""
+    found = paged_files.held(blocks, file, dead_letters)
+    return None if found is None else RawPdf(found[0], file, max(1, len(found[0])), found[1])
+
+
+def processes(workers: int) -> Processes:
+    """The processes that parse: as many as CPUs that are ours up to 4, or as are asked for; they start when needed.
+
+    Raises:
+        ImportError: pypdfium2 is not installed.
+    """
+    if importlib.util.find_spec("pypdfium2") is None:
+        raise ImportError('reading PDF needs pypdfium2: pip install "pychunk-native[docs]"')
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Processes(
+        max(workers, min(_MOST, cpus)), "pychunk.parsing.pdf.file:read_pdf", seconds=SECONDS, memory=MEMORY
+    )
+
+
+def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], list[DeadLetter]]:
+    """Documents of those files that have text, and letters about the others and about pages without text."""
+    from ...parsing.pdf.file import PdfError  # here, as few inputs are PDF: 0.01 s of every command's start
+
+    documents, letters = [], []
+    for item, found in zip(items, pool.map([item.data for item in items]), strict=True):
+        if isinstance(found, ImportError):
+            raise found
+        if isinstance(found, Exception):
+            if is_lack(found) and not isinstance(found, KilledError):
+                raise MemoryError(LACK) from found
+            check_memory(found if isinstance(found, MemoryError) else MemoryError())
+            known = isinstance(found, (PdfError, KilledError))
+            reason = str(found) if known else f"cannot be read: {type(found).__name__}: {found}"
+            letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
+            continue
+        if reason := paged_files.why_empty(found):
+            letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES], partial=True))
+        documents.append(paged_files.document(found, item.file, item.bytes_read))
+        letters += _letters(item.file, found.notes)
+    return documents, letters
+
+
+def _letters(file: str, notes: Sequence[tuple[int, str]]) -> list[DeadLetter]:
+    """One letter for pages that follow each other with one reason; the rest of the document is read."""
+    letters = []
+    for (reason, _), group in groupby(enumerate(notes), lambda each: (each[1][1], each[1][0] - each[0])):
+        pages = [page for _, (page, _) in group]
+        place = f"page {pages[0]}" if len(pages) == 1 else f"pages {pages[0]} to {pages[-1]}"
+        letters.append(DeadLetter(file, place, reason, partial=True))
+    return letters

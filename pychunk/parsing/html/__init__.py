@@ -1,0 +1,1 @@
+"""Pages of HTML to Markdown with blocks, and what of them is noise."""

@@ -1,0 +1,126 @@
+"""What the noise of a page is seen by: its tree of elements, and what was counted of each block, flat."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..._engine.data.ragged import Ragged
+
+    I16 = npt.NDArray[np.int16]
+    I32 = npt.NDArray[np.int32]
+    I64 = npt.NDArray[np.int64]
+    Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class HtmlFacts:
+    """Facts of the b blocks of one page and of the e elements above them.
+
+    Elements stand in preorder, so those inside element i are rows ``i + 1`` up to ``last[i]``. Each block has a row
+    of its own, ``element``, whose words are those of its inline elements.
+
+    Attributes:
+        element: int32[b], rising.
+        text_chars: int32[b], characters without markup, white space run together.
+        link_chars: int32[b], those of them in links.
+        links: int16[b], links that begin in the block.
+        hidden: bool[b]: the page hides it (``hidden``, ``display: none``).
+        told: bool[b]: the page tells search engines the same, in its description or as the body of its article.
+        parent: int32[e], the element around it; -1 of the first.
+        last: int32[e], one past the last row inside.
+        depth: int16[e], elements around it.
+        words: uint32 hashes (:func:`word_hash`) of each element's tag and of the words of its class, id, role and
+            label; ``words.offsets`` int64[e + 1].
+        page: uint32 hashes of what the page says that it is: its type, what made it, names of its body.
+    """
+
+    element: I32
+    text_chars: I32
+    link_chars: I32
+    links: I16
+    hidden: Bools
+    told: Bools
+    parent: I32
+    last: I32
+    depth: I16
+    words: Ragged
+    page: npt.NDArray[np.uint32]
+
+
+def held_blocks(facts: HtmlFacts) -> I64:
+    """Return int64[e, 2]: first block, and one past the last, of each element.
+
+    >>> from pychunk.parsing.html.page import parse_html
+    >>> held_blocks(parse_html("<p>Home<div><p>One<p>Two</div>").facts).tolist()[-5:]
+    [[1, 3], [1, 2], [1, 2], [2, 3], [2, 3]]
+    """
+    before = np.zeros(len(facts.parent) + 1, np.int64)
+    before[facts.element + 1] = 1
+    before = np.cumsum(before)
+    return np.stack([before[:-1], before[facts.last]], axis=1)
+
+
+def word_hash(word: str) -> int:
+    """CRC-32 of a word, which is the same everywhere.
+
+    >>> word_hash("nav")
+    2022224343
+    """
+    return zlib.crc32(word.encode("utf-8", "replace"))
+
+
+class Names:
+    """Words among the names of elements, found by one look at each name's last bits: most are none of them.
+
+    Attributes:
+        words: the words, each once; what is found is told by the place here.
+
+    Example:
+        >>> from pychunk.parsing.html.page import parse_html
+        >>> found, which = Names(("nav", "<p")).find(parse_html("<div class=nav><p>Home").facts)
+        >>> which.tolist()
+        [0, 1]
+    """
+
+    _BITS = 4095
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(dict.fromkeys(words))
+        hashes = np.array(list(map(word_hash, self.words)), np.uint32)
+        self._order = np.argsort(hashes)
+        self._known = hashes[self._order]
+        self._maybe = np.zeros(self._BITS + 1, np.bool_)
+        self._maybe[hashes & self._BITS] = True
+
+    def find(self, facts: HtmlFacts) -> tuple[I64, I64]:
+        """(rows of elements, rising; which of the words each is named with), int64[n] each: a row for each name.
+
+        Time: 4 bytes of each name once, and a look-up of one in 4,096 and more.
+        """
+        names = facts.words.values
+        hits = np.flatnonzero(self._maybe[names & self._BITS])
+        at = np.minimum(np.searchsorted(self._known, names[hits]), len(self._known) - 1)
+        same = self._known[at] == names[hits]
+        rows = np.searchsorted(facts.words.offsets, hits[same], side="right") - 1
+        return rows, self._order[at[same]]
+
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def words_of(names: str) -> list[str]:
+    """The words of class names and ids: parts of camelCase and kebab-case, lower case, 2 letters and more, 24 at most.
+
+    >>> words_of("siteNav nav-menu__item x2")
+    ['site', 'nav', 'nav', 'menu', 'item']
+    """
+    return [word.lower() for word in _WORDS.findall(names[:1000]) if len(word) > 1][:24]

@@ -1,0 +1,198 @@
+"""Pages of manuals, whose main element is content whole: a term, a caption or the NAME line is no noise inside it.
+
+The network learned from pages of the web, where a short line in an article is a share link more often than not. On
+manuals its answers for terms, headings and captions lie just below the threshold: 0.3 to 0.45. Odds multiplied on every
+page would keep menus (precision on 1,497 marked pages -0.0040); on pages that are manuals by their build tool, their
+code, their definitions or their NAME heading half of the words that are kept more are marked as content.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..._engine.data.blocks import CODE, FORM, HEADING, ITEM, PARAGRAPH, TABLE
+from .comments import FORUM
+from .html_facts import Names, word_hash, words_of
+from .landmarks import OUTSIDE
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..._engine.data.blocks import Blocks
+    from .html_facts import HtmlFacts
+
+    Bools = npt.NDArray[np.bool_]
+    F64 = npt.NDArray[np.float64]
+    I64 = npt.NDArray[np.int64]
+
+#: What makes manuals, as ``<meta name="generator">`` has it, in words as HtmlFacts.page has them.
+_TOOLS = (
+    "Docutils Sphinx DocBook Publican AsciiDoc Asciidoctor Doxygen Javadoc makeinfo texinfo MkDocs Docusaurus "
+    "VitePress mandoc groff"
+)
+_BUILT_BY = [{word_hash(f"by:{word}") for word in words_of(tool)} for tool in _TOOLS.split()]
+#: What pages say that they are, which are no manuals, whatever code and lists they hold.
+_OTHER = FORUM | {word_hash("@product"), word_hash("og:product")}
+#: Names of elements that are no part of the text, if they hold less than half of the page.
+_APART = "footer nav navbar navigation navfooter navheader breadcrumb breadcrumbs copyright share social"
+_BESIDE = Names(_APART.split())
+#: A page that names no tool is a manual's if it has so many blocks of code, or so many definitions of so many words on
+#: the average.
+_CODE, _DEFINED, _DEFINITION = 2, 3, 6
+#: Blocks of links that follow each other and are a table of contents, or a menu, at least.
+_LINKS = 3
+#: The first so many headings are looked at, for numbers of sections in sections: 2.1, A.1.
+_HEADINGS = 60
+_NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z])\.\d{1,2}\b(?![.%]?\d)[. ]")
+#: Headings of a reference page's first section, one word.
+_NAME = frozenset(("NAME", "Name"))
+#: The main element is the largest of whose words this share is likely, with half of the page's and so many words.
+WHOLE, HALF, LEAST = 0.6, 0.5, 15
+#: What the odds of content are multiplied by inside it.
+WITHIN = 5
+
+
+#: Words of links to the pages before and after, and what is written beside them.
+_TO = (
+    "prev previous back zurück précédent anterior indietro предыдущий назад « ← << ‹ <<<",
+    "next forward weiter nächste suivant siguiente avanti successivo следующий далее » → >> › >>>",
+    "up home top contents index toc first last start ↑",
+)
+_BACK, _ON, _UP = (frozenset(words.split()) for words in _TO)
+#: Of a line with them so many words at most; a table's cells are looked at whole.
+_TURN_WORDS = 40
+_MARKED = re.compile(r"(?:^|[,\s(\[])(\w+):\s")
+
+
+def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64, manual: bool = True) -> Bools:
+    """Return bool[b]: lines and tables that lead to the pages before and after, ``Prev | Up | Next``.
+
+    They have links, and of their cells, or of the words before a colon, one says where the next page is, or the one
+    before, and another where any is. Of pages that are no ``manual`` tables alone are looked at.
+
+    Example:
+        >>> from pychunk.parsing.html.page import parse_html
+        >>> page = parse_html("<table><tr><td><a>Prev</a><td><a>Next</a><tr><td>a<td>b</table><p>Next: see b.")
+        >>> turns(page.blocks, page.facts, page.text, np.array([7.0, 3])).tolist()
+        [True, False]
+    """
+    found = np.zeros(len(blocks.kind), np.bool_)
+    kind = blocks.kind
+    line = kind == TABLE
+    if manual:
+        line |= (kind == PARAGRAPH) | (kind == ITEM)
+    likely = line & (facts.links > 0) & (weight <= _TURN_WORDS)
+    for row in np.flatnonzero(likely).tolist():
+        written = text[blocks.start[row] : blocks.end[row]].lower()
+        if kind[row] == TABLE:
+            marks = {cell.strip() for line in written.split("\n") for cell in line.split("|")}
+        else:
+            marks = set(_MARKED.findall(written))
+        to = (marks & _BACK, marks & _ON, marks & _UP)
+        found[row] = bool(to[0] or to[1]) and sum(map(len, to)) > 1
+    return found
+
+
+class MainElement(NamedTuple):
+    """Elements of a manual's page that may be its main element, and what may be content in it.
+
+    Attributes:
+        spans: int64[k, 2], first block, and one past the last, of each element that holds several, the larger of two
+            nested ones first; none of a page that is no manual's.
+        free: bool[b], blocks that are no menus by their element or its name, no controls and no lists of links.
+    """
+
+    spans: I64
+    free: Bools
+
+
+def main_elements(
+    blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, held: I64, landmark: npt.NDArray[np.int8], weight: F64
+) -> MainElement:
+    """Return the elements of a page that may be a manual's main one.
+
+    Args:
+        pairs: of :func:`pychunk.parsing.html.coherence.pairs`.
+        held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
+        landmark, weight: int8[b] and float64[b], landmarks and words of the blocks.
+    """
+    if not _is_manual(blocks, facts, text, pairs, weight):
+        return MainElement(np.zeros((0, 2), np.int64), np.zeros(0, np.bool_))
+    linked = (facts.link_chars * 5 > facts.text_chars * 3) & (blocks.kind != HEADING)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], linked, [False])))).reshape(-1, 2)
+    few = edges[edges[:, 1] - edges[:, 0] < _LINKS].tolist()
+    for first, end in few:  # a reference by itself is no list of links
+        linked[first:end] = False
+    spans = held[held[:, 1] > held[:, 0] + 1]
+    new = np.ones(len(spans), np.bool_)
+    new[1:] = (spans[1:] != spans[:-1]).any(axis=1)
+    free = (landmark < OUTSIDE) & ~linked & (blocks.kind != FORM)
+    until, named = 0, _BESIDE.find(facts)[0]
+    named = named[~np.isin(named, facts.element)]  # a span of a line names no part of the page
+    for first, end in held[named].tolist():  # in preorder
+        if end > until and (end - first) * 2 <= len(free):
+            free[first:end] = False
+            until = end
+    return MainElement(spans[new], free)
+
+
+def _is_manual(blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, weight: F64) -> bool:
+    """Return whether a page is one of a manual, by what built it, or by its code, definitions or NAME heading.
+
+    >>> from pychunk.parsing.html.page import parse_html
+    >>> page = parse_html("<h2>NAME</h2><p>ls - list files")
+    >>> _is_manual(page.blocks, page.facts, page.text, np.zeros((0, 3), np.int64), np.ones(2))
+    True
+    """
+    said = set(facts.page.tolist())
+    if any(tool <= said for tool in _BUILT_BY):
+        return True
+    if not said.isdisjoint(_OTHER):
+        return False
+    if (blocks.kind == CODE).sum() >= _CODE:
+        return True
+    if len(pairs):
+        defined = pairs[1:][pairs[1:, 2] == pairs[:-1, 2]]
+        words = np.concatenate(([0.0], np.cumsum(weight)))
+        sizes = words[defined[:, 1]] - words[defined[:, 0]]
+        if len(sizes) >= _DEFINED and sizes.sum() >= _DEFINITION * len(sizes):
+            return True
+    rows = np.flatnonzero(blocks.kind == HEADING)[:_HEADINGS].tolist()
+    headings = [text[blocks.start[row] : blocks.end[row]].lstrip("# ").rstrip() for row in rows]
+    return any(map(_NAME.__contains__, headings)) or sum(map(bool, map(_NUMBERED.match, headings))) >= _CODE
+
+
+def within_main(content: F64, found: MainElement, weight: F64) -> F64:
+    """Return float64[b], multiples of 1 / 1024: content, with ``WITHIN`` times the odds inside the main element.
+
+    That is the largest of which ``WHOLE`` is likely content, if it holds most of the page's.
+
+    Args:
+        content: how likely each block is content, float64[b].
+        found: of :func:`main_elements`.
+        weight: words of each block.
+
+    Example:
+        >>> content = np.array([0.25, 0.25, 0.875])
+        >>> found = MainElement(np.array([[0, 3], [1, 3]]), np.ones(3, bool))
+        >>> within_main(content, found, np.array([99, 1.0, 99])).tolist()
+        [0.25, 0.625, 0.97265625]
+    """
+    if not len(found.spans):
+        return content
+    words = np.concatenate(([0.0], np.cumsum(weight)))
+    likely = np.concatenate(([0.0], np.cumsum(content * weight)))
+    first, end = found.spans.T
+    held = likely[end] - likely[first]
+    whole = (held >= WHOLE * (words[end] - words[first])) & (held >= HALF * likely[-1]) & (held >= LEAST)
+    at = int(whole.argmax())
+    if not whole[at]:
+        return content
+    own = slice(*found.spans[at].tolist())
+    given: F64 = content.copy()
+    more = np.rint(1024 * WITHIN * given[own] / (WITHIN * given[own] + 1 - given[own])) / 1024
+    given[own] = np.where(found.free[own], more, given[own])
+    return given

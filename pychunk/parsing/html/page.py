@@ -1,0 +1,340 @@
+"""Pages of HTML to Markdown, its blocks, and what noise is seen by, on lexbor's tree (extra ``docs``)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pickle
+import re
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..._engine import native
+from ..._engine.data.blocks import Blocks
+from ..._engine.data.ragged import Ragged, offsets_of
+from ..._engine.engine import backend_name
+from ..._engine.reference.parsing.html_walk import Walked, walk
+from ..._util.isolated import Isolated
+from . import html_guard
+from .encodings import decode
+from .html_facts import HtmlFacts, word_hash, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class HtmlPage:
+    """A page as it is read.
+
+    Attributes:
+        text: Markdown of all that the page shows: headings ``#``, lists ``-`` and ``1.``, tables as rows with bars,
+            fenced code, quotes ``>``; paragraphs as they are, nothing escaped but bars in tables.
+        blocks: of one document, in characters of ``text``.
+        facts: what noise is seen by.
+        title: of the page's head, else its first heading of level 1, else "".
+        encoding: that the bytes were read by.
+    """
+
+    text: str
+    blocks: Blocks
+    facts: HtmlFacts
+    title: str
+    encoding: str
+
+
+def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False) -> HtmlPage:
+    """A page to Markdown and blocks.
+
+    Text that the page hides, or shows only without scripts, is there and said to be (``facts.hidden``); that of
+    scripts, styles, templates, frames and media is not. Nothing is fetched. Time and memory grow with the page,
+    whatever is in it (see ``html_guard``). A page of 8 MB or 50,000 nodes is read by a process of its own, with the
+    same result.
+
+    Args:
+        data: the file; how bytes become text: :func:`pychunk.parsing.html.encodings.decode`.
+        images: whether an image that stands alone is a block, ``[image: its alternative text]``, if that has three
+            words or more. What heads a section or fills a cell is text in any case.
+        targets: whether links, but those of headings, are written as Markdown writes them, with their targets.
+
+    Raises:
+        ImportError: selectolax is not installed.
+        WorkError: the page has too many nodes; the message names the limit.
+        KilledError: the process that read a large page ended, or took too long.
+
+    Example:
+        >>> page = parse_html("<title>T</title><h1>One</h1><p>Two <b>th</b>ree<ul><li>four</ul>")
+        >>> page.text, page.title
+        ('# One\\n\\nTwo three\\n\\n- four\\n', 'T')
+    """
+    markup = markup_of(data)
+    read = _parse_apart if markup.work.is_large else parse_markup
+    return read(markup, images, targets)
+
+
+class Markup(NamedTuple):
+    """The markup of a page in UTF-8, the encoding that its bytes were read by, and a parser's work on it."""
+
+    page: bytes
+    encoding: str
+    work: html_guard.Work
+
+
+def markup_of(data: bytes | str) -> Markup:
+    """Return the markup of a page.
+
+    Raises:
+        ImportError: selectolax is not installed.
+        WorkError: the page has too many nodes; the message names the limit.
+
+    Example:
+        >>> markup_of("<p>é".encode("latin-1"))
+        Markup(page=b'<p>\xc3\xa9', encoding='windows-1252', work=Work(size=5, nodes=1, steps=1, is_suspect=False))
+    """
+    try:
+        import selectolax.lexbor  # noqa: F401
+    except ImportError as error:
+        raise ImportError('reading HTML needs selectolax: pip install "pychunk-native[docs]"') from error
+    text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
+    as_it_is = isinstance(data, bytes) and encoding == "utf-8" and len(text) <= len(data) and data[:1] != b"\xef"
+    page = data if as_it_is and b"\0" not in data else text.encode("utf-8", "replace")
+    assert isinstance(page, bytes)
+    work = html_guard.work_of(page)
+    work.check()
+    return Markup(page, encoding, work)
+
+
+def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
+    """Return the page as a process of its own reads it."""
+    function = f"{__name__}:{_parse_packed.__name__}"
+    isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
+    with contextlib.closing(isolated):
+        found: HtmlPage = isolated(pickle.dumps((markup, images, targets)))
+    return found
+
+
+def _parse_packed(data: bytes) -> HtmlPage:
+    """Return the page of pickled markup and options."""
+    return parse_markup(*pickle.loads(data))
+
+
+def parse_markup(markup: Markup, images: bool = False, targets: bool = False) -> HtmlPage:
+    """Return a page as this process reads it; the options are those of :func:`parse_html`."""
+    page = html_guard.flattened(markup.page.decode()).encode() if markup.work.is_suspect else markup.page
+    places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES, _FORMULA))
+    tree = _tree(page, bool(places[-1]))
+    metas = _metas(tree)
+    about = _about(metas, tree, page, places[0])
+    found = tree.css_first("head > title") or tree.css_first("title")
+    title = " ".join(found.text().split()) if found is not None else ""
+    written = tree.root.html if tree.root is not None and backend_name() == "native" else None
+    found = tree = None  # the tree takes 320 bytes a node: it goes before what is read of it is made
+    walked = None if written is None else _walked(written, images, targets)
+    if walked is None:  # another backend, or no regular page
+        walked = walk(_tree(page, bool(places[-1])).root, images=images, targets=targets)
+    return _page(walked, about, _told(metas, page, places[1:-1]), title or walked.first_heading, markup.encoding)
+
+
+def _tree(page: bytes, has_formulas: bool) -> Any:
+    """Return lexbor's tree of a page without its scripts, but for the formulas in them."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(page)
+    if has_formulas:
+        show_formulas(tree)
+    tree.strip_tags(["script", "style", "template"])
+    return tree
+
+
+def show_formulas(tree: Any) -> None:
+    """Put an element ``math`` in the place of each script of MathJax (type ``math/tex``) and of its preview."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    scripts = tree.css('script[type^="math/tex"]')
+    written = "".join(
+        f'<math alttext="{escape(script.text())}" display="{"block" if "display" in kind else "inline"}"></math>'
+        for script in scripts
+        for kind in [script.attributes.get("type") or ""]
+    )
+    for script, formula in zip(scripts, LexborHTMLParser(written).css("math"), strict=True):
+        for _ in range(2):
+            before = script.prev
+            if before is None or not (before.attributes.get("class") or "").startswith("MathJax"):
+                break
+            before.decompose()
+        script.replace_with(formula)
+
+
+def _walked(written: str, images: bool, targets: bool) -> Walked | None:
+    """Return what the native core reads of a tree as lexbor writes it, None if that is no regular page."""
+    found = native.walk_html(
+        np.frombuffer(written.encode("utf-8", "replace"), np.uint8), images=images, targets=targets
+    )
+    return walked_from(found) if found else None
+
+
+def walked_from(found: tuple[Any, ...]) -> Walked:
+    """What the native core gave, by name."""
+    text, rows, facts, parent, last, words, offsets, heading = found
+    return Walked(text, rows, facts, parent, last, Ragged(words, offsets), heading)
+
+
+def _page(walked: Walked, about: list[str], told: str, title: str, encoding: str) -> HtmlPage:
+    rows, facts, words = walked.rows, walked.facts, walked.words
+    blocks = Blocks(
+        offsets_of([len(rows)]), rows[:, 0].astype(np.int8), rows[:, 1].astype(np.int16), rows[:, 2].copy(),
+        rows[:, 3].copy()
+    )  # fmt: skip
+    has = [known for name, known in _HAS.items() if (words.values == name).any()]
+    return HtmlPage(
+        walked.text,
+        blocks,
+        HtmlFacts(
+            facts[:, 0].copy(),
+            facts[:, 1].copy(),
+            facts[:, 2].copy(),
+            np.minimum(facts[:, 3], _DEPTH).astype(np.int16),
+            facts[:, 4].astype(bool),
+            _is_told(told, walked.text, blocks),
+            walked.parent,
+            walked.last,
+            _depths(walked.last),
+            words,
+            np.array(sorted({*(word_hash(word) for word in about), *has}), np.uint32),
+        ),
+        title,
+        encoding,
+    )
+
+
+_DEPTH = 32767
+
+
+def _depths(last: npt.NDArray[np.int32]) -> npt.NDArray[np.int16]:
+    """How many elements are around each, from the rows that each ends before."""
+    steps = np.ones(len(last) + 1, np.int64)
+    steps -= np.bincount(last, minlength=len(last) + 1)
+    depth = np.cumsum(steps[:-1]) - 1
+    return np.minimum(depth, _DEPTH).astype(np.int16)
+
+
+#: What pages say of themselves in JSON, of use where it stands in a part of this many bytes.
+_KIND = b'"@type"'
+#: How the type of MathJax's scripts begins.
+_FORMULA = b'"math/tex'
+_TYPE = re.compile(rb'\s*:\s*"(\w{3,40})"')
+_TYPED_WITHIN = 4 << 20
+_TAG = re.compile(r"<[^>]{0,200}>")
+
+
+#: Texts that pages hold for search engines, in JSON.
+_NO_WORD = re.compile(r"[\W_]+")
+_BODIES = (b'"articleBody"', b'"reviewBody"', b'"description"', b'"text"')
+_BODY_BEGINS = re.compile(rb"\s*:\s*(?=\")")
+_BODY = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_ESCAPED = re.compile(rb"\\.")
+#: Characters of one, an escape as one.
+_SHORTEST, _LONGEST = 60, 20_000
+_TRIES = 500
+#: Characters of them that are compared, with so many blocks, by their first letters and digits.
+_TOLD, _TOLD_BLOCKS, _TOLD_BY = 50_000, 4000, 40
+
+
+def _told(metas: dict[str, str], page: bytes, places: Sequence[Sequence[int]]) -> str:
+    """Letters and digits of what a page tells search engines: its description, bodies of articles and reviews."""
+    texts = [metas.get("description", ""), metas.get("og:description", "")]
+    size = tries = 0
+    for key, starts in zip(_BODIES, places, strict=True):
+        end = 0
+        for at in starts:
+            if at < end:  # the quote that ends a key begins no other
+                continue
+            end = at + len(key)
+            if size > _TOLD or tries == _TRIES:
+                break
+            tries += 1
+            if body := _body(page, at + len(key)):
+                try:
+                    texts.append(_TAG.sub(" ", json.loads(body, strict=False)))
+                    size += len(texts[-1])
+                except ValueError:
+                    pass
+    return "|".join(_bare(text) for text in texts if len(text) >= _TOLD_BY)[:_TOLD]
+
+
+def _is_told(told: str, text: str, blocks: Blocks) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(blocks.kind), bool)
+    if told and len(found) <= _TOLD_BLOCKS:
+        long = np.flatnonzero(blocks.end - blocks.start >= _TOLD_BY)
+        for row in long.tolist():
+            start = int(blocks.start[row])
+            bare = _bare(text[start : min(int(blocks.end[row]), start + 3 * _TOLD_BY)])[:_TOLD_BY]
+            found[row] = len(bare) >= 25 and bare in told
+    return found
+
+
+def _body(page: bytes, at: int) -> bytes:
+    """The string in JSON that is the value of the key that ends at ``at``; nothing where it is short, or too long."""
+    begins = _BODY_BEGINS.match(page, at)
+    found = _BODY.match(page, begins.end(), begins.end() + 2 * _LONGEST + 2) if begins else None
+    if not found or len(found[0]) < _SHORTEST + 2:
+        return b""
+    size = len(found[0]) - 2 - (len(_ESCAPED.findall(found[0])) if b"\\" in found[0] else 0)
+    return found[0] if _SHORTEST <= size <= _LONGEST else b""
+
+
+def _places(page: bytes, keys: Sequence[bytes]) -> list[list[int]]:
+    """Where each of the keys, which begin with a quote, begins."""
+    if backend_name() == "native":
+        return native.find_keys(np.frombuffer(page, np.uint8), list(keys))
+    return [[found.start() for found in re.finditer(b"(?=%b)" % re.escape(key), page)] for key in keys]
+
+
+_SMALL = bytes(range(256)).lower()
+_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+
+
+def _bare(text: str) -> str:
+    """Its letters and digits, in lower case."""
+    if text.isascii():  # in an eighth of the time
+        return text.encode().translate(_SMALL, _NO_LETTERS).decode()
+    return _NO_WORD.sub("", text).lower()
+
+
+def _about(metas: dict[str, str], tree: Any, page: bytes, kinds: Sequence[int]) -> list[str]:
+    """Words of what a page says that it is: ``og:type``, types of schema.org, its generator, names of its body."""
+    found_kinds, end = set(), 0
+    for at in kinds:
+        if at >= end and (kind := _TYPE.match(page, at + len(_KIND), _TYPED_WITHIN)):
+            found_kinds.add(kind[1])
+            end = kind.end()
+    words = [f"@{kind.decode('ascii', 'replace').lower()}" for kind in found_kinds]
+    words += [f"og:{word}" for word in words_of(metas.get("og:type", ""))[:4]]
+    words += [f"by:{word}" for word in words_of(metas.get("generator", ""))[:4]]
+    for top in (tree.root, tree.body):
+        if top is not None and (found := top.attributes):
+            words += [f"body:{word}" for word in words_of(f"{found.get('class') or ''} {found.get('id') or ''}")]
+    return words
+
+
+def _metas(tree: Any) -> dict[str, str]:
+    """What the head says, by name, the first of each."""
+    found: dict[str, str] = {}
+    node = None if tree.head is None else tree.head.first_child
+    while node is not None:
+        if node.tag == "meta":
+            attributes = node.attributes
+            name = attributes.get("property") or attributes.get("name")
+            if name and (content := attributes.get("content")):
+                found.setdefault(name.lower(), content)
+        node = node.next
+    return found
+
+
+#: What a page is told by, beside the names of its body.
+_HAS = {word_hash("<" + name): word_hash("has:" + name) for name in ("main", "article", "h1")}

@@ -1,0 +1,1 @@
+"""PDF to text with blocks, pages and what is left out."""
