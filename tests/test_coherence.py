@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pychunk._engine.data.blocks import TABLE
+from pychunk._engine.data.html_tags import word_hash
 from pychunk.parsing.html.coherence import (
     HEADS,
     INTRODUCES,
@@ -20,7 +21,6 @@ from pychunk.parsing.html.coherence import (
     together,
     with_neighbours,
 )
-from pychunk.parsing.html.html_facts import word_hash
 from pychunk.parsing.html.landmarks import landmarks
 from pychunk.parsing.html.noise import copies, find_noise
 from pychunk.parsing.html.noise_features import noise_features

@@ -106,7 +106,7 @@ def test_facts_say_what_is_linked_hidden_and_where() -> None:
     assert facts.link_chars.tolist() == [8, 4, 0, 0, 0, 0]
     assert facts.links.tolist() == [2, 1, 0, 0, 0, 0]
     assert facts.hidden.tolist() == [False, False, True, False, True, False]
-    from pychunk.parsing.html.html_facts import word_hash
+    from pychunk._engine.data.html_tags import word_hash
 
     nav = facts.parent[facts.element[0]]
     offsets = facts.words.offsets
@@ -425,7 +425,7 @@ def test_what_the_page_tells_search_engines_and_what_it_says_that_it_is() -> Non
     )
     check(page)
     assert page.facts.told.tolist() == [True, False]
-    from pychunk.parsing.html.html_facts import word_hash
+    from pychunk._engine.data.html_tags import word_hash
 
     said = {word_hash(word) for word in ("@newsarticle", "og:article", "by:discourse", "body:single", "has:main")}
     assert said <= set(page.facts.page.tolist())

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-from pychunk.parsing.html.html_facts import Names, word_hash
+from pychunk._engine.data.html_tags import word_hash
+from pychunk.parsing.html.html_facts import Names
 from pychunk.parsing.html.landmarks import BESIDE, NONE, OUTSIDE, by_landmarks, landmarks
 from pychunk.parsing.html.noise import find_noise
 from pychunk.parsing.html.page import HtmlPage, parse_html

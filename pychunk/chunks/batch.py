@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ..view import Page
+    from .._util.html_page import Page
     from .sizes import Sizes
     from .tree import Node
 

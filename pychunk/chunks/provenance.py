@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -12,12 +12,33 @@ from .._engine.arrow import flat_text, strings
 from ..inputs import TextBatch
 
 if TYPE_CHECKING:
-    from ..segmenter import Segmenter
     from .batch import ChunkBatch
 
 #: Text of a batch up to which its chunks hold it: more is not read on a page, and chunks of a corpus that are kept in a
 #: list should not keep the corpus.
 MOST_BYTES = 4 << 20
+
+
+class Cutter(Protocol):
+    """The Segmenter of chunks, as much of it as their source calls."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options that make another one like it."""
+        ...
+
+    @property
+    def method(self) -> Any:
+        """Return its method."""
+        ...
+
+    def __call__(self, texts: TextBatch, **said: Any) -> ChunkBatch:
+        """Return chunks of documents."""
+        ...
+
+    def tables_of_scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
+        """Return the method's scores of documents."""
+        ...
 
 
 class Origin:
@@ -27,14 +48,14 @@ class Origin:
     """
 
     def __init__(
-        self, segmenter: Segmenter, texts: TextBatch | None, said: dict[str, Any], first_document: int = 0
+        self, segmenter: Cutter, texts: TextBatch | None, said: dict[str, Any], first_document: int = 0
     ) -> None:
         self._segmenter, self._options, self._kind = weakref.ref(segmenter), segmenter.options, type(segmenter)
         self.texts, self._said, self._first = texts, said, first_document
         self._scores: pa.Table | None = None
 
     @classmethod
-    def kept(cls, segmenter: Segmenter, texts: TextBatch, said: dict[str, Any], first_document: int) -> Origin | None:
+    def kept(cls, segmenter: Cutter, texts: TextBatch, said: dict[str, Any], first_document: int) -> Origin | None:
         """That of chunks which may be kept for long: without the documents where these are large."""
         if texts.nbytes <= MOST_BYTES:
             parts = [_compact(part) for part in texts.texts]
@@ -46,7 +67,7 @@ class Origin:
         return Origin(self.segmenter, texts, self._said, self._first)
 
     @property
-    def segmenter(self) -> Segmenter:
+    def segmenter(self) -> Cutter:
         """The one that cut, or one like it."""
         return self._segmenter() or self._kind(**self._options)
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._engine.data.columns import CUT_REASONS, KINDS
+from .._util.html_page import Page
 from .._util.lines import quoted
 from ..chunks.batch import ChunkBatch
 from ..chunks.options import limits_of, told
 from ..chunks.sizes import lengths_of
 from . import plots
 from .hits import Found, by_index, of_hits
-from .page import Page, page
+from .page import page
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from typing import Any
 
 #: Elements whose text nobody sees.
@@ -118,3 +120,24 @@ def text_from(node: Any) -> tuple[str, Any]:
         node = after
         text += node.text_content or ""
     return text, node
+
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def word_hash(word: str) -> int:
+    """Return the CRC-32 of a word, which is the same everywhere.
+
+    >>> word_hash("nav")
+    2022224343
+    """
+    return zlib.crc32(word.encode("utf-8", "replace"))
+
+
+def words_of(names: str) -> list[str]:
+    """Return words of class names and ids: at most 24 parts of camelCase and kebab-case, of 2 letters and more.
+
+    >>> words_of("siteNav nav-menu__item x2")
+    ['site', 'nav', 'nav', 'menu', 'item']
+    """
+    return [word.lower() for word in _WORDS.findall(names[:1000]) if len(word) > 1][:24]

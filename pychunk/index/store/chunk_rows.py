@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ..._engine.data.columns import COLUMNS
-from ..scoring.fusion import I64
+
+I64 = npt.NDArray[np.int64]
 
 #: Of the chunk table, of no use for a reader of hits.
 _INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}  # which says the page

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .html_facts import Names, word_hash
+from ..._engine.data.html_tags import word_hash
+from .html_facts import Names
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..._engine.data.html_tags import word_hash
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -38,7 +38,7 @@ class HtmlFacts:
         parent: int32[e], the element around it; -1 of the first.
         last: int32[e], one past the last row inside.
         depth: int16[e], elements around it.
-        words: uint32 hashes (:func:`word_hash`) of each element's tag and of the words of its class, id, role and
+        words: uint32 hashes (``word_hash``) of each element's tag and of the words of its class, id, role and
             label; ``words.offsets`` int64[e + 1].
         page: uint32 hashes of what the page says that it is: its type, what made it, names of its body.
     """
@@ -67,15 +67,6 @@ def held_blocks(facts: HtmlFacts) -> I64:
     before[facts.element + 1] = 1
     before = np.cumsum(before)
     return np.stack([before[:-1], before[facts.last]], axis=1)
-
-
-def word_hash(word: str) -> int:
-    """CRC-32 of a word, which is the same everywhere.
-
-    >>> word_hash("nav")
-    2022224343
-    """
-    return zlib.crc32(word.encode("utf-8", "replace"))
 
 
 class Names:
@@ -112,15 +103,3 @@ class Names:
         same = self._known[at] == names[hits]
         rows = np.searchsorted(facts.words.offsets, hits[same], side="right") - 1
         return rows, self._order[at[same]]
-
-
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-
-
-def words_of(names: str) -> list[str]:
-    """The words of class names and ids: parts of camelCase and kebab-case, lower case, 2 letters and more, 24 at most.
-
-    >>> words_of("siteNav nav-menu__item x2")
-    ['site', 'nav', 'nav', 'menu', 'item']
-    """
-    return [word.lower() for word in _WORDS.findall(names[:1000]) if len(word) > 1][:24]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._engine.data.blocks import CODE, FORM, HEADING, ITEM, PARAGRAPH, TABLE
+from ..._engine.data.html_tags import word_hash, words_of
 from .comments import FORUM
-from .html_facts import Names, word_hash, words_of
+from .html_facts import Names
 from .landmarks import OUTSIDE
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import numpy as np
 
 from ..._engine import native
 from ..._engine.data.blocks import FORM, HEADING
+from ..._engine.data.html_tags import word_hash
 from ..._engine.engine import backend_name
 from .bodies import within_body
 from .coherence import TYPED, together, with_neighbours
 from .comments import without_comments
 from .hidden import without_hidden
-from .html_facts import word_hash
 from .landmarks import PAGER, by_landmarks
 from .manuals import within_main
 from .noise_features import LEVELS, NoiseFeatures, noise_features

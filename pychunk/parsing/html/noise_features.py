@@ -13,13 +13,14 @@ import numpy as np
 
 from ..._engine import native
 from ..._engine.data.blocks import FORM, HEADING, PARAGRAPH, TERM
+from ..._engine.data.html_tags import word_hash
 from ..._engine.data.ragged import offsets_of
 from ..._engine.engine import backend_name
 from .bodies import body_spans
 from .coherence import pairs, roles
 from .comments import comments
 from .hidden import hidden_runs
-from .html_facts import held_blocks, word_hash
+from .html_facts import held_blocks
 from .landmarks import PAGER, landmarks
 from .manuals import MainElement, main_elements, turns
 from .stop_words import STOP_WORDS

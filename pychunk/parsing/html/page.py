@@ -14,13 +14,14 @@ import numpy as np
 
 from ..._engine import native
 from ..._engine.data.blocks import Blocks
+from ..._engine.data.html_tags import word_hash, words_of
 from ..._engine.data.ragged import Ragged, offsets_of
 from ..._engine.engine import backend_name
 from ..._engine.reference.parsing.html_walk import Walked, walk
 from ..._util.isolated import Isolated
 from . import html_guard
 from .encodings import decode
-from .html_facts import HtmlFacts, word_hash, words_of
+from .html_facts import HtmlFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ....parsing.html.html_facts import word_hash, words_of
 from ...data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
-from ...data.html_tags import LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from
+from ...data.html_tags import LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from, word_hash, words_of
 from ...data.ragged import Ragged, offsets_of
 from .html_attributes import (
     integer,
