@@ -32,7 +32,7 @@ class Cutter(Protocol):
         """Return its method."""
         ...
 
-    def __call__(self, texts: TextBatch, **said: Any) -> ChunkBatch:
+    def __call__(self, *batch: Any, **said: Any) -> ChunkBatch:
         """Return chunks of documents."""
         ...
 
