@@ -18,142 +18,79 @@ CORE_ORDER += ("search", "python", "cuda")
 #: Files of one name, whatever they end with, that a folder of the core holds at most.
 MOST_NAMES = 20
 
-#: What each part may import of pychunk itself; a part is a file or folder directly below pychunk/.
-ALLOWED = {
-    "_arrow": set(),
-    "data": set(),
-    "_native": {"_core", "data", "plumbing"},
-    "_device": {"_cuda"},
-    "cuda": {"_device"},
-    "_reference": {"_native", "data"},
-    "documents": {"_native", "_arrow"},
-    "given": {"_native", "_arrow", "data", "documents", "parsing"},
-    "summaries": {"_arrow", "data"},
-    "removed": {"_arrow", "data"},
-    "boxes": {"_arrow", "data"},
-    "scores": {"_arrow", "data", "methods"},
-    "origin": {"_arrow", "documents"},
-    "tree": {"data"},
-    "chunks": {"_arrow", "data", "documents", "io", "plumbing"},  # io for write(); it knows nothing of chunks
-    "encoders": {"_device", "_native", "_arrow", "data", "plumbing"},
-    "methods": {"_native", "data"},
-    "features": {"_device", "_native", "data", "encoders", "engine", "methods"},
-    "parsing": {"_arrow", "_native", "_reference", "data", "engine", "plumbing"},
-    "plumbing": set(),
-    "engine": {"_device", "_native", "_reference"},
-    "llm": {"plumbing"},
-    "options": {"data", "encoders", "methods"},
-    "augmentation": {"documents", "llm", "_arrow", "_native", "chunks", "plumbing"},
-    "clients": {"augmentation", "llm", "methods"},
-    "gathered": {"boxes", "chunks", "data", "removed", "summaries"},
-    "segmenter": {
-        "augmentation",
-        "clients",
-        "encoders",
-        "features",
-        "_native",
-        "_arrow",
-        "chunks",
-        "data",
-        "documents",
-        "engine",
-        "methods",
-        "options",
-        "gathered",
-        "given",
-        "origin",
-        "plumbing",
-        "removed",
-        "scores",
-    },
-    "functions": {
-        "_native",
-        "_arrow",
-        "chunks",
-        "data",
-        "documents",
-        "encoders",
-        "engine",
-        "given",
-        "methods",
-    }
-    | {"options", "plumbing", "segmenter"},
-    "levels": {
-        "_arrow",
-        "_native",
-        "chunks",
-        "data",
-        "documents",
-        "encoders",
-        "engine",
-        "features",
-        "given",
-        "io",
-        "methods",
-        "plumbing",
-    }
-    | {"segmenter"},
-    "answers": {"llm", "retrieval"},
-    "embedding": {"documents", "encoders", "functions", "plumbing"},
-    "retrieval": {"levels", "_arrow", "_native", "data", "encoders", "llm", "plumbing", "segmenter"},
-    "integrations": {
-        "_native",
-        "chunks",
-        "documents",
-        "embedding",
-        "functions",
-        "given",
-        "plumbing",
-        "retrieval",
-        "segmenter",
-    },
-    "io": {"_arrow", "_native", "documents", "parsing", "plumbing"},
-    "ingest": {"_arrow", "chunks", "data", "documents", "given", "io", "plumbing", "segmenter"},
-    "view": {"chunks", "data", "documents", "methods", "plumbing", "retrieval"},
-    "evaluation": {
-        "view",
-        "_native",
-        "answers",
-        "augmentation",
-        "data",
-        "io",
-        "encoders",
-        "functions",
-        "llm",
-        "methods",
-        "plumbing",
-        "retrieval",
-        "segmenter",
-    },
-    "benchmark": {"", "plumbing"},
-    "cli": {
-        "_arrow",
-        "",
-        "augmentation",
-        "benchmark",
-        "chunks",
-        "data",
-        "documents",
-        "encoders",
-        "engine",
-        "evaluation",
-        "given",
-        "ingest",
-        "llm",
-        "io",
-        "levels",
-        "methods",
-        "origin",
-        "plumbing",
-        "retrieval",
-        "segmenter",
-        "view",
-    },
-    "__main__": {"cli", "plumbing"},
-    # And by name, when they are asked for: cuda, embedding, evaluation, ingest, integrations, io, levels, retrieval.
-    "__init__": {"_native", "chunks", "data", "documents", "engine", "functions", "methods", "plumbing", "segmenter"},
-    "training": None,  # anything, and nothing imports it
-}
+#: Parts of the package: each imports of itself and of those before it, types and lazy imports counted. A part is a
+#: module, a folder, or what of a folder has no place of its own. The package's face may import all.
+ORDER = [
+    "_util",
+    "_engine.data",
+    "_engine.arrow",
+    "_engine.native",
+    "_engine.device",
+    "cuda",
+    "_engine.reference.text",
+    "_engine.reference.search",
+    "_engine.reference.parsing",
+    "_engine.reference",
+    "_engine.engine",
+    "methods",
+    "encoders.files.model_dir",
+    "encoders.files.bert_graph",
+    "encoders.files.bert_weights",
+    "encoders.running",
+    "encoders",
+    "encoders.files",
+    "encoders.registry",
+    "parsing.pdf",
+    "parsing.html",
+    "parsing",
+    "inputs",
+    "features",
+    "io.documents",
+    "io.decompression",
+    "io.wiki",
+    "io.formats",
+    "io",
+    "chunks",
+    "llm",
+    "augmentation",
+    "clients",
+    "options",
+    "levels",
+    "segmenter",
+    "levels.segmenting",
+    "functions",
+    "embedding",
+    "index.files",
+    "index.lexical",
+    "index.dense",
+    "index.store",
+    "index.checks",
+    "index.scoring",
+    "index.levels",
+    "index.search",
+    "index.rerank",
+    "index.planners",
+    "index",
+    "answers",
+    "ingest",
+    "view",
+    "integrations",
+    "evaluation.measures",
+    "evaluation.datasets",
+    "evaluation.own",
+    "evaluation.peers",
+    "evaluation.contenders",
+    "evaluation.reports",
+    "evaluation.judges",
+    "evaluation",
+    "benchmark",
+    "cli.shared",
+    "cli",
+    "__main__",
+    "training",
+]
+#: Modules that a folder of the package holds at most.
+MOST_MODULES = 20
 OPTIONAL = {
     "torch",
     "sentence_transformers",
@@ -196,24 +133,33 @@ SUBCLASSES = {
 }
 
 
-def part_of(file: Path) -> str:
-    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def name_of(file: Path) -> str:
+    """The dotted name of a module below pychunk, "" of the package itself."""
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def place_of(name: str) -> int:
+    """The place in ORDER of the longest part that holds a module."""
+    parts = [part for part in ORDER if name == part or name.startswith(part + ".")]
+    assert parts, f"give {name} a place in ORDER"
+    return ORDER.index(max(parts, key=len))
 
 
 @functools.cache
 def statements(file: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """The imports of a file, but for those that types alone need, and whether each runs when the file is imported."""
+    """The imports of a file, and whether each runs when the file is imported."""
     found = []
 
     def look(node: ast.AST, eager: bool) -> None:
         for each in ast.iter_child_nodes(node):
             if isinstance(each, (ast.Import, ast.ImportFrom)):
                 found.append((each, eager))
-            elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                look(each, False)
-            elif isinstance(each, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not (
+            elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) or (
                 isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
             ):
+                look(each, False)
+            elif isinstance(each, (ast.stmt, ast.ExceptHandler, ast.match_case)):
                 look(each, eager)  # expressions hold no import
 
     look(ast.parse(file.read_text()), True)
@@ -237,23 +183,42 @@ def imports(file: Path, *, eager: bool) -> list[str]:
 
 
 def targets(file: Path) -> set[str]:
-    """Parts of pychunk that a file imports; "" is pychunk itself."""
-    parts = {[*name.split("."), ""][1] for name in imports(file, eager=False) if name.split(".")[0] == "pychunk"}
-    known = {"_core", "_cuda", *(part_of(each) for each in FILES)} - {"__init__"}
-    return {part if part in known else "" for part in parts}
+    """Modules of pychunk that a file imports, by their names below it."""
+    found = set()
+    for node, _ in statements(file):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            folder = ["pychunk", *file.relative_to(PACKAGE).parts[:-1]]
+            base = ".".join([*folder[: len(folder) - node.level + 1], *filter(None, [node.module])])
+            base = base if node.level else node.module or ""
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.split(".")[0] == "pychunk":
+                below = name.partition(".")[2]
+                found.add(below if below in NAMES else below.rpartition(".")[0])
+    return found - {"", "_core", "_cuda"}
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
+NAMES = {name_of(file) for file in FILES}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_imports_point_one_way(file: Path) -> None:
-    part = part_of(file)
-    assert part in ALLOWED, f"say in ALLOWED what {part} may import"
-    if ALLOWED[part] is None:
+    own = name_of(file)
+    if not own:
         return
     for target in targets(file):
-        assert target in ALLOWED[part] or target == part, f"{file.name} must not import pychunk.{target}"
+        assert place_of(target) <= place_of(own), f"{own} must not import {target}"
+
+
+def test_every_part_is_there_and_no_folder_holds_too_many() -> None:
+    assert len(set(ORDER)) == len(ORDER)
+    assert set(ORDER) <= NAMES
+    for folder in {file.parent for file in FILES} - {PACKAGE / "training"}:
+        names = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+        assert len(names) <= MOST_MODULES, f"{folder.relative_to(PACKAGE)} holds {len(names)} modules: divide it"
 
 
 @pytest.mark.parametrize("folder", CORE_ORDER)
@@ -275,18 +240,10 @@ def test_every_folder_of_the_core_has_its_place() -> None:
     assert found == set(CORE_ORDER)
 
 
-def test_every_arrow_is_needed() -> None:
-    found: dict[str, set[str]] = {part: set() for part in ALLOWED}
-    for file in FILES:
-        found[part_of(file)] |= targets(file) - {part_of(file)}
-    unused = {part: sorted((arrows or set()) - found[part]) for part, arrows in ALLOWED.items()}
-    assert not any(unused.values()), unused
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_optional_packages_are_imported_lazily(file: Path) -> None:
     eager = {name.split(".")[0] for name in imports(file, eager=True)}
-    own = SUBCLASSES[file.stem] if part_of(file) == "integrations" and file.stem in SUBCLASSES else set()
+    own = SUBCLASSES[file.stem] if file.parent.name == "integrations" and file.stem in SUBCLASSES else set()
     assert not eager & OPTIONAL - own
 
 

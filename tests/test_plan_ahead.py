@@ -14,7 +14,7 @@ from pychunk.index.dense import eight_bit, vectors
 from pychunk.index.dense.scan import Scan
 from pychunk.index.scoring import sources
 from pychunk.index.scoring.ahead import Ahead, by_sums
-from pychunk.index.search.searcher import Searcher
+from pychunk.index.scoring.snapshot import Snapshot
 
 QUERIES = ["Which cats purr?", "mice hide in bread", "Kings rule towns. Stars burn.", "zebra", "rivers"]
 
@@ -89,7 +89,7 @@ def test_plan_and_search_find_what_both_find_apart(
     together = found_by(index, QUERIES, plan=planned, **options)
     alone = [found_by(index, [query], plan=planned, **options)[0] for query in QUERIES]
     shown = [vars(each) | {"fine": vars(each.fine), "coarse": vars(each.coarse)} for each in told(index)]
-    monkeypatch.setattr(Searcher, "look_ahead", lambda *_: None)
+    monkeypatch.setattr(Snapshot, "look_ahead", lambda *_: None)
     index._contents.searcher()._ahead = None
     for own, other in zip(shown, told(index), strict=True):
         for which in ("fine", "coarse"):

@@ -15,8 +15,8 @@ from index_reference import F32, chunks_of, encoded, seen
 from pychunk.index.index import Index
 from pychunk.index.lexical.terms import Analyzer
 from pychunk.index.scoring.probes import Probe
+from pychunk.index.scoring.ranking import Ranking
 from pychunk.index.search.rewrite import Choice, Feedback
-from pychunk.index.search.searcher import Ranking
 
 WORDS = ["bark", "bread", "burn", "cats", "day", "dogs", "hydrogen", "night", "oven", "purr", "rust", "sleep", "star"]
 PETS = ["Cats purr when content. They sleep all day.", "Dogs bark at night. Dogs fetch sticks.", "Rust is memory safe."]

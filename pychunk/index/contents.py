@@ -312,8 +312,8 @@ class Contents:
                 placement=self.placement,
                 k1=facts["bm25"]["k1"],
                 b=facts["bm25"]["b"],
-                calibration=Calibration.of_facts(self.calibration),
             )
+            self._searcher.saved = Calibration.of_facts(self.calibration)
         return self._searcher
 
     def _kinds(self) -> dict[str, str]:

@@ -29,10 +29,11 @@ from .dense.vectors import KINDS, import_faiss
 from .levels import levels as by_level
 from .lexical.terms import Analyzer
 from .scoring.probes import Probe
+from .scoring.ranges import has_levels
+from .scoring.ranking import Ranking
 from .search import context
-from .search.hits import DocumentHits, Hit, Hits
+from .search.hits import DocumentHits, Hit, Hits, once
 from .search.queries import Queries
-from .search.searcher import Ranking
 from .store.digests import Digests
 from .store.metadata import columns_not_given, with_columns_of_before, with_metadata
 from .store.store import Store, Verify, schema_of
@@ -439,7 +440,7 @@ class Index:
         ingest.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:
             return Added()
-        if table.num_rows and by_level.has_levels(self._contents.schema) and not by_level.has_levels(table.schema):
+        if table.num_rows and has_levels(self._contents.schema) and not has_levels(table.schema):
             warnings.warn(
                 "these chunks are of no level, and searches of an index of levels by levels= or plan= pass over them: "
                 "add what pychunk.segment(..., levels=...).chunks() gives",
@@ -786,7 +787,7 @@ class Index:
         elif expand:
             lists = [[replace(hit, around=searcher.around(hit.row, expand, names)) for hit in hits] for hits in lists]
             if names or fusion == "levels":
-                lists = [by_level.once(hits, searcher.documents_of(hits)) for hits in lists]
+                lists = [once(hits, searcher.documents_of(hits)) for hits in lists]
         if words is not None and not by_tree:
             lists = [context.up_to(hits, words) for hits in lists]
         if by_document:

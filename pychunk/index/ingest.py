@@ -13,7 +13,7 @@ from .._engine.arrow import compute as pc
 from .._engine.data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
 from . import checks
-from .levels.levels import has_levels
+from .scoring.ranges import has_levels
 from .store import beside, digests
 from .store.part import Layout, Rows
 

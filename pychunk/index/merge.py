@@ -11,7 +11,7 @@ import pyarrow as pa
 from .._engine import native
 from .._engine.arrow import compute as pc
 from .ingest import keys
-from .levels.levels import has_levels
+from .scoring.ranges import has_levels
 
 I64 = npt.NDArray[np.int64]
 

@@ -25,7 +25,8 @@ from ..scoring.sources import Batch, Scanned, SparseByGroup
 from .calibration import STAGES, Calibration
 
 if TYPE_CHECKING:
-    from ..search.searcher import Found, Ranking, Searcher
+    from ..scoring.ranking import Found, Ranking
+    from ..scoring.snapshot import Snapshot
     from .nodes import Grouped, Nodes
 
 F32 = npt.NDArray[np.float32]
@@ -142,7 +143,7 @@ def merged(
 
 
 def ranked(
-    searcher: Searcher,
+    snapshot: Snapshot,
     nodes: Nodes,
     calibration: Calibration,
     queries: Sequence[Sequence[Probe]],
@@ -152,7 +153,7 @@ def ranked(
     words: int | None = None,
     threads: int | None = None,
 ) -> list[Found]:
-    """For each query its best nodes that hold no other one of them, as :meth:`Searcher.rank` has them.
+    """For each query its best nodes that hold no other one of them, as a searcher's ``rank`` has them.
 
     Candidates are the best nodes of each level by their own vector and by BM25, and the holders of the best sentences
     where sentences are searched, so that fewer levels are never more work; where merging leaves fewer than ``count`` of
@@ -162,14 +163,14 @@ def ranked(
         groups: of :meth:`Nodes.groups`, the levels to look at. words: what may be handed over for each query.
     """
     least = max(LEAST, DEEPER * count)
-    asked = _Asked(searcher, nodes, queries, ranking, groups, least, threads)
+    asked = _Asked(snapshot, nodes, queries, ranking, groups, least, threads)
     lists: list[Found] = []
     for number in range(len(queries)):
         depth = least
         while True:
             rows, ended = asked.candidates(number, depth)
             parts, score = asked.scored(number, rows, calibration)
-            held = None if words is None else searcher.chunks.words(rows)
+            held = None if words is None else snapshot.chunks.words(rows)
             best = merged(nodes.document[rows], nodes.start[rows], nodes.end[rows], score, count, held, words)
             if ended or len(best) == count or words is not None:
                 break
@@ -185,7 +186,7 @@ class _Asked:
 
     def __init__(
         self,
-        searcher: Searcher,
+        snapshot: Snapshot,
         nodes: Nodes,
         queries: Sequence[Sequence[Probe]],
         ranking: Ranking,
@@ -193,28 +194,28 @@ class _Asked:
         depth: int,
         threads: int | None,
     ) -> None:
-        self.searcher, self.nodes, self.ranking, self.groups = searcher, nodes, ranking, groups
+        self.snapshot, self.nodes, self.ranking, self.groups = snapshot, nodes, ranking, groups
         dense = ranking.mode != "sparse"
         sparse = ranking.mode != "dense"
         self.by_vector = [[probe for probe in own if dense and probe.vector is not None] for own in queries]
         self.by_terms = [[probe for probe in own if sparse and probe.terms is not None] for own in queries]
         self.members = [Members.number([[probe.weight for probe in own] for own in each]) for each in self._both]
-        vectors = np.zeros((sum(map(len, self.by_vector)), searcher.layout.dim), np.float32)
+        vectors = np.zeros((sum(map(len, self.by_vector)), snapshot.layout.dim), np.float32)
         for place, probe in enumerate(probe for own in self.by_vector for probe in own):
             vectors[place] = probe.vector
         #: Of each probe with a vector the best sentences of all, exact, as far as they are known.
-        self.best = [searcher.best_sentences(vector) for vector in vectors]
+        self.best = [snapshot.best_sentences(vector) for vector in vectors]
         self.near: list[Batch] = []
         if len(vectors):
             for place, mask in zip(groups.places, groups.masks, strict=True):
-                ranges = searcher.ranges.at(groups.names, nodes.names[place])
+                ranges = snapshot.ranges.at(groups.names, nodes.names[place])
                 deep = (depth if place else SENTENCES * depth) + 1  # one: whether there are more
-                self.near.append(searcher.near_chunks(vectors, mask, deep, threads, ranges))
+                self.near.append(snapshot.near_chunks(vectors, mask, deep, threads, ranges))
         terms = [probe.terms for own in self.by_terms for probe in own if probe.terms is not None]
         self.words: F32 | None = None
         if terms:
-            assert searcher.bm25 is not None
-            self.words = searcher.bm25.scores(terms, threads)
+            assert snapshot.bm25 is not None
+            self.words = snapshot.bm25.scores(terms, threads)
         self.sparse: SparseByGroup | None = None
         if self.words is not None:
             self.sparse = SparseByGroup(self.words, groups.of, len(groups.places), threads)
@@ -270,7 +271,7 @@ class _Asked:
                 sparse = None if which == 0 or self.words is None else self.words[self.members[1].of[number][place]]
                 only = Probe(vector=probe.vector if which == 0 else None)
                 best = self.best[self.members[0].of[number][place]] if which == 0 else None
-                for stage, found in self.nodes.scores(self.searcher, only, rows, sparse, best).items():
+                for stage, found in self.nodes.scores(self.snapshot, only, rows, sparse, best).items():
                     own = calibration.bits(self.nodes.names, level, stage, found)
                     parts[stage] = parts.get(stage, np.zeros(len(rows), np.float32)) + np.float32(share) * found
                     worth[stage] = worth.get(stage, np.zeros(len(rows))) + share * own

@@ -9,7 +9,7 @@ from the median on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..scoring.probes import Probe
 
 if TYPE_CHECKING:
-    from ..search.searcher import Searcher
+    from ..scoring.snapshot import Snapshot
     from .nodes import Nodes
 
 F64 = npt.NDArray[np.float64]
@@ -131,15 +131,14 @@ class Calibration:
         """Of what :meth:`facts` gave; None of an index without any."""
         return None if facts is None else cls(dict(facts["scales"]), dict(facts["sizes"]), int(facts["rows"]))
 
-    def stale(self, searcher: Searcher) -> bool:
-        """Whether the rows, or the levels, are others by now."""
-        rows = int(searcher.alive.sum())
-        return abs(rows - self.rows) > STALE * self.rows or set(self.scales) != set(searcher.levels)
+    def is_stale(self, rows: int, levels: Iterable[str]) -> bool:
+        """Return whether the rows that can be found, or the levels, are others by now."""
+        return abs(rows - self.rows) > STALE * self.rows or set(self.scales) != set(levels)
 
 
-def calibrated(searcher: Searcher, nodes: Nodes) -> Calibration:
+def calibrated(snapshot: Snapshot, nodes: Nodes) -> Calibration:
     """Scales of what an index holds now; the same for the same rows."""
-    asked = _queries(searcher, nodes)
+    asked = _queries(snapshot, nodes)
     scales: dict[str, dict[str, list[float]]] = {}
     before: dict[str, list[float]] = {}
     for place, level in enumerate(nodes.names):
@@ -148,31 +147,31 @@ def calibrated(searcher: Searcher, nodes: Nodes) -> Calibration:
         for row, probe, sparse in asked:
             others = nodes.document[own] != nodes.document[row]
             chosen = own[others] if others.any() else own
-            found = nodes.scores(searcher, probe, chosen, sparse)
+            found = nodes.scores(snapshot, probe, chosen, sparse)
             for stage, scores in found.items():
                 pairs[stage].append(scores)
         made = {stage: halvings(np.concatenate(each)) for stage, each in pairs.items() if each}
         before = {stage: scale or before.get(stage, []) for stage, scale in made.items()}
         scales[level] = before
     sizes = {level: len(rows) for level, rows in zip(nodes.names, nodes.rows_of, strict=True)}
-    return Calibration(scales, sizes, int(searcher.alive.sum()))
+    return Calibration(scales, sizes, int(snapshot.alive.sum()))
 
 
-def _queries(searcher: Searcher, nodes: Nodes) -> list[tuple[int, Probe, Any]]:
+def _queries(snapshot: Snapshot, nodes: Nodes) -> list[tuple[int, Probe, Any]]:
     """(row, what it is searched by, BM25 of all rows) of sentences, spread evenly."""
     rows = nodes.sentences
     rows = rows[nodes.end[rows] - nodes.start[rows] >= LEAST_ASKED]
     rows = rows[spread(len(rows), QUERIES)]
-    texts = [str(value["text"]) for value in searcher.chunks.values(rows)]
-    assert searcher.pooled is not None
-    vectors = searcher.pooled.rows(rows)
+    texts = [str(value["text"]) for value in snapshot.chunks.values(rows)]
+    assert snapshot.pooled is not None
+    vectors = snapshot.pooled.rows(rows)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
-    analyzer, bm25 = searcher.layout.analyzer, searcher.bm25
+    analyzer, bm25 = snapshot.layout.analyzer, snapshot.bm25
     found: list[tuple[int, Probe, Any]] = []
-    together = max(1, _HELD // max(1, searcher.rows))
+    together = max(1, _HELD // max(1, snapshot.rows))
     for begin in range(0, len(rows), together):
         own = slice(begin, begin + together)
-        terms = [None if analyzer is None else analyzer.terms(_rarest(searcher, text)) for text in texts[own]]
+        terms = [None if analyzer is None else analyzer.terms(_rarest(snapshot, text)) for text in texts[own]]
         known = None if bm25 is None else bm25.scores([each for each in terms if each is not None])
         for place, (row, vector) in enumerate(zip(rows[own].tolist(), vectors[own], strict=True)):
             sparse = None if known is None else known[place]
@@ -180,12 +179,12 @@ def _queries(searcher: Searcher, nodes: Nodes) -> list[tuple[int, Probe, Any]]:
     return found
 
 
-def _rarest(searcher: Searcher, text: str) -> str:
+def _rarest(snapshot: Snapshot, text: str) -> str:
     """The words of a text with the rarest terms, each once; of equals the first."""
-    assert searcher.layout.analyzer is not None
-    assert searcher.bm25 is not None
-    terms = {word: searcher.layout.analyzer.terms(word) for word in text.split()}
-    weights = searcher.bm25.idf([term for own in terms.values() for term in own])
+    assert snapshot.layout.analyzer is not None
+    assert snapshot.bm25 is not None
+    terms = {word: snapshot.layout.analyzer.terms(word) for word in text.split()}
+    weights = snapshot.bm25.idf([term for own in terms.values() for term in own])
     rarity = {word: max((weights.get(term, 0.0) for term in own), default=0.0) for word, own in terms.items()}
     return " ".join(sorted(terms, key=lambda word: -rarity[word])[:WORDS])
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from ..scoring.probes import Probe
+    from ..scoring.snapshot import Snapshot
     from ..scoring.sources import Mask
-    from ..search.searcher import Searcher
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -156,14 +156,14 @@ class Nodes:
         return np.where(inside, found, -1)
 
     def best_sentences(
-        self, searcher: Searcher, query: F32, rows: I64, own: F32, best: tuple[I64, F32] | None = None
+        self, snapshot: Snapshot, query: F32, rows: I64, own: F32, best: tuple[I64, F32] | None = None
     ) -> F32:
         """The cosine of each row's best sentence; ``own``, its own vector's, of a row that holds none.
 
         Args:
             best: the best sentences of all and their cosines: what holds one of them has its best among them.
         """
-        assert searcher.pooled is not None
+        assert snapshot.pooled is not None
         found: F32 = np.array(own, np.float32)
         left = np.flatnonzero(self.last[rows] > self.first[rows])
         if best is not None:
@@ -176,7 +176,7 @@ class Nodes:
             left = left[np.argsort(self.first[rows[left]], kind="stable")]
             first, last = self.first[rows[left]], self.last[rows[left]]
             places, at = _together(first, last)
-            scores = searcher.pooled.scan.score_rows(query, self.sentences[places])
+            scores = snapshot.pooled.scan.score_rows(query, self.sentences[places])
             found[left] = _highest(scores, at, at + (last - first))
         return found
 
@@ -189,7 +189,7 @@ class Nodes:
 
     def scores(
         self,
-        searcher: Searcher,
+        snapshot: Snapshot,
         probe: Probe,
         rows: I64,
         sparse: F32 | None,
@@ -202,10 +202,10 @@ class Nodes:
         """
         found: dict[str, Any] = {}
         if probe.vector is not None:
-            assert searcher.pooled is not None
+            assert snapshot.pooled is not None
             query = np.ascontiguousarray(probe.vector, np.float32)
-            found["dense"] = searcher.pooled.scan.score_rows(query, rows)
-            found["sentence"] = self.best_sentences(searcher, query, rows, found["dense"], best)
+            found["dense"] = snapshot.pooled.scan.score_rows(query, rows)
+            found["sentence"] = self.best_sentences(snapshot, query, rows, found["dense"], best)
         if sparse is not None:
             found["sparse"] = sparse[rows]
         return found

@@ -12,23 +12,23 @@ import logging
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..._util.lazy import by_name
 from .. import checks
 from ..levels import across
+from ..scoring.ranking import Ranking
 from ..search import rewrite as rewriting
 from ..search.hits import DocumentHits, Hits
-from ..search.searcher import Ranking
 from .plan_terms import Terms, terms_of
 from .plan_wait import Waiting
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pyarrow as pa
 
-    from ..index import Index
     from ..scoring.probes import Probe
     from ..search.searcher import Searcher
 
@@ -255,7 +255,20 @@ def _passes(
     return found, rows
 
 
-def plans(index: Index, plan: Any, queries: Any, **told: Any) -> list[Plan]:
+class Planned(Protocol):
+    """What plans are made for: an index."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def plan_metadata(self) -> Callable[..., list[Metadata]]: ...
+
+    @property
+    def search(self) -> Callable[..., Any]: ...
+
+
+def plans(index: Planned, plan: Any, queries: Any, **told: Any) -> list[Plan]:
     """What a planner, or the one of that name, says of each query; ``told``: of :meth:`Index.plan_metadata`."""
     planner = load(plan)
     texts = checks.texts(queries)
@@ -264,7 +277,7 @@ def plans(index: Index, plan: Any, queries: Any, **told: Any) -> list[Plan]:
     return [decide(planner, text, each, ask) for text, each in zip(texts, metadata, strict=True)]
 
 
-def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: Any, **options: Any) -> Hits[Any]:
+def searched(index: Planned, plan: Any, queries: Any, query_vectors: Any, levels: Any, **options: Any) -> Hits[Any]:
     """What :meth:`Index.search` finds at the levels planned for each query; queries of the same levels together.
 
     Args:
@@ -282,7 +295,8 @@ def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: 
     chosen = plan
     if not isinstance(plan, (list, tuple)):
         if not index.schema.names:
-            return index.search(queries, query_vectors=query_vectors, **options)
+            found: Hits[Any] = index.search(queries, query_vectors=query_vectors, **options)
+            return found
         told = {name: options.get(name) for name in ("words", "threads")}
         chosen = plans(index, plan, texts, hits=_hits(options), **told)
     if len(chosen) != len(queries):
@@ -290,13 +304,13 @@ def searched(index: Index, plan: Any, queries: Any, query_vectors: Any, levels: 
     groups: dict[tuple[str, str], list[int]] = {}
     for row, each in enumerate(chosen):
         groups.setdefault((each.low, each.high), []).append(row)
-    found: list[Any] = [None] * len(queries)
+    every: list[Any] = [None] * len(queries)
     for pair, rows in groups.items():
         vectors = None if query_vectors is None else np.atleast_2d(np.asarray(query_vectors))[rows]
         lists: Any = index.search([queries[row] for row in rows], query_vectors=vectors, levels=pair, **options)
         for row, hits in zip(rows, lists, strict=True):
-            found[row] = Hits(_told(hit, str(chosen[row])) for hit in hits)
-    return Hits(found)
+            every[row] = Hits(_told(hit, str(chosen[row])) for hit in hits)
+    return Hits(every)
 
 
 def _hits(options: Mapping[str, Any]) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..._util.lazy import by_name
@@ -105,3 +106,28 @@ class Hits(list[_Each]):
 def hits_html(hits: Any) -> str:
     """A small table of hits, best first, each with its best sentence marked."""
     return str(by_name("pychunk.chunks.tables", "hits_html")(hits))
+
+
+def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:
+    """Hits without what is around an earlier one already: passages that share a character with it, and hits inside it.
+
+    ``documents``: a number for each hit's, as without ids those of two calls of ``add`` share theirs.
+
+    Example:
+        >>> first, second, third = (Passage(i, 10 * i, 10 * i + 9, "text") for i in range(3))
+        >>> facts = {"document": 0, "id": "a", "chunk_id": "", "text": "", "score": 1.0, "scores": {}}
+        >>> a = Hit(row=0, chunk=0, start=0, end=9, around=(first, second), **facts)
+        >>> b = Hit(row=2, chunk=2, start=20, end=29, around=(second, third), **facts)
+        >>> [[each.chunk for each in hit.around] for hit in once([a, b], [0, 0])]
+        [[0, 1], [2]]
+    """
+    taken: dict[int, list[tuple[int, int]]] = {}
+    kept = []
+    for hit, document in zip(hits, documents, strict=True):
+        others = taken.setdefault(document, [])
+        own = hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
+        new = [each for each in own if all(each.end <= a or b <= each.start for a, b in others)]
+        if any(each.chunk == hit.chunk for each in new):
+            others += [(each.start, each.end) for each in new]
+            kept.append(replace(hit, around=tuple(new)))
+    return kept

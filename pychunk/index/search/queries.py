@@ -12,8 +12,9 @@ from .. import checks
 from ..dense import known
 from ..scoring.fusion import F32
 from ..scoring.probes import Probe
+from ..scoring.ranking import Ranking
 from ..store.part import Layout
-from .searcher import Ranking, Searcher
+from .searcher import Searcher
 
 if TYPE_CHECKING:
     from . import rewrite as rewriting

@@ -21,8 +21,9 @@ from .. import checks
 from ..scoring.probes import Probe
 
 if TYPE_CHECKING:
+    from ..scoring.ranking import Ranking
     from ..scoring.sources import Mask
-    from .searcher import Ranking, Searcher
+    from .searcher import Searcher
 
 #: What a name stands for.
 NAMES = ("feedback", "options", "hyde", "multi")

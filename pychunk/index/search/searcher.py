@@ -1,47 +1,30 @@
-"""One state of an index, ready for queries."""
+"""Queries ranked in one state of an index."""
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from ..._engine.arrow import compute as pc
-from ...encoders.running.placement import Placement
-from ...levels.names import LEVELS
-from .. import checks
-from ..dense.vectors import SCANNED, Saved, VectorIndex
-from ..files import narrow
 from ..levels import across, levels
 from ..levels.calibration import Calibration, calibrated
-from ..levels.levels import Ranges
 from ..levels.nodes import Nodes
-from ..lexical.bm25 import BM25
-from ..lexical.terms import GRAM_MARK
 from ..scoring import fusion
-from ..scoring import where as conditions
-from ..scoring.ahead import INSIDE, KEPT, Ahead
-from ..scoring.evidence import ByVectors, DocumentBM25, Documents, NearDocuments
-from ..scoring.fusion import F32, I64, Ranked
+from ..scoring.evidence import NearDocuments
+from ..scoring.fusion import I64, Ranked
 from ..scoring.probes import Members, Probe, Together
-from ..scoring.sources import Batch, Mask, Nearest, Scanned, Sparse, scanned_with
-from ..store import beside
-from ..store.chunk_rows import ChunkRows
-from ..store.part import POOLED, SENTENCES, SPANS, Layout, Part
-from .context import Outline
+from ..scoring.ranking import Found, Ranking
+from ..scoring.snapshot import TOGETHER, Snapshot
+from ..scoring.sources import Batch, Mask, Scanned, Sparse, scanned_with
 from .hits import Hit, Passage
+from .outline import Outline
 
-#: An approximate index is one for all levels, and reads the codes of all rows, however few may be found. At most one of
-#: so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact.
-RARE = 2
-#: Queries whose rows are scanned together, and the most scores of BM25 that are held for them, as float32: 128 MB. With
-#: 64 queries a scan computes, and what it reads no longer matters.
-_TOGETHER, _SCORES = 64, 1 << 25
+#: The most scores of BM25 that are held for queries at once, as float32: 128 MB.
+_SCORES = 1 << 25
+#: Of chunks, best first, the places of those that stay.
+Choice = Callable[[I64], I64]
 
 
 @dataclass(frozen=True)
@@ -64,197 +47,14 @@ def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[Scanned, Sparse, floa
     return None
 
 
-def _check_others(parts: Sequence[Part]) -> None:
-    """Check columns of texts and lists that are of another type in another part: joining them follows their offsets."""
-    every = pa.unify_schemas([part.table.schema for part in parts] or [pa.schema([])], promote_options="permissive")
-    for part in parts:
-        part.check(
-            [
-                own.name
-                for own in part.table.schema
-                if own.type != every.field(own.name).type and not pa.types.is_primitive(own.type)
-            ]
-        )
+class Searcher(Snapshot):
+    """A snapshot that ranks its chunks for queries.
 
+    Attributes:
+        saved: what was saved of what scores are worth at each level; None: nothing.
+    """
 
-@dataclass(frozen=True)
-class Ranking:
-    """How to rank: which stages, and how much each counts."""
-
-    mode: str = "hybrid"
-    fusion: str = "score"
-    weight: float = 1.5
-    blend: float = 0.5
-    document_weight: float = 0.0
-
-    @property
-    def by_rank(self) -> bool:
-        return self.fusion == "rrf"
-
-    def check(self, layout: Layout) -> None:
-        if self.mode not in ("dense", "sparse", "hybrid"):
-            raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
-        if self.fusion not in ("score", "rrf", "levels"):
-            raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r}")
-        checks.number("weight", self.weight, 0)
-        checks.number("blend", self.blend, 0, 1)
-        checks.number("document_weight", self.document_weight, 0)
-        if self.fusion == "levels" and self.document_weight:
-            raise ValueError("fusion='levels' goes without document_weight=: documents are a level of their own")
-        if self.mode != "dense" and layout.analyzer is None:
-            raise ValueError(
-                "this index has no terms for BM25 (it was created with terms=None): use mode='dense', or build it "
-                "again without terms=None"
-            )
-
-
-#: Of a query: its best chunks, the names of their scores, and each one's best sentence, None where none was looked for.
-Found = tuple[Ranked, list[str], I64 | None]
-#: Of chunks, best first, the places of those that stay.
-Choice = Callable[[I64], I64]
-
-
-class Searcher:
-    """The parts of an index, memory-mapped, with what their search needs beside."""
-
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        removed: Mask,
-        layout: Layout,
-        *,
-        kinds: Mapping[str, str],
-        stored: Mapping[str, Saved],
-        accuracy: int | None,
-        placement: Placement,
-        k1: float,
-        b: float,
-        calibration: Calibration | None = None,
-    ) -> None:
-        self.layout, self._calibration = layout, calibration
-        self.alive = ~removed
-        self.all_alive = not removed.any()
-        self._at_levels: dict[tuple[str, ...], Mask] = {}
-        self._ahead: Ahead | None = None
-        _check_others(parts)
-        #: Chunks as the parts hold them, memory-mapped; None: there are none.
-        self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
-        #: Their columns as they were added.
-        self.schema = pa.unify_schemas([part.schema for part in parts] or [pa.schema([])], promote_options="permissive")
-        self._parts = list(parts)
-        self.rows = len(removed)
-        #: Whether chunks have text that is indexed beside their own.
-        self.has_context = any(beside.is_in(part.table.schema) for part in parts)
-        #: Characters of the sentences of each part, and the number of its first one.
-        self.spans = [np.asarray(part.spans) for part in parts]
-        self.span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
-        self.offsets = np.concatenate(
-            [[0], *(part.offsets[1:] + first for part, first in zip(parts, self.span_first, strict=False))]
-        ).astype(np.int64)
-
-        def index(name: str, arrays: list[Any], file: str, offsets: I64 | None = None) -> VectorIndex:
-            return VectorIndex(
-                arrays,
-                layout.dim,
-                kinds[name],
-                offsets=offsets,
-                stored=stored.get(name),
-                accuracy=accuracy,
-                placement=placement,
-                blocks=[part.blocks.get(file) for part in parts],
-            )
-
-        sentences = [part.sentences for part in parts]
-        self.sentences = index("sentences", sentences, SENTENCES, self.offsets) if layout.sentences else None
-        self.pooled = index("chunks", [part.pooled for part in parts], POOLED) if layout.pooled else None
-        postings = [part.postings for part in parts if part.postings is not None]
-        self.bm25 = BM25(postings, self.alive, k1=k1, b=b) if layout.analyzer else None
-        self._postings, self._k1, self._b = postings, k1, b
-
-    @cached_property
-    def table(self) -> pa.Table:
-        """Chunks as they were added: :attr:`stored` with whole numbers of 64 bits, which are made when first asked for.
-
-        11 ms a million sentence vectors.
-        """
-        self.check()
-        return self.as_added(self.stored)
-
-    def check(self, names: Sequence[str] | None = None, begin: int = 0, end: int | None = None) -> None:
-        """Check columns of :attr:`stored`, None: all, as far as rows [begin, end) need them (:meth:`.Part.check`)."""
-        first, last = 0, self.rows if end is None else end
-        for part in self._parts:
-            if first < last and begin < first + len(part):
-                part.check(names, begin - first, last - first)
-            first += len(part)
-
-    def _checked(self, names: Sequence[str], row: int) -> Callable[[int], None]:
-        """Check columns for the rows of one batch as :meth:`.Part.checked` does, by rows of :attr:`stored`."""
-        first = 0
-        for part in self._parts:
-            if row < first + len(part):
-                break
-            first += len(part)
-        check = part.checked(names, row - first)
-        return lambda row: check(row - first)
-
-    def check_spans(self) -> None:
-        """Compare where sentences begin and end, as far as nobody read them before."""
-        for part in self._parts:
-            if part.blocks:
-                part.blocks[SPANS].check()
-
-    def as_added(self, stored: pa.Table) -> pa.Table:
-        """Rows of :attr:`stored` with the types that they were added with."""
-        return narrow.widened(stored, self.schema)
-
-    def allowed(self, where: Any, ids: Sequence[Any] | None, names: Sequence[str] = ()) -> Mask | None:
-        """bool[rows] of the chunks that a search may return, at one of the levels ``names``; None: all."""
-        if ids is not None:
-            checks.ids("ids", ids)
-        if self.stored is None or (where is None and ids is None and not names and self.all_alive):
-            return None
-        mask = self._at(tuple(names)) if names else self.alive
-        if where is not None:
-            mask = mask & conditions.rows(where, narrow.Columns(self.stored, self.schema, self.check))
-        if ids is not None:
-            if "id" not in self.stored.column_names:
-                raise ValueError("ids names documents, and those of this index have none: segment with ids=")
-            self.check(["id"])
-            found = pc.is_in(self.stored["id"].cast(pa.large_string()), value_set=checks.ids("ids", ids))
-            mask = mask & np.asarray(found)
-        return np.asarray(mask, np.bool_)
-
-    def _at(self, names: tuple[str, ...]) -> Mask:
-        """bool[rows] of those at one of the levels, kept for the next search, which looks through no rows."""
-        if names not in self._at_levels:
-            found = np.logical_or.reduce([self.levels[name] for name in names])
-            self._at_levels[names] = np.asarray(found & self.alive, np.bool_)
-        return self._at_levels[names]
-
-    @cached_property
-    def chunk_of(self) -> I64:
-        """The chunk of each sentence."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-    @cached_property
-    def levels(self) -> dict[str, Mask]:
-        """Of each level which rows are at it; from fine to coarse."""
-        self.check([LEVELS])
-        return {} if self.stored is None else levels.rows_at(self.stored)
-
-    @cached_property
-    def level_sizes(self) -> tuple[int, ...]:
-        """How many rows are at each, removed ones too."""
-        return tuple(int(np.count_nonzero(mask)) for mask in self.levels.values())
-
-    @cached_property
-    def ranges(self) -> Ranges:
-        """Which rows are at which levels, as the scan of their vectors knows them from then on."""
-        found = Ranges(self.levels, self.alive)
-        if self.pooled is not None:
-            self.pooled.scan.set_groups(found.of)
-        return found
+    saved: Calibration | None = None
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -264,46 +64,14 @@ class Searcher:
     @cached_property
     def calibration(self) -> Calibration:
         """What scores are worth at each level: as saved, where few rows are others since, or made now."""
-        saved = self._calibration
-        return calibrated(self, self.nodes) if saved is None or saved.stale(self) else saved
-
-    @cached_property
-    def _spans(self) -> tuple[I64, I64]:
-        """First and last characters of the rows."""
-        assert self.stored is not None
-        self.check(["start", "end"])
-        return np.asarray(self.stored["start"], np.int64), np.asarray(self.stored["end"], np.int64)
-
-    def places(self, rows: I64) -> tuple[I64, I64, I64]:
-        """(document, first, last character) of rows; a number for each document."""
-        start, end = self._spans
-        return self._document_of[rows], start[rows], end[rows]
+        saved = self.saved
+        if saved is None or saved.is_stale(int(self.alive.sum()), self.levels):
+            saved = calibrated(self, self.nodes)
+        return saved
 
     def documents_of(self, hits: Sequence[Hit]) -> list[int]:
         """A number for the document of each hit: its id, or where there is none, its place in the index."""
         return list(map(int, self._document_of[[hit.row for hit in hits]]))
-
-    @cached_property
-    def documents(self) -> Documents:
-        """Which chunks are of which document."""
-        return Documents(self._document_of, self.alive)
-
-    def query_terms(self, text: str) -> list[str]:
-        """Return the terms of a query; n-grams beside words if a text of the index has any."""
-        assert self.layout.analyzer is not None
-        return (self.layout.analyzer.query_terms if self._has_grams else self.layout.analyzer.terms)(text)
-
-    @cached_property
-    def _has_grams(self) -> bool:
-        places = [
-            (part.words, bisect.bisect_left(part.words, GRAM_MARK, key=lambda term: term.as_py()))
-            for part in self._postings
-        ]
-        return any(at < len(terms) and terms[at].as_py().startswith(GRAM_MARK) for terms, at in places)
-
-    @cached_property
-    def document_bm25(self) -> DocumentBM25:
-        return DocumentBM25(self._postings, self.documents, k1=self._k1, b=self._b)
 
     def rank(
         self,
@@ -365,7 +133,7 @@ class Searcher:
         """Of each query its best chunks, of so many queries at once as memory allows."""
         found = []
         scores = self.rows * (2 if ranking.document_weight else 1) * max((len(own) for own in queries), default=1)
-        together = max(1, min(_TOGETHER, _SCORES // max(1, scores)))
+        together = max(1, min(TOGETHER, _SCORES // max(1, scores)))
         for begin in range(0, len(queries), together):
             found += self._rank(queries[begin : begin + together], count, ranking, allowed, threads, ranges)
         return found
@@ -398,7 +166,7 @@ class Searcher:
         if self.pooled is None or self.sentences is not None:
             raise ValueError("fusion='levels' needs an index of chunk vectors: create it with vectors='chunk'")
         groups = self.nodes.groups(names, allowed, kept=kept)
-        together = max(1, min(_TOGETHER, _SCORES // max(1, self.rows)))
+        together = max(1, min(TOGETHER, _SCORES // max(1, self.rows)))
         found = []
         for begin in range(0, len(queries), together):
             own = queries[begin : begin + together]
@@ -415,13 +183,6 @@ class Searcher:
         if probe.vector is not None and np.any(probe.vector):
             return True
         return self.bm25 is not None and probe.terms is not None and bool(self.bm25.idf(list(probe.terms)))
-
-    def near_chunks(
-        self, vectors: F32, allowed: Mask, depth: int, threads: int | None, ranges: Sequence[int] = ()
-    ) -> Batch:
-        """Sources of chunks by their own vectors; ``ranges``: of :attr:`ranges`, in which all that is allowed lies."""
-        assert self.pooled is not None
-        return self._near(self.pooled, vectors, allowed, False, depth, threads, ranges)
 
     def _rank(
         self,
@@ -525,96 +286,6 @@ class Searcher:
             found.append(Ranked(ranked.chunks, ranked.scores, parts))
         return found
 
-    def _near(
-        self,
-        index: VectorIndex,
-        vectors: F32,
-        allowed: Mask | None,
-        sentences: bool,
-        depth: int,
-        threads: int | None,
-        ranges: Sequence[int] = (),
-    ) -> Batch:
-        """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
-        known = None if sentences or self._ahead is None else self._ahead.of(vectors, allowed)
-        if self._scanned(index, allowed, ranges):
-            return Scanned(index.scan, vectors, allowed, threads, ranges, known)
-        if not sentences:
-            rows = None
-            if known is not None and all(index.begins(depth, asked) for asked, *_ in known):
-                rows = np.array([found[: min(depth, len(index))] for *_, found in known])
-            return Nearest(index, vectors, allowed, None, depth, threads, rows)
-        mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
-        return Nearest(index, vectors, mask, self.chunk_of, depth, threads)
-
-    def look_ahead(
-        self, queries: Sequence[Sequence[Probe]], depth: int, threads: int | None, good: Sequence[I64]
-    ) -> None:
-        """Looks for the ``depth`` best rows of the finest level by cosine, for all searches by the vectors of queries.
-
-        ``good``: of each query rows whose documents may hold some of these.
-
-        Not where an index is approximate and finds others than it does for fewer. It is kept until the next call.
-        """
-        every = [probe.vector for own in queries for probe in own if probe.vector is not None]
-        alone = len(every) == len(queries)
-        if self.pooled is None or self.sentences is not None or not every:
-            return
-        vectors = np.array(every[: max(1, KEPT // depth)], np.float32)
-        names = list(self.levels)[:1]
-        allowed, ranges = self._at(tuple(names)), self.ranges.at(names)
-        ahead = Ahead(allowed)
-        for begin in range(0, len(vectors), _TOGETHER):
-            own = vectors[begin : begin + _TOGETHER]
-            if self._scanned(self.pooled, allowed, ranges):
-                batch = Scanned(self.pooled.scan, own, allowed, threads, ranges)
-                for number, rows in enumerate(good[begin : begin + len(own)] if alone else ()):
-                    batch.expect(number, self.documents.rows(self.documents.of[rows])[0][:INSIDE])
-                batch.fetch(range(len(own)), depth)
-                ahead.keep(own, [batch.found[number] for number in range(len(own))])
-            elif self.pooled.begins(1, depth):
-                found = zip(*self.pooled.search(own, depth, allowed, threads), strict=True)
-                ahead.keep(own, [(depth, scores, rows) for scores, rows in found])
-        self._ahead = ahead
-
-    def best_sentences(self, vector: F32) -> tuple[I64, F32] | None:
-        """(rows, cosines) of the best rows of the finest level, exact, as far as :meth:`look_ahead` knows them."""
-        ahead = self._ahead
-        if ahead is None or self.pooled is None:
-            return None
-        if not self._scanned(self.pooled, ahead.allowed, self.ranges.at(list(self.levels)[:1])):
-            return None
-        known = ahead.of(vector[None], ahead.allowed)
-        return None if known is None else (known[0][2], known[0][1])
-
-    def _scanned(self, index: VectorIndex, allowed: Mask | None, ranges: Sequence[int]) -> bool:
-        """Whether vectors are scanned, which is exact."""
-        return index.scanned(allowed) or bool(ranges and allowed is not None and self._worth_a_scan(index, ranges))
-
-    def _worth_a_scan(self, index: VectorIndex, ranges: Sequence[int]) -> bool:
-        """Whether an index that is approximate leaves levels to the scan: see :data:`RARE`."""
-        rows = self.ranges.rows(ranges)
-        return RARE * rows <= len(index) and rows * index.row_bytes <= SCANNED
-
-    def _near_documents(
-        self, name: str, near: Batch, vectors: F32, allowed: Mask | None, depth: int, threads: int | None
-    ) -> NearDocuments:
-        """Sources of chunks by the vectors of their documents; ``near``: by their own."""
-        sentences = name == "dense"
-        index = self.sentences if sentences else self.pooled
-        assert index is not None
-        whole = self.documents.whole(allowed)
-        if whole is not None and allowed is not None and not np.array_equal(whole, allowed):
-            near = self._near(index, vectors, whole, sentences, depth, threads)
-        by = ByVectors(index.scan, self.documents, self.offsets if sentences else None)
-        return NearDocuments(by, near, vectors, allowed)
-
-    @cached_property
-    def chunks(self) -> ChunkRows:
-        """What the chunk table says of rows."""
-        assert self.stored is not None
-        return ChunkRows(self.stored, self.check, self._checked)
-
     @cached_property
     def outline(self) -> Outline:
         """The trees of headings of its documents."""
@@ -661,17 +332,3 @@ class Searcher:
             and (each["chunk"] - here["chunk"]) * (at - row) >= 0
         ]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in kept)
-
-    @cached_property
-    def _document_of(self) -> I64:
-        """A number for each row's document: of its id; where there is none, its chunks follow one another."""
-        assert self.stored is not None
-        self.check(["document", "chunk", "id"])
-        document, chunk = (np.asarray(self.stored[name]) for name in ("document", "chunk"))
-        begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
-        found = np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)
-        if "id" in self.stored.column_names:
-            ids = self.stored["id"].cast(pa.large_string()).combine_chunks().dictionary_encode()
-            known = np.asarray(ids.indices.fill_null(-1), np.int64)
-            found = np.where(known < 0, found, known + self.rows)
-        return found

@@ -15,7 +15,8 @@ from . import paging
 from .hits import Hit
 
 if TYPE_CHECKING:
-    from .searcher import Found, Searcher
+    from ..scoring.ranking import Found
+    from .searcher import Searcher
 
 #: Columns that are fields of a hit; an index of before one of them has none of it.
 _SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)

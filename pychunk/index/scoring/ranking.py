@@ -1,0 +1,44 @@
+"""How a search ranks, and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import checks
+from ..store.part import Layout
+from .fusion import I64, Ranked
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How to rank: which stages, and how much each counts."""
+
+    mode: str = "hybrid"
+    fusion: str = "score"
+    weight: float = 1.5
+    blend: float = 0.5
+    document_weight: float = 0.0
+
+    @property
+    def by_rank(self) -> bool:
+        return self.fusion == "rrf"
+
+    def check(self, layout: Layout) -> None:
+        if self.mode not in ("dense", "sparse", "hybrid"):
+            raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
+        if self.fusion not in ("score", "rrf", "levels"):
+            raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r}")
+        checks.number("weight", self.weight, 0)
+        checks.number("blend", self.blend, 0, 1)
+        checks.number("document_weight", self.document_weight, 0)
+        if self.fusion == "levels" and self.document_weight:
+            raise ValueError("fusion='levels' goes without document_weight=: documents are a level of their own")
+        if self.mode != "dense" and layout.analyzer is None:
+            raise ValueError(
+                "this index has no terms for BM25 (it was created with terms=None): use mode='dense', or build it "
+                "again without terms=None"
+            )
+
+
+#: Of a query: its best chunks, the names of their scores, and each one's best sentence, None where none was looked for.
+Found = tuple[Ranked, list[str], I64 | None]
