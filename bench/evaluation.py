@@ -1,6 +1,6 @@
 """Keeps what `pychunk eval` found in bench/results: its measures, costs and main differences, without the curves.
 
-    python bench/evaluation.py --save bench/results/eval_squad.json --title "Retrieval on SQuAD" -- \\
+    python bench/evaluation.py --save bench/results/eval_squad_static.json --title "Retrieval on SQuAD" -- \\
         squad/dev-v2.0.json -m recursive:size=110 --mode hybrid --mode dense --mode sparse --mode recipe
 
 What follows -- is given to `pychunk eval`; the data set is looked for in --data.

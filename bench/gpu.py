@@ -1,6 +1,6 @@
 """Everything about the GPU in one command: correctness, then rates, then the whole pipeline beside its peers.
 
-    python bench/gpu.py                  # checks, rates, pipeline; writes bench/results/gpu_<device>.json
+    python bench/gpu.py                  # checks, rates, pipeline; writes bench/results/gpu_*.json
     python bench/gpu.py --check-only     # correctness alone; what compute-sanitizer is given
     python bench/gpu.py --sanitize       # the checks under compute-sanitizer's memcheck and racecheck
 
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=40.0, help="text of the pipeline")
     parser.add_argument("--documents", type=int, default=2000, help="documents whose cuts are compared with the CPU's")
     parser.add_argument(
-        "--output", "--save", type=Path, help="of the results; default: bench/results/gpu_<device>.json"
+        "--output", "--save", type=Path, help="of the results; default: bench/results/gpu_*.json"
     )
     options = parser.parse_args()
     found = pychunk.backend()["cuda"]

@@ -525,7 +525,7 @@ for name, without in [each.split() for each in sys.argv[1:]]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_command_loads_what_it_takes() -> None:
-    pairs = ["backend retrieval", "search io", "search evaluation", "segment evaluation"]
+    pairs = ["backend index", "search io", "search evaluation", "segment evaluation"]
     done = subprocess.run([sys.executable, "-c", LOADS, *pairs], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [f"{pair} False" for pair in pairs]
 

@@ -52,12 +52,12 @@ def test_the_best_by_codes_are_those_of_numpy() -> None:
 def test_every_instruction_set_finds_the_same() -> None:
     code = """
 import numpy as np
-from pychunk import _native
+from pychunk._engine import native
 rng = np.random.default_rng(0)
 vectors = rng.standard_normal((5000, 96)).astype(np.float32)
 centroids = rng.standard_normal((24, 16, 4)).astype(np.float32)
-blocks = _native.encode_rows(vectors, centroids)
-rows = _native.best_by_codes([blocks], [5000], centroids, vectors[:9], 300)
+blocks = native.encode_rows(vectors, centroids)
+rows = native.best_by_codes([blocks], [5000], centroids, vectors[:9], 300)
 print(blocks.astype(np.int64).ravel() @ np.arange(blocks.size), rows.tolist())
 """
     assert len(printed_by_each(code)) == 1

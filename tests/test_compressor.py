@@ -120,7 +120,7 @@ def test_whatever_the_batch_the_order_the_threads_and_the_levels() -> None:
 def test_whatever_the_instruction_set() -> None:
     code = (
         "import hashlib, numpy as np\n"
-        "from pychunk import _native\n"
+        "from pychunk._engine import native\n"
         "rng = np.random.default_rng(5)\n"
         "shapes = [(3, 48), (10, 3), (3,), (48, 32), (32, 48), (2, 48)]\n"
         "parts = [rng.normal(size=shape).astype(np.float32) for shape in shapes]\n"
@@ -128,7 +128,7 @@ def test_whatever_the_instruction_set() -> None:
         "first = np.unique(np.concatenate([[0], rng.integers(0, 2000, 150)]))\n"
         "spans = [(first, np.append(first[1:], 2000))]\n"
         "tokens = rng.integers(0, 300, 2000)\n"
-        "found = _native.compressed_vectors(parts, rows, tokens, np.array([0, 2000]), spans, threads=1)[0]\n"
+        "found = native.compressed_vectors(parts, rows, tokens, np.array([0, 2000]), spans, threads=1)[0]\n"
         "print(hashlib.sha256(found.tobytes()).hexdigest())\n"
     )
     printed = printed_by_each(code)

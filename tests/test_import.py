@@ -12,7 +12,7 @@ import pytest
 
 import pychunk
 
-MODULES = ["cuda", "evaluation", "ingest", "integrations", "io", "llm", "retrieval"]
+MODULES = ["cuda", "evaluation", "ingest", "integrations", "io", "llm", "index"]
 
 
 def printed(code: str, *options: str, **environment: str) -> str:
@@ -83,7 +83,9 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     code = "import sys; sys.argv = ['/bin/pychunk', '--help']; from pychunk.cli.main import app\n"
     code += "app(standalone_mode=False)\nprint(*(name for name in sys.modules if name.startswith('pychunk.cli.')))"
     listed = printed(code)
-    assert listed.splitlines()[-1].split() == [f"pychunk.cli.{name}" for name in ("plain_values", "commands", "main")]
+    assert listed.splitlines()[-1].split() == [
+        f"pychunk.cli.{name}" for name in ("shared", "shared.plain_values", "shared.commands", "main")
+    ]
 
 
 def test_functions_of_arrow_are_loaded_without_what_their_options_mean() -> None:
@@ -100,7 +102,7 @@ USES = [
     "pychunk.integrations.ray.segment",
     "pychunk.integrations.spark.segment",
     "pychunk.cuda.pic",
-    "pychunk.evaluation.measures.metrics",
+    "pychunk.evaluation.datasets.load",
     "pychunk.index.ingest.encode_chunks",
     "pychunk.index.index.Index",
     "pychunk.Index.create",

@@ -221,6 +221,14 @@ def test_every_part_is_there_and_no_folder_holds_too_many() -> None:
         assert len(names) <= MOST_MODULES, f"{folder.relative_to(PACKAGE)} holds {len(names)} modules: divide it"
 
 
+def test_modules_that_are_named_in_strings_are_there() -> None:
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Late", "by_name"):
+                name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+                assert name is None or name.removeprefix("pychunk.") in NAMES, f"{name_of(file)} names {name}"
+
+
 @pytest.mark.parametrize("folder", CORE_ORDER)
 def test_includes_point_one_way(folder: str) -> None:
     files = [file for file in (CORE / folder).iterdir() if file.suffix in (".h", ".cc", ".inc", ".cu", ".cuh")]

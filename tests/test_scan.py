@@ -336,7 +336,7 @@ def test_every_float16_is_widened_exactly() -> None:
 def test_instruction_sets_scan_to_the_same_bits() -> None:
     code = (
         "import sys, hashlib, numpy as np\n"
-        "from pychunk.index import eight_bit\n"
+        "from pychunk.index.dense import eight_bit\n"
         "from pychunk.index.dense.scan import Scan\n"
         "rng, digest = np.random.default_rng(0), hashlib.sha256()\n"
         "for dim in (32, 100, 256):\n"

@@ -63,7 +63,7 @@ def use(index: pychunk.Index, either: bool) -> None:
 
 
 def test_overloads_of_a_search_have_the_arguments_of_the_search() -> None:
-    tree = ast.parse((ROOT / "pychunk" / "retrieval" / "index.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "pychunk" / "index" / "index.py").read_text(encoding="utf-8"))
     every = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "search"]
     assert len(every) == 4
     own = every[-1].args

@@ -39,8 +39,8 @@ if _interpreter != _main_interpreter:
         "(under mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a process of its own"
     )
 
-if importlib.util.find_spec(f"{__package__}._core") is None:
-    add_build(__package__)
+if importlib.util.find_spec("pychunk._core") is None:
+    add_build("pychunk")
 try:
     from .. import _core
 except ImportError as error:

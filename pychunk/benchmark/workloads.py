@@ -40,7 +40,7 @@ class Workload:
         """
         import pyarrow as pa
 
-        from .. import Segmenter
+        from pychunk import Segmenter
 
         segmenter = Segmenter(self.method, threads=1, **self.options)
         # Tiny and single documents arrive as Python strings, as in a service; large batches as Arrow, as in a pipeline.

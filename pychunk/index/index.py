@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from .search import rewrite as rewriting
     from .search import showing
 else:  # of some searches alone
-    learned, planning, reranking, rewriting, showing = (
-        Late(f"{__package__}.{name}") for name in ("learned", "planning", "rerank", "rewrite", "showing")
-    )
+    learned, reranking = Late("pychunk.index.rerank.learned"), Late("pychunk.index.rerank.rerank")
+    planning = Late("pychunk.index.planners.planning")
+    rewriting, showing = Late("pychunk.index.search.rewrite"), Late("pychunk.index.search.showing")
 
 GIVEN = "given"
 
@@ -374,7 +374,7 @@ class Index:
 
         Example:
             >>> import pychunk, tempfile, pyarrow as pa
-            >>> from pychunk.index import digests
+            >>> from pychunk.index.store import digests
             >>> from pychunk.index.index import Index
             >>> seg = pychunk.Segmenter("sentence", vectors="sentence")
             >>> table = pa.table({"id": ["cats", "rust"], "text": ["Cats purr.", "Rust is safe."]})

@@ -29,10 +29,9 @@ from .wiki.mediawiki import Wanted
 if TYPE_CHECKING:
     from .formats import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
 else:  # as files of their kinds are read
-    arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files = (
-        Late(f"{__package__}.{name}")
-        for name in ("arrow_files", "csv_files", "json_lines", "parquet_files", "pdf_files", "text_files")
-    )
+    arrow_files, csv_files = Late("pychunk.io.formats.arrow_files"), Late("pychunk.io.formats.csv_files")
+    json_lines, parquet_files = Late("pychunk.io.formats.json_lines"), Late("pychunk.io.formats.parquet_files")
+    pdf_files, text_files = Late("pychunk.io.formats.pdf_files"), Late("pychunk.io.formats.text_files")
 
 
 class Asked(NamedTuple):

@@ -19,7 +19,7 @@ from .searcher import Searcher
 if TYPE_CHECKING:
     from . import rewrite as rewriting
 else:
-    rewriting = Late(f"{__package__}.rewrite")
+    rewriting = Late("pychunk.index.search.rewrite")
 
 
 @dataclass(frozen=True)
