@@ -34,6 +34,7 @@ import pic_lengths
 import record
 from defaults_texts import Corpus
 
+from pychunk.defaults import CHUNKS
 from pychunk.evaluation import contenders, datasets, peers, runner
 from pychunk.evaluation.contenders import Chunked, Encoder
 from pychunk.evaluation.measures import blocks, edges, intervals, intrinsic
@@ -131,7 +132,7 @@ def form(chunked: Chunked, texts: Texts) -> dict[str, Any]:
         dangling = sum(edges.refers_back(text[a:b]) for a, b in spans[1:])
         own: dict[str, tuple[float, float]] = {
             "words": (words.sum(), len(words)),
-            "scraps": ((np.diff(spans, axis=1) < edges.SCRAP).sum(), len(words)),
+            "scraps": ((np.diff(spans, axis=1) < CHUNKS.scrap).sum(), len(words)),
             "dangling": (dangling, len(words)),
             "headings begin": (places.begin, sum(places)),
             "headings alone": (places.alone, sum(places)),

@@ -38,9 +38,7 @@ def main() -> int:
     parser.add_argument("--model", default="minilm", help="an exported encoder: a name or a directory")
     parser.add_argument("--megabytes", type=float, default=40.0, help="text of the pipeline")
     parser.add_argument("--documents", type=int, default=2000, help="documents whose cuts are compared with the CPU's")
-    parser.add_argument(
-        "--output", "--save", type=Path, help="of the results; default: bench/results/gpu_*.json"
-    )
+    parser.add_argument("--output", "--save", type=Path, help="of the results; default: bench/results/gpu_*.json")
     options = parser.parse_args()
     found = pychunk.backend()["cuda"]
     print(json.dumps(found))

@@ -28,6 +28,7 @@ from ._util.staged import Staged
 from .chunks.batch import ChunkBatch
 from .chunks.collector import Gathered
 from .chunks.provenance import Origin
+from .defaults import CHUNKS
 from .encoders.running.placement import Placement
 from .features.models import Models
 from .features.sentences import with_sentences
@@ -60,8 +61,6 @@ CALL_BYTES = 32 << 20
 #: The same where a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in length;
 #: their vectors take 100 MB.
 POOL_BYTES = 8 << 20
-#: Characters of a chunk that is a scrap: with ``atoms`` it joins another one.
-SCRAP_CHARACTERS = 50
 #: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
 
@@ -169,8 +168,8 @@ class Segmenter:
             from .clients import hand_model  # here, as few ask a model
 
             self.llm = hand_model(self.method)
-        auto_most = max(default.MAX_TOKENS, options["size"]) if usual else self.method.auto_max_tokens
-        auto_least = default.MIN_TOKENS if usual else self.method.auto_min_tokens
+        auto_most = max(CHUNKS.max_tokens, options["size"]) if usual else self.method.auto_max_tokens
+        auto_least = CHUNKS.min_tokens if usual else self.method.auto_min_tokens
         longest = check_max_tokens(max_tokens, auto_most)
         whole = self.method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)
         self.plan = self.method.plan(
@@ -182,7 +181,7 @@ class Segmenter:
                 overlap=check_whole("overlap", overlap, least=0),
                 auto_limits=max_tokens == "auto" and min_tokens == "auto",
                 atoms=whole,
-                min_characters=SCRAP_CHARACTERS if whole and not self.method.keeps_short else 0,
+                min_characters=CHUNKS.scrap if whole and not self.method.keeps_short else 0,
                 chunk_vectors=vectors == "chunk",
                 sentence_vectors=vectors == "sentence",
             )
@@ -254,7 +253,7 @@ class Segmenter:
         """
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
         values = columns_of_parsers(
-            texts.source, said, lambda: self.plan.method == default.STRUCTURED or self._structured is not None
+            texts.source, said, lambda: self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
         )
         if values.get("blocks") is not None and self._structured is not None:
             return self._structured(texts, keep=keep, progress=progress, first_document=first_document, **values)
@@ -354,7 +353,7 @@ class Segmenter:
                 "levels= goes without augment= and method 'proposition': the text beside chunks is not made for levels"
             )
         texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        by_blocks = self.plan.method == default.STRUCTURED or self._structured is not None
+        by_blocks = self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
         values = columns_of_parsers(texts.source, said, lambda: by_blocks)
         if values.get("blocks") is not None and self._structured is not None:
             return self._structured.hierarchy(texts, levels, first_document=first_document, pooling=pooling, **values)
@@ -383,9 +382,9 @@ class Segmenter:
     def _structured(self) -> Segmenter | None:
         """What cuts documents that come with blocks, where no method and no option of another one was named."""
         own = {name for name in self._options if name not in COMMON and name != "method"}
-        if self._options["method"] is not None or not own <= set(option_names(default.STRUCTURED)):
+        if self._options["method"] is not None or not own <= set(option_names(CHUNKS.method_for_blocks)):
             return None
-        return Segmenter(**{**self._options, "method": default.STRUCTURED})
+        return Segmenter(**{**self._options, "method": CHUNKS.method_for_blocks})
 
     def _columns(
         self,

@@ -21,6 +21,7 @@ MOST_NAMES = 20
 #: Parts of the package: each imports of itself and of those before it, types and lazy imports counted. A part is a
 #: module, a folder, or what of a folder has no place of its own. The package's face may import all.
 ORDER = [
+    "defaults",
     "_util",
     "_engine.data",
     "_engine.arrow",

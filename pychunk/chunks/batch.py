@@ -17,6 +17,7 @@ from .._engine.arrow import few_strings, masked, primitive, python_values, strin
 from .._engine.data.columns import COLUMNS, ChunkFields
 from .._util.lazy import by_name
 from .._util.lines import one_line
+from ..defaults import SEARCH
 from ..inputs import RowError, TextBatch
 
 if TYPE_CHECKING:
@@ -322,7 +323,7 @@ class ChunkBatch:
         texts: Any = None,
         against: ChunkBatch | Sequence[ChunkBatch] = (),
         queries: Sequence[str] | Mapping[str, Sequence[Any]] = (),
-        k: int = 5,
+        k: int = SEARCH.k,
         title: str | None = None,
     ) -> Page:
         """A page that shows the documents with these chunks: one HTML file that needs no network.

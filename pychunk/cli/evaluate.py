@@ -14,6 +14,7 @@ from rich.console import Console
 from .._util.durable import write_text
 from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
+from ..defaults import SEARCH
 from ..evaluation import contenders, datasets, hierarchies, peers, runner, strategies
 from ..evaluation import own as own_methods
 from ..evaluation.judges.answering import Answering
@@ -102,7 +103,7 @@ def evaluate(
             help="What orders the best hits anew: features, a cross-encoder, an LLM (logprob, listwise), or none.",
         ),
     ] = None,
-    depth: Annotated[int, typer.Option(min=1, help="Hits that --rerank orders.")] = 20,
+    depth: Annotated[int, typer.Option(min=1, help="Hits that --rerank orders.")] = SEARCH.evaluation_depth,
     encoder: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,7 +122,7 @@ def evaluate(
     ] = None,
     terms: Annotated[str | None, typer.Option(help="Terms of BM25: auto (default), words or ngrams.")] = None,
     ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
-    weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = 1.5,
+    weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = SEARCH.weight,
     pdf: Annotated[
         bool, typer.Option("--pdf", help="Read the leaflets' PDF files, not the texts beside them.")
     ] = False,
@@ -165,7 +166,7 @@ def evaluate(
         ways = strategies.combined(
             chosen,
             augment=[each if told.llm is None else with_client(each, told.llm) for each in _each(augment)],
-            document_weight=document_weight or [0.0],
+            document_weight=document_weight or [SEARCH.document_weight],
             rewrite=[_rewriter(each, told) for each in _each(rewrite)],
             rerank=[_reranker(each, told) for each in _each(rerank)],
             depth=[depth],

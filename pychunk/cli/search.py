@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ..defaults import SEARCH
 from ..index.index import Index
 from ..index.search.hits import DocumentHits, Hit
 from ..index.search.paging import pages_text
@@ -83,7 +84,7 @@ def search(
     parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
     document_weight: Annotated[
         float, typer.Option(min=0, help="What a chunk's whole document counts beside it; 1 for pages of documents.")
-    ] = 0.0,
+    ] = SEARCH.document_weight,
     rewrite: Annotated[
         str | None,
         typer.Option(
@@ -101,7 +102,7 @@ def search(
         ),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(min=1, help="With --rerank: how many hits are ordered anew; default: 50.")
+        int | None, typer.Option(min=1, help=f"With --rerank: how many hits are ordered anew; default: {SEARCH.depth}.")
     ] = None,
     by_document: Annotated[
         bool, typer.Option("--by-document", help="Find -k documents, of each the best chunk alone.")
@@ -155,7 +156,7 @@ def search(
             words=words,
             parents=parents,
             rerank=rerank,
-            depth=depth or 50,
+            depth=depth or SEARCH.depth,
             by_document=by_document,
             min_score=min_score,
         )

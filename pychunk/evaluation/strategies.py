@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from ..augmentation.augment import How
+from ..defaults import SEARCH
 from ..index.rerank.rerank import Function
 from ..index.search.rewrite import Choice
 from .datasets import Question
@@ -30,13 +31,13 @@ class Strategy:
         'sparse, augment=head, document_weight=1'
     """
 
-    mode: str = "hybrid"
+    mode: str = SEARCH.mode
     recipe: bool = False
     augment: How | None = None
-    document_weight: float = 0.0
+    document_weight: float = SEARCH.document_weight
     rewrite: str | Callable[..., Any] | None = None
     rerank: str | Function | None = None
-    depth: int = 20
+    depth: int = SEARCH.evaluation_depth
 
     def __str__(self) -> str:
         name = next(name for name, own in STRATEGIES.items() if (own.mode, own.recipe) == (self.mode, self.recipe))

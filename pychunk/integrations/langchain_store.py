@@ -16,6 +16,7 @@ except ImportError:
     raise ImportError("integrations.langchain_store needs LangChain: pip install langchain-core") from None
 
 from ..chunks.batch import Chunk
+from ..defaults import SEARCH
 from ..functions import segment
 from ..index.index import Index
 from ..index.ingest import encode_chunks
@@ -149,7 +150,7 @@ class PychunkVectorStore(VectorStore):
     def _select_relevance_score_fn(self) -> Any:
         """A hybrid score is a cosine and a weighted share: against the most that it can be, from 0 to 1."""
         options = self.search_options
-        mode, weight = options.get("mode", "hybrid"), float(options.get("weight", 1.5))
+        mode, weight = options.get("mode", SEARCH.mode), float(options.get("weight", SEARCH.weight))
         most = {"dense": 1.0, "sparse": 1.0}.get(mode, 1.0 + weight)
         return lambda score: min(1.0, max(0.0, score / most))
 

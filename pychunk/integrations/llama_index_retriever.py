@@ -12,6 +12,7 @@ try:
 except ImportError:
     raise ImportError("integrations.llama_index_retriever needs LlamaIndex: pip install llama-index-core") from None
 
+from ..defaults import SEARCH
 from ..index.index import Index
 from ..index.search.hits import Hit
 from .found import best, text_of
@@ -38,7 +39,9 @@ class PychunkRetriever(BaseRetriever):
         >>> index.save()
     """
 
-    def __init__(self, index: Index | str | Path, k: int = 5, *, callback_manager: Any = None, **search: Any) -> None:
+    def __init__(
+        self, index: Index | str | Path, k: int = SEARCH.k, *, callback_manager: Any = None, **search: Any
+    ) -> None:
         super().__init__(callback_manager=callback_manager)
         self.index = index if isinstance(index, Index) else Index.open(index)
         self.k, self.search_options = k, search

@@ -10,6 +10,7 @@ import numpy as np
 from .._engine.data.cuts import Cuts
 from .._engine.data.decided import Decided
 from .._engine.data.removed import Removed
+from ..defaults import CHUNKS
 from .base import Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Asked(Method):
 
     @property
     def auto_max_tokens(self) -> int:
-        return 512
+        return CHUNKS.max_by_meaning
 
     @property
     def auto_atoms(self) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..defaults import CHUNKS
 from .base import UNITS, Method, check_choice
 
 if TYPE_CHECKING:
     from .._engine.data.plan import Plan
 
 #: What "auto" means, most and least: BERT's longest input and an eighth of it; a token is .7 words, or 4 characters.
-_LIMITS = {"tokens": (512, 64), "words": (360, 45), "characters": (2048, 256)}
+_LIMITS = {"tokens": (CHUNKS.max_by_meaning, CHUNKS.min_by_meaning), "words": (360, 45), "characters": (2048, 256)}
 
 
 class Cluster(Method):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._engine import native
+from ..defaults import CHUNKS
 from .base import Method, check_threshold
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class Nsp(Method):
     reason = "score"
     needs = frozenset({"pairs"})
     scores = "pairs"
-    auto_max_tokens = 512
-    auto_min_tokens = 64
+    auto_max_tokens, auto_min_tokens = CHUNKS.max_by_meaning, CHUNKS.min_by_meaning
     fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float | None = None) -> None:

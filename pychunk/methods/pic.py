@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._engine import native
+from ..defaults import CHUNKS
 from .base import Method, check_choice, check_flag, check_number
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ class Pic(Method):
     reason = "score"
     needs = frozenset({"vectors", "summaries"})
     scores = "sentences"
-    auto_max_tokens = 512
-    auto_min_tokens = 64
+    auto_max_tokens, auto_min_tokens = CHUNKS.max_by_meaning, CHUNKS.min_by_meaning
 
     def __init__(
         self, *, summary: str = "extractive", k: float = 0.0, summaries_out: bool = False, llm: Any = None

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._engine import native
 from .._engine.data.ragged import Ragged
+from ..defaults import CHUNKS
 from .base import Method, check_threshold, check_whole
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ class Semantic(Method):
     reason = "score"
     needs = frozenset({"vectors"})
     scores = "pairs"
-    auto_max_tokens = 512
-    auto_min_tokens = 64
+    auto_max_tokens, auto_min_tokens = CHUNKS.max_by_meaning, CHUNKS.min_by_meaning
     fitted_threshold = True
 
     def __init__(self, *, threshold: tuple[str, float] | float = ("percentile", 20), window: int = 1) -> None:

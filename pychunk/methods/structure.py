@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..defaults import CHUNKS
 from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Structure(Method):
 
     @property
     def auto_max_tokens(self) -> int:
-        return 200 if self.size is None and self.unit == "tokens" else 0
+        return CHUNKS.max_tokens if self.size is None and self.unit == "tokens" else 0
 
     def plan(self, shared: Plan) -> Plan:
         size = _SIZES[self.unit] if self.size is None else self.size

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._engine import native
+from ..defaults import CHUNKS
 from .base import Method, check_whole
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class Topic(Method):
     reason = "score"
     needs = frozenset({"tokens", "vectors", "topics"})
     scores = "pairs"
-    # On validation articles a limit of 1,024 costs F1 nothing and Pk .002; one of 512, .000 and .025.
-    auto_max_tokens = 1024
+    auto_max_tokens = CHUNKS.max_by_topic
 
     def __init__(self, *, size: int = 250, model: str | Path | None = None) -> None:
         self.size = check_whole("size", size, least=1)

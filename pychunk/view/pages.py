@@ -15,6 +15,7 @@ from .._util.lines import quoted
 from ..chunks.batch import ChunkBatch
 from ..chunks.options import limits_of, told
 from ..chunks.sizes import lengths_of
+from ..defaults import SEARCH
 from . import plots
 from .hits import Found, by_index, of_hits
 from .page import page
@@ -37,7 +38,9 @@ class Pages:
         k: hits of a query.
     """
 
-    def __init__(self, title: str, queries: Sequence[str] | Mapping[str, Sequence[Any]] = (), k: int = 5) -> None:
+    def __init__(
+        self, title: str, queries: Sequence[str] | Mapping[str, Sequence[Any]] = (), k: int = SEARCH.k
+    ) -> None:
         if isinstance(queries, str):
             queries = [queries]
         self._title, self._queries, self._k = title, queries, k
@@ -133,7 +136,7 @@ def view_of(
     texts: Any = None,
     against: ChunkBatch | Sequence[ChunkBatch] = (),
     queries: Sequence[str] | Mapping[str, Sequence[Any]] = (),
-    k: int = 5,
+    k: int = SEARCH.k,
     title: str | None = None,
 ) -> Page:
     """See :meth:`pychunk.ChunkBatch.view`."""

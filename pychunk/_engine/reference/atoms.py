@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
+from ...defaults import CHUNKS
 from .text.characters import STOPS, is_digit, is_letter, is_lower
 from .text.graphemes import count_words
 
@@ -48,7 +49,7 @@ class Break(IntEnum):
 HEADING_BYTES, HEADING_WORDS, QUESTION_WORDS, SENTENCE_WORDS = 240, 12, 16, 8
 INTRODUCTION_WORDS, LABEL_WORDS, PROSE_BYTES, HEADING_RUN, HEADINGS_ABOVE = 6, 3, 100, 6, 3
 STATEMENT_WORDS = 5
-NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, 50
+NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, CHUNKS.scrap
 OPENING, CLOSING, BULLETS, INTRODUCING = "\"'“‘«„([{", "\"'”’»)]}", "-*+•‣◦▪–—·", ":："
 _STOPS = frozenset(STOPS)
 #: "2", "2.1.", "#3:", "b)", with white space behind it.

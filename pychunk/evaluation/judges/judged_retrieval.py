@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...defaults import SEARCH
 from ..measures.intervals import Interval, by_documents
 from ..measures.tenets import MOST, relevance
 from .agreement import Agreement, cohen_kappa
@@ -183,7 +184,7 @@ def judge_retrieval(
     *,
     sample: int = 50,
     each: int = 1,
-    k: int = 5,
+    k: int = SEARCH.k,
     seed: int = 0,
     language: str = "en",
 ) -> JudgedRetrieval:

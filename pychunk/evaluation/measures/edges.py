@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
+from ...defaults import CHUNKS
 
-#: Characters under which a chunk says too little to be found or read by itself.
-SCRAP = 50
+I64 = npt.NDArray[np.int64]
 
 _FIRST_WORDS = re.compile(r"[^\w]*(\w+(?:['’]\w+)?)(?:\s+(\w+))?(?:\s+(\w+))?(?:\s+(\w+))?")
 
@@ -82,7 +81,7 @@ def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) ->
     subtitle at the top of a chunk both begin it. Marks and digits before a run, as its number on a line of its own, are
     part of it. A heading is alone where its chunk holds nothing but headings of its run, and ends its chunk where other
     text comes first and nothing but its run follows. One that has text on both sides is behind a scrap where fewer than
-    :data:`SCRAP` characters of its chunk come before its run.
+    :data:`CHUNKS.scrap` characters of its chunk come before its run.
 
     Example:
         >>> text = "Life. Ada lived. Work. She wrote."
@@ -102,7 +101,7 @@ def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) ->
             if row >= 0:
                 above, closes = text[held[row, 0] : begin].strip(), held[row, 1] <= end
                 if any(map(str.isalpha, above)):
-                    counts[2 if closes else 4 if len(above) < SCRAP else 3] += 1
+                    counts[2 if closes else 4 if len(above) < CHUNKS.scrap else 3] += 1
                 else:
                     counts[1 if closes else 0] += 1
         first = last + 1

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...defaults import SEARCH
 from ..scoring.fusion import Ranked, distinct
 from ..scoring.probes import Members, Probe
 from ..scoring.sources import Batch, Scanned, SparseByGroup
@@ -68,8 +69,8 @@ def blended(
     size: npt.ArrayLike,
     length: npt.ArrayLike,
     *,
-    blend: float = 0.5,
-    weight: float = 1.5,
+    blend: float = SEARCH.blend,
+    weight: float = SEARCH.weight,
 ) -> F64:
     """The scores of nodes: see the module.
 

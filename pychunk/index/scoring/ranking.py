@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...defaults import SEARCH
 from .. import checks
 from ..store.part import Layout
 from .fusion import I64, Ranked
@@ -13,11 +14,11 @@ from .fusion import I64, Ranked
 class Ranking:
     """How to rank: which stages, and how much each counts."""
 
-    mode: str = "hybrid"
-    fusion: str = "score"
-    weight: float = 1.5
-    blend: float = 0.5
-    document_weight: float = 0.0
+    mode: str = SEARCH.mode
+    fusion: str = SEARCH.fusion
+    weight: float = SEARCH.weight
+    blend: float = SEARCH.blend
+    document_weight: float = SEARCH.document_weight
 
     @property
     def by_rank(self) -> bool:

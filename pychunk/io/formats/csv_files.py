@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from ..._engine import native
 from ..._util.memory import check_memory
+from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from . import csv_quotes
@@ -29,7 +30,7 @@ from .tables import IDENTITY, TABLE_BYTES, Part, said, wanted_of
 from .text_files import not_text
 
 #: Bytes that one row may have.
-MAX_ROW_BYTES = 64 << 20
+MAX_ROW_BYTES = BYTES.csv_row
 #: Rows of one table; a row may take two bytes.
 _ROWS = 1 << 16
 #: What may stand between fields where the name does not say it: a comma, or what spreadsheets of some countries write.

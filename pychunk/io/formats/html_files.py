@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ..._util.isolated import Isolated, KilledError
 from ..._util.memory import check_memory
+from ...defaults import BYTES
 from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ...parsing.html.noise import How, check_noise, find_noise
 from ..decompression.bzip2 import Block
@@ -29,7 +30,7 @@ Links = Literal["text", "inline"]
 Span = tuple[int, int, str, float]
 
 #: Bytes that a page may have: a hundred times the longest of the web's common ones.
-MAX_BYTES = 128 << 20
+MAX_BYTES = BYTES.html
 #: The columns of its documents beside id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
 _BEGINS = (b"<!doctype html", b"<html")

@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Iterator
 
+from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 
 #: Bytes that a file may have: it is in memory as a whole, where JSON Lines are read as they come.
-MAX_BYTES = 256 << 20
+MAX_BYTES = BYTES.json
 #: How an array begins, and lines that are arrays each, or of which the first alone is one.
 _BEGINS, _LINES = re.compile(rb"\s*\[\s*(?:\{|\])"), re.compile(rb"[^\r\n]*\][ \t]*[\r\n]+[ \t]*[{\[]")
 _SPACE = re.compile(r"[ \t\r\n]*")

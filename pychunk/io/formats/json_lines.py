@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..._engine import native
+from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
 from . import json_paths
@@ -29,7 +30,7 @@ from .rows import only_text
 from .tables import IDENTITY, TABLE_BYTES, Part
 
 #: Bytes that one line may have.
-MAX_LINE_BYTES = 256 << 20
+MAX_LINE_BYTES = BYTES.json
 _KIND = {name: number for number, name in enumerate(native.JSON_KINDS)}
 _STRINGS = 1 << _KIND["string"] | 1 << _KIND["surrogate"]
 #: Keys that a warning lists.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from ...defaults import BYTES
 from ...parsing.badges import badges_of
 from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ...parsing.markdown import blocks_of, titles_of
@@ -15,7 +16,7 @@ from . import text_files
 
 #: Bytes of a file whose blocks are found; of a longer one they are null, and so is its title. In so many bytes there
 #: may be 10 million paragraphs of one letter, which take 1.6 GB on their way to a table.
-MAX_BYTES = 32 << 20
+MAX_BYTES = BYTES.markdown_block
 #: The columns of its documents beside id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...defaults import BYTES
 from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ...parsing.pdf.paged import Paged
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 #: Bytes that a file may have.
-MAX_BYTES = 512 << 20
+MAX_BYTES = BYTES.pages
 #: The columns of its documents beside id, text and file.
 COLUMNS = (
     ("blocks", BLOCKS_TYPE),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...defaults import BYTES
 from ...parsing.html.encodings import likely, without_mark
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, MAY_BE, DeadLetter, DeadLetters, Document
 
 #: Bytes that a file may have.
-MAX_BYTES = 512 << 20
+MAX_BYTES = BYTES.text
 #: What a file is that is no text, by its first bytes, and what to do about it.
 _OTHERS = (
     (b"%PDF-", "a PDF, not text: its kind is pdf"),

@@ -19,6 +19,7 @@ from xml.parsers import expat
 import pyarrow as pa
 
 from ..._util.memory import check_memory
+from ...defaults import BYTES
 from ...parsing.columns import BLOCKS_TYPE, packed
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .wikitext import Cleaner
 
 #: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
-MAX_PAGE_BYTES = 64 << 20
+MAX_PAGE_BYTES = BYTES.wiki_page
 #: The column of how many templates were left out inside a page's sentences.
 DROPPED = "dropped_templates"
 COLUMNS = (

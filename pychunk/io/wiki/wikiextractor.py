@@ -8,12 +8,13 @@ from html import unescape
 
 import pyarrow as pa
 
+from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 COLUMNS = (("title", pa.string()), ("url", pa.string()))
 #: Bytes that one document may have.
-MAX_BYTES = 64 << 20
+MAX_BYTES = BYTES.wiki_page
 
 _BEGIN = re.compile(rb"^<doc\s([^\n]*?)>[ \t]*\r?\n?", re.MULTILINE)
 _END = re.compile(rb"^</doc>[ \t]*\r?\n?", re.MULTILINE)
