@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import sys
 import uuid
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -32,23 +30,19 @@ from .lexical.terms import Analyzer
 from .scoring.probes import Probe
 from .scoring.ranges import has_levels
 from .scoring.ranking import Ranking
-from .search import context
-from .search.hits import DocumentHits, Hit, Hits, once
+from .search.hits import DocumentHits, Hit, Hits
+from .search.options import SearchOptions
 from .search.queries import Queries
+from .stages import Stages
 from .store.digests import Digests
 from .store.metadata import columns_not_given, with_columns_of_before, with_metadata
 from .store.store import Store, Verify, schema_of
 
 if TYPE_CHECKING:
     from .planners import planning
-    from .rerank import learned
     from .rerank import rerank as reranking
-    from .search import rewrite as rewriting
-    from .search import showing
 else:  # of some searches alone
-    learned, reranking = Late("pychunk.index.rerank.learned"), Late("pychunk.index.rerank.rerank")
     planning = Late("pychunk.index.planners.planning")
-    rewriting, showing = Late("pychunk.index.search.rewrite"), Late("pychunk.index.search.showing")
 
 GIVEN = "given"
 
@@ -711,89 +705,18 @@ class Index:
             ValueError: an option out of range, a column that is not there, a condition that cannot be read, queries
                 that nothing can encode.
         """
+        options = SearchOptions(
+            k, mode, fusion, weight, blend, document_weight, where, ids, levels, plan, rerank, depth, expand, words,
+            parents, by_document, min_score, threads, rewrite, on_error
+        )  # fmt: skip
         if plan is not None:
-            options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
-            return planning.searched(self, plan, **options)
-        ranking = Ranking(mode, fusion, weight, blend, document_weight)
-        if fusion == "levels" and by_document:
-            raise ValueError("fusion='levels' goes without by_document=: search with levels='document'")
-        checks.whole("depth", depth, 1)
-        if on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
-        by_tree = isinstance(expand, str)
-        if by_tree and expand not in context.WAYS:
-            ways = " or ".join(map(repr, context.WAYS))
-            raise ValueError(f"expand must be a whole number of at least 0, {ways}; got {expand!r}")
-        if not by_tree:
-            checks.whole("expand", expand, 0)
-        if words is not None:
-            checks.whole("words", words, 1)
-        if min_score is not None:
-            checks.number("min_score", min_score, -math.inf)
-        if parents and not by_tree:
-            raise ValueError("parents= are those of a tree: pass expand='subtree' or expand='section', too")
-        probing = rewriting.load(rewrite) if rewrite is not None else None
-        given: list[Any] = []
-        if probing == "options" and queries is not None:
-            queries, given = rewriting.choices(queries)
-        checks.whole("k", k, 1)
-        reader = self._queries(threads)
-        texts, vectors = reader.read(queries, query_vectors, ranking)
-        if rerank and queries is None:
-            raise ValueError("rerank reads the queries' texts; query_vectors came without")
-        searcher = self._contents.searcher()
-        names = [] if levels is None or searcher.stored is None else by_level.between(levels, searcher.levels)
-        allowed = searcher.allowed(where, ids, names)
-        if searcher.stored is None or not texts:
-            return Hits([Hits[Hit]() for _ in texts])
-        probes = reader.probes(texts, vectors, ranking, searcher)
-        reasons: dict[int, str] = {}
-        if probing is not None and isinstance(probing, rewriting.Feedback):
-            probes = rewriting.with_feedback(probing, searcher, probes, ranking, allowed, threads)
-        elif probing is not None:
-            if queries is None:
-                raise ValueError("rewrite reads the queries' texts; query_vectors came without")
-            wanted, reasons = rewriting.rewritten(
-                probing, texts, given, mode=mode, dim=self._contents.layout.dim, skip=on_error == "skip"
-            )
-            probes = reader.filled(wanted, probes, ranking, searcher)
-        count = max(k, depth) if rerank else k
-        if fusion == "levels":
-            kept = where is None and ids is None
-            left = None if rerank or expand else words
-            found = searcher.rank_across(probes, count, ranking, allowed, threads, names=names, words=left, kept=kept)
-        else:
-            choose = searcher.of_documents if by_document else searcher.apart if len(names) > 1 else None
-            found = searcher.rank(probes, count, ranking, allowed, threads, choose=choose, names=names)
-        lists = showing.hits(searcher, found, texts)
-        for row, reason in reasons.items():
-            lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
-        if self._contents.uuids:
-            lists = [[replace(hit, id=uuid.UUID(hit.id)) for hit in hits] for hits in lists]
-        if rerank:
-            stage: reranking.Reranker
-            if weights := learned.named(rerank):
-                fingerprint = self._store.manifest["encoder"]["fingerprint"]
-                stage = learned.Learned(searcher, vectors, fingerprint, weights, mode=mode)
-            else:
-                stage = reranking.load(rerank, self._placement)
-            lists, _ = reranking.reranked(stage, texts, lists, k, threads=threads, on_error=on_error)
-        if min_score is not None:
-            lists = [[hit for hit in hits if hit.score >= min_score] for hits in lists]
-        if isinstance(expand, str):
-            lists = [
-                context.with_context(searcher, hits, expand, parents=parents, words=words, names=names)
-                for hits in lists
-            ]
-        elif expand:
-            lists = [[replace(hit, around=searcher.around(hit.row, expand, names)) for hit in hits] for hits in lists]
-            if names or fusion == "levels":
-                lists = [once(hits, searcher.documents_of(hits)) for hits in lists]
-        if words is not None and not by_tree:
-            lists = [context.up_to(hits, words) for hits in lists]
-        if by_document:
-            return Hits(Hits(DocumentHits(hit.id, hit.document, hit.score, (hit,)) for hit in hits) for hits in lists)
-        return Hits(Hits(hits) for hits in lists)
+            return planning.searched(self, self._hits, queries, query_vectors, options)
+        return self._hits(queries, query_vectors, options)
+
+    def _hits(self, queries: Any, query_vectors: Any, options: SearchOptions) -> Hits[Any]:
+        encoder = self._store.manifest["encoder"]["fingerprint"]
+        reader = self._queries(options.threads)
+        return Stages(self._contents, reader, self._placement, encoder, options).hits(queries, query_vectors)
 
     def plan(
         self, queries: str | Sequence[str], plan: Any = "rules", *, words: int | None = None, threads: int | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -22,6 +22,7 @@ from ..levels import across
 from ..scoring.ranking import Ranking
 from ..search import rewrite as rewriting
 from ..search.hits import DocumentHits, Hits
+from ..search.options import SearchOptions
 from .plan_terms import Terms, terms_of
 from .plan_wait import Waiting
 
@@ -255,6 +256,10 @@ def _passes(
     return found, rows
 
 
+#: What searches: queries, their vectors, options to hits.
+Searches = Callable[[Any, Any, SearchOptions], Hits[Any]]
+
+
 class Planned(Protocol):
     """What plans are made for: an index."""
 
@@ -263,9 +268,6 @@ class Planned(Protocol):
 
     @property
     def plan_metadata(self) -> Callable[..., list[Metadata]]: ...
-
-    @property
-    def search(self) -> Callable[..., Any]: ...
 
 
 def plans(index: Planned, plan: Any, queries: Any, **told: Any) -> list[Plan]:
@@ -277,50 +279,48 @@ def plans(index: Planned, plan: Any, queries: Any, **told: Any) -> list[Plan]:
     return [decide(planner, text, each, ask) for text, each in zip(texts, metadata, strict=True)]
 
 
-def searched(index: Planned, plan: Any, queries: Any, query_vectors: Any, levels: Any, **options: Any) -> Hits[Any]:
-    """What :meth:`Index.search` finds at the levels planned for each query; queries of the same levels together.
+def searched(index: Planned, search: Searches, queries: Any, query_vectors: Any, options: SearchOptions) -> Hits[Any]:
+    """What a search finds at the levels planned for each query; queries of the same levels together.
 
     Args:
-        plan: a planner, its name, or the plans, one a query.
+        search: what searches without a plan.
+        options: whose ``plan`` is a planner, its name, or the plans, one a query.
 
     Raises:
         ValueError: levels as well; queries that are vectors alone; another number of plans than of queries.
     """
-    if levels is not None:
+    if options.levels is not None:
         raise ValueError("levels= and plan= both say which levels to search: pass one of them")
     if queries is None:
         raise ValueError("a planner reads the queries' texts; query_vectors came without")
     queries = [queries] if isinstance(queries, str) else list(queries)
-    texts = rewriting.choices(queries)[0] if options.get("rewrite") == "options" else queries
-    chosen = plan
-    if not isinstance(plan, (list, tuple)):
+    texts = rewriting.choices(queries)[0] if options.rewrite == "options" else queries
+    chosen = options.plan
+    if not isinstance(chosen, (list, tuple)):
         if not index.schema.names:
-            found: Hits[Any] = index.search(queries, query_vectors=query_vectors, **options)
-            return found
-        told = {name: options.get(name) for name in ("words", "threads")}
-        chosen = plans(index, plan, texts, hits=_hits(options), **told)
+            return search(queries, query_vectors, replace(options, plan=None))
+        told = {"words": options.words, "threads": options.threads}
+        chosen = plans(index, chosen, texts, hits=_hits(options), **told)
     if len(chosen) != len(queries):
         raise ValueError(f"plan must have one plan for each of {len(queries)} queries; got {len(chosen)}")
     groups: dict[tuple[str, str], list[int]] = {}
     for row, each in enumerate(chosen):
         groups.setdefault((each.low, each.high), []).append(row)
-    every: list[Any] = [None] * len(queries)
+    found: list[Any] = [None] * len(queries)
     for pair, rows in groups.items():
         vectors = None if query_vectors is None else np.atleast_2d(np.asarray(query_vectors))[rows]
-        lists: Any = index.search([queries[row] for row in rows], query_vectors=vectors, levels=pair, **options)
+        lists = search([queries[row] for row in rows], vectors, replace(options, plan=None, levels=pair))
         for row, hits in zip(rows, lists, strict=True):
-            every[row] = Hits(_told(hit, str(chosen[row])) for hit in hits)
-    return Hits(every)
+            found[row] = Hits(_told(hit, str(chosen[row])) for hit in hits)
+    return Hits(found)
 
 
-def _hits(options: Mapping[str, Any]) -> int:
+def _hits(options: SearchOptions) -> int:
     """How many hits a search with these options looks for, as far as it is worth looking ahead for them."""
-    hits = options.get("k", 5)
-    checks.whole("k", hits, 1)
-    if options.get("rerank"):
-        checks.whole("depth", options["depth"], 1)
-        hits = max(hits, options["depth"])
-    return min(int(hits), MOST_HITS)
+    checks.whole("k", options.k, 1)
+    if options.rerank:
+        checks.whole("depth", options.depth, 1)
+    return min(int(options.count), MOST_HITS)
 
 
 def _told(hit: Any, plan: str) -> Any:

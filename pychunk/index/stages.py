@@ -1,0 +1,132 @@
+"""The stages of a search: queries are read, rewritten and ranked; hits are shown, ordered again and put in context."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from .._util.lazy import Late
+from ..encoders.running.placement import Placement
+from . import checks
+from .levels import levels as by_level
+from .scoring.fusion import F32
+from .scoring.probes import Probe
+from .search import context
+from .search.hits import DocumentHits, Hit, Hits, once
+from .search.options import SearchOptions
+from .search.queries import Queries
+from .search.searcher import Searcher
+
+if TYPE_CHECKING:
+    from .contents import Contents
+    from .rerank import learned
+    from .rerank import rerank as reranking
+    from .scoring.ranking import Found
+    from .search import rewrite as rewriting
+    from .search import showing
+else:  # of some searches alone
+    learned, reranking = Late("pychunk.index.rerank.learned"), Late("pychunk.index.rerank.rerank")
+    rewriting, showing = Late("pychunk.index.search.rewrite"), Late("pychunk.index.search.showing")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """One search in an index.
+
+    Attributes:
+        contents: what the index holds.
+        reader: what reads and encodes queries.
+        placement: where rerankers run.
+        encoder: the fingerprint of the index's encoder.
+    """
+
+    contents: Contents
+    reader: Queries
+    placement: Placement
+    encoder: str
+    options: SearchOptions
+
+    def hits(self, queries: Any, query_vectors: Any) -> Hits[Any]:
+        """Return of each query its hits, best first; of a plan nothing is known here."""
+        own = self.options
+        ranking = own.ranking
+        own.check()
+        rewrite = None if own.rewrite is None else rewriting.load(own.rewrite)
+        given: list[Any] = []
+        if rewrite == "options" and queries is not None:
+            queries, given = rewriting.choices(queries)
+        checks.whole("k", own.k, 1)
+        texts, vectors = self.reader.read(queries, query_vectors, ranking)
+        if own.rerank and queries is None:
+            raise ValueError("rerank reads the queries' texts; query_vectors came without")
+        searcher = self.contents.searcher()
+        names = [] if own.levels is None or searcher.stored is None else by_level.between(own.levels, searcher.levels)
+        allowed = searcher.allowed(own.where, own.ids, names)
+        if searcher.stored is None or not texts:
+            return Hits([Hits[Hit]() for _ in texts])
+        probes = self.reader.probes(texts, vectors, ranking, searcher)
+        reasons: dict[int, str] = {}
+        if isinstance(rewrite, rewriting.Feedback):
+            probes = rewriting.with_feedback(rewrite, searcher, probes, ranking, allowed, own.threads)
+        elif rewrite is not None:
+            if queries is None:
+                raise ValueError("rewrite reads the queries' texts; query_vectors came without")
+            dim = self.contents.layout.dim
+            wanted, reasons = rewriting.rewritten(rewrite, texts, given, mode=own.mode, dim=dim, skip=own.skips)
+            probes = self.reader.filled(wanted, probes, ranking, searcher)
+        lists = showing.hits(searcher, self._ranked(searcher, probes, allowed, names), texts)
+        for row, reason in reasons.items():
+            lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
+        if self.contents.uuids:
+            lists = [[replace(hit, id=uuid.UUID(hit.id)) for hit in hits] for hits in lists]
+        if own.rerank:
+            lists = self._reranked(searcher, texts, vectors, lists)
+        if own.min_score is not None:
+            lists = [[hit for hit in hits if hit.score >= own.min_score] for hits in lists]
+        lists = self._in_context(searcher, lists, names)
+        if own.by_document:
+            return Hits(Hits(DocumentHits(hit.id, hit.document, hit.score, (hit,)) for hit in hits) for hits in lists)
+        return Hits(Hits(hits) for hits in lists)
+
+    def _ranked(
+        self, searcher: Searcher, probes: Sequence[Sequence[Probe]], allowed: Any, names: Sequence[str]
+    ) -> list[Found]:
+        own = self.options
+        if own.fusion == "levels":
+            kept = own.where is None and own.ids is None
+            words = None if own.rerank or own.expand else own.words
+            return searcher.rank_across(
+                probes, own.count, own.ranking, allowed, own.threads, names=names, words=words, kept=kept
+            )
+        choose = searcher.of_documents if own.by_document else searcher.apart if len(names) > 1 else None
+        return searcher.rank(probes, own.count, own.ranking, allowed, own.threads, choose=choose, names=names)
+
+    def _reranked(
+        self, searcher: Searcher, texts: list[str], vectors: F32 | None, lists: list[list[Hit]]
+    ) -> list[list[Hit]]:
+        own = self.options
+        stage: reranking.Reranker
+        if weights := learned.named(own.rerank):
+            stage = learned.Learned(searcher, vectors, self.encoder, weights, mode=own.mode)
+        else:
+            stage = reranking.load(own.rerank, self.placement)
+        found, _ = reranking.reranked(stage, texts, lists, own.k, threads=own.threads, on_error=own.on_error)
+        return found
+
+    def _in_context(self, searcher: Searcher, lists: list[list[Hit]], names: Sequence[str]) -> list[list[Hit]]:
+        """Return hits with what is handed over around them."""
+        own = self.options
+        if isinstance(own.expand, str):
+            return [
+                context.with_context(searcher, hits, own.expand, parents=own.parents, words=own.words, names=names)
+                for hits in lists
+            ]
+        if own.expand:
+            lists = [
+                [replace(hit, around=searcher.around(hit.row, own.expand, names)) for hit in hits] for hits in lists
+            ]
+            if names or own.fusion == "levels":
+                lists = [once(hits, searcher.documents_of(hits)) for hits in lists]
+        return lists if own.words is None else [context.up_to(hits, own.words) for hits in lists]
