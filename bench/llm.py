@@ -34,7 +34,7 @@ from pychunk.llm import LLM, Ask
 from pychunk.llm.queries import Hyde, Multi
 from pychunk.llm.rerank import Listwise, Logprob
 
-SERVER = record.ROOT / "tests" / "llm_server.py"
+SERVER = record.ROOT / "tests" / "helpers" / "llm_server.py"
 PAGE = 3000
 QUESTIONS, DEPTH = 100, 50
 CONCURRENCY = 32

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from fuzz.writes import FailingDisk
 
     from pychunk._engine.device import Device
+
+# Tests import helpers, and a few each other, by name, whatever folders they are in.
+_HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE / "helpers"), *sorted({str(file.parent) for file in _HERE.rglob("test_*.py")})]
 
 # The same examples in each run, and no limit on their time: a busy machine is no failure of a test.
 # Others, drawn anew: pytest --hypothesis-profile=random.

@@ -20,8 +20,8 @@ cd "$folder"
 # Python itself keeps memory until it ends, and so do the pool's threads: leaks are not what is looked for here.
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
   PYTHONPATH="$folder/site" "$python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
-  "$root/tests/test_segment.py" "$root/tests/test_text.py" "$root/tests/test_wordpiece.py" "$root/tests/test_recursive.py" \
-  "$root/tests/test_batches.py" "$root/tests/test_cuda.py" "$root/tests/test_device.py" \
-  "$root/tests/test_html_bytes.py" "$root/tests/test_html_walk.py" "$root/tests/test_noise_native.py" \
-  "$root/tests/test_terms.py" "$root/tests/test_postings.py" "$root/tests/test_scan.py" \
+  "$root/tests/segment/test_segment.py" "$root/tests/csrc/test_text.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \
+  "$root/tests/segment/test_batches.py" "$root/tests/csrc/test_cuda.py" "$root/tests/_engine/test_device.py" \
+  "$root/tests/csrc/test_html_bytes.py" "$root/tests/csrc/test_html_walk.py" "$root/tests/csrc/test_noise_native.py" \
+  "$root/tests/index/lexical/test_terms.py" "$root/tests/index/lexical/test_postings.py" "$root/tests/index/dense/test_scan.py" \
   -m "not slow" -k "not hard_documents and not fork and not instruction_set"

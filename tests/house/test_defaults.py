@@ -1,0 +1,62 @@
+"""Each default stands once, in pychunk/defaults.py."""
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pychunk import defaults
+from pychunk.evaluation.strategies import Strategy
+from pychunk.index.index import Index
+from pychunk.index.scoring.ranking import Ranking
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def default_of(function: Callable[..., Any], name: str) -> Any:
+    return inspect.signature(function).parameters[name].default
+
+
+def test_signatures_have_the_defaults() -> None:
+    search = defaults.SEARCH
+    for name in ("mode", "fusion", "weight", "blend", "document_weight"):
+        assert default_of(Index.search, name) == default_of(Index.rank, name) == getattr(search, name)
+        assert getattr(Ranking(), name) == getattr(search, name)
+    assert (default_of(Index.search, "k"), default_of(Index.search, "depth")) == (search.k, search.depth)
+    assert (default_of(Index.create, "k1"), default_of(Index.create, "b")) == (defaults.BM25.k1, defaults.BM25.b)
+    assert Strategy("hybrid").depth == search.evaluation_depth
+
+
+def test_no_other_module_writes_a_default_of_a_search() -> None:
+    search = defaults.SEARCH
+    known = {"k1": defaults.BM25.k1, "weight": search.weight, "blend": search.blend}
+    known["document_weight"] = search.document_weight
+    found = []
+    for file in sorted((ROOT / "pychunk").rglob("*.py")):
+        if file.name == "defaults.py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            values: list[tuple[str, ast.expr | None]] = []
+            if isinstance(node, ast.arguments):
+                plain = [each.arg for each in (*node.posonlyargs, *node.args)]
+                values = [*zip(plain[len(plain) - len(node.defaults) :], node.defaults, strict=True)]
+                values += zip((each.arg for each in node.kwonlyargs), node.kw_defaults, strict=True)
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                values = [(node.target.id, node.value)]
+            for own, value in values:
+                if own in known and isinstance(value, ast.Constant) and value.value == known[own]:
+                    found.append(file.name)
+    assert not found
+
+
+def test_constants_of_the_core_are_the_defaults() -> None:
+    header = ROOT / "csrc" / "document" / "atoms.h"
+    if not header.exists():
+        pytest.skip("no checkout")
+    found = re.search(r"kScrapCharacters = (\d+);", header.read_text(encoding="utf-8"))
+    assert found is not None
+    assert int(found[1]) == defaults.CHUNKS.scrap

@@ -1,0 +1,264 @@
+"""Imports point one way, and `import pychunk` loads no optional package."""
+
+import ast
+import functools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "pychunk"
+CORE = PACKAGE.parent / "csrc"
+#: Folders of the native core: each includes of itself and of those before it.
+CORE_ORDER = ("common", "text", "tokens", "vectors", "document", "parsing", "parsing/html", "methods", "segment")
+CORE_ORDER += ("search", "python", "cuda")
+#: Files of one name, whatever they end with, that a folder of the core holds at most.
+MOST_NAMES = 20
+
+#: Parts of the package: each imports of itself and of those before it, types and lazy imports counted. A part is a
+#: module, a folder, or what of a folder has no place of its own. The package's face may import all.
+ORDER = [
+    "defaults",
+    "_util",
+    "_engine.data",
+    "_engine.arrow",
+    "_engine.native",
+    "_engine.device",
+    "cuda",
+    "_engine.reference.text",
+    "_engine.reference.search",
+    "_engine.reference.parsing",
+    "_engine.reference",
+    "_engine.engine",
+    "methods",
+    "encoders.files.model_dir",
+    "encoders.files.bert_graph",
+    "encoders.files.bert_weights",
+    "encoders.running",
+    "encoders",
+    "encoders.files",
+    "encoders.registry",
+    "parsing.pdf",
+    "parsing.html",
+    "parsing",
+    "inputs",
+    "features",
+    "io.documents",
+    "io.decompression",
+    "io.wiki",
+    "io.formats",
+    "io",
+    "chunks",
+    "llm",
+    "augmentation",
+    "clients",
+    "options",
+    "levels",
+    "segmenter",
+    "levels.segmenting",
+    "functions",
+    "embedding",
+    "index.files",
+    "index.lexical",
+    "index.dense",
+    "index.store",
+    "index.checks",
+    "index.scoring",
+    "index.levels",
+    "index.search",
+    "index.rerank",
+    "index.planners",
+    "index",
+    "answers",
+    "ingest",
+    "view",
+    "integrations",
+    "evaluation.measures",
+    "evaluation.datasets",
+    "evaluation.own",
+    "evaluation.peers",
+    "evaluation.contenders",
+    "evaluation.reports",
+    "evaluation.judges",
+    "evaluation",
+    "benchmark",
+    "cli.shared",
+    "cli",
+    "__main__",
+    "training",
+]
+#: Modules that a folder of the package holds at most.
+MOST_MODULES = 20
+OPTIONAL = {
+    "torch",
+    "sentence_transformers",
+    "tokenizers",
+    "onnxruntime",
+    "onnx",
+    "openvino",
+    "safetensors",
+    "huggingface_hub",
+    "transformers",
+    "faiss",
+    "pandas",
+    "polars",
+    "bm25s",
+    "fsspec",
+    "selectolax",
+    "mwparserfromhell",
+    "numba",
+    "ray",
+    "pyspark",
+    "langchain_core",
+    "langchain_text_splitters",
+    "llama_index",
+    "chonkie",
+    "daft",
+    "datasets",
+    "duckdb",
+    "pypdfium2",
+    "httpx2",
+}
+#: Adapters that are classes of another package: who imports one has asked for that package.
+SUBCLASSES = {
+    "langchain": {"langchain_core", "langchain_text_splitters"},
+    "langchain_embeddings": {"langchain_core"},
+    "langchain_store": {"langchain_core"},
+    "llama_index": {"llama_index"},
+    "llama_index_embedding": {"llama_index"},
+    "llama_index_retriever": {"llama_index"},
+    "chonkie": {"chonkie"},
+}
+
+
+def name_of(file: Path) -> str:
+    """The dotted name of a module below pychunk, "" of the package itself."""
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def place_of(name: str) -> int:
+    """The place in ORDER of the longest part that holds a module."""
+    parts = [part for part in ORDER if name == part or name.startswith(part + ".")]
+    assert parts, f"give {name} a place in ORDER"
+    return ORDER.index(max(parts, key=len))
+
+
+@functools.cache
+def statements(file: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports of a file, and whether each runs when the file is imported."""
+    found = []
+
+    def look(node: ast.AST, eager: bool) -> None:
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, (ast.Import, ast.ImportFrom)):
+                found.append((each, eager))
+            elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) or (
+                isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
+            ):
+                look(each, False)
+            elif isinstance(each, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                look(each, eager)  # expressions hold no import
+
+    look(ast.parse(file.read_text()), True)
+    return found
+
+
+def imports(file: Path, *, eager: bool) -> list[str]:
+    """Absolute names of what a file imports; with `eager`, only what runs when the file is imported."""
+    folder = ["pychunk", *file.relative_to(PACKAGE).parts[:-1]]
+    names = []
+    for node, at_once in statements(file):
+        if eager and not at_once:
+            continue
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        else:
+            base = ".".join(folder[: len(folder) - node.level + 1] if node.level else [])
+            module = ".".join(filter(None, [base, node.module]))
+            names += [f"{module}.{alias.name}" for alias in node.names] if module == "pychunk" else [module]
+    return names
+
+
+def targets(file: Path) -> set[str]:
+    """Modules of pychunk that a file imports, by their names below it."""
+    found = set()
+    for node, _ in statements(file):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            folder = ["pychunk", *file.relative_to(PACKAGE).parts[:-1]]
+            base = ".".join([*folder[: len(folder) - node.level + 1], *filter(None, [node.module])])
+            base = base if node.level else node.module or ""
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.split(".")[0] == "pychunk":
+                below = name.partition(".")[2]
+                found.add(below if below in NAMES else below.rpartition(".")[0])
+    return found - {"", "_core", "_cuda"}
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+NAMES = {name_of(file) for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_imports_point_one_way(file: Path) -> None:
+    own = name_of(file)
+    if not own:
+        return
+    for target in targets(file):
+        assert place_of(target) <= place_of(own), f"{own} must not import {target}"
+
+
+def test_every_part_is_there_and_no_folder_holds_too_many() -> None:
+    assert len(set(ORDER)) == len(ORDER)
+    assert set(ORDER) <= NAMES
+    for folder in {file.parent for file in FILES} - {PACKAGE / "training"}:
+        names = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+        assert len(names) <= MOST_MODULES, f"{folder.relative_to(PACKAGE)} holds {len(names)} modules: divide it"
+
+
+def test_modules_that_are_named_in_strings_are_there() -> None:
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Late", "by_name"):
+                name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+                assert name is None or name.removeprefix("pychunk.") in NAMES, f"{name_of(file)} names {name}"
+
+
+@pytest.mark.parametrize("folder", CORE_ORDER)
+def test_includes_point_one_way(folder: str) -> None:
+    files = [file for file in (CORE / folder).iterdir() if file.suffix in (".h", ".cc", ".inc", ".cu", ".cuh")]
+    allowed = CORE_ORDER[: CORE_ORDER.index(folder) + 1]
+    for file in files:
+        for target in re.findall(r'^#include "([^"]+)"', file.read_text(), re.MULTILINE):
+            if target == "python_tables.inc":  # made by the build
+                continue
+            assert (CORE / target).is_file(), f"{file.name} includes {target}: name its folder"
+            assert target.rpartition("/")[0] in allowed, f"{folder}/{file.name} must not include {target}"
+    names = {file.name.partition(".")[0] for file in files}
+    assert len(names) <= MOST_NAMES, f"csrc/{folder} holds {len(names)} names: divide it"
+
+
+def test_every_folder_of_the_core_has_its_place() -> None:
+    found = {str(file.parent.relative_to(CORE)) for file in CORE.rglob("*.h")}
+    assert found == set(CORE_ORDER)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_optional_packages_are_imported_lazily(file: Path) -> None:
+    eager = {name.split(".")[0] for name in imports(file, eager=True)}
+    own = SUBCLASSES[file.stem] if file.parent.name == "integrations" and file.stem in SUBCLASSES else set()
+    assert not eager & OPTIONAL - own
+
+
+def test_importing_pychunk_loads_no_optional_package() -> None:
+    code = f"import sys, pychunk; print(sorted({OPTIONAL | {'typer', 'rich'}!r} & set(sys.modules)))"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=os.sep, text=True, check=True
+    ).stdout
+    assert printed.strip() == "[]"

@@ -1,0 +1,82 @@
+"""Mypy on what users write: the README's Python, and calls that are misspelt."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from doc_blocks import blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if importlib.util.find_spec("mypy") is None:
+    pytest.skip("mypy is not installed (extra dev)", allow_module_level=True)
+
+
+def checked(text: str, folder: Path) -> tuple[int, str]:
+    (folder / "use.py").write_text(text, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        "--ignore-missing-imports",
+        "use.py",
+    ]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    out = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return out.returncode, out.stdout
+
+
+def test_the_python_of_the_readme_is_strictly_typed(tmp_path: Path) -> None:
+    found = [block.text for block in blocks(ROOT / "README.md") if block.language == "python"]
+    assert len(found) >= 4
+    status, said = checked("\n".join(found), tmp_path)
+    assert status == 0, said
+
+
+def test_hits_are_typed_by_what_was_asked_for_and_misspelt_names_are_found(tmp_path: Path) -> None:
+    text = """import pychunk
+
+
+def use(index: pychunk.Index, either: bool) -> None:
+    for hit in index.search(["a"])[0]:
+        print(hit.start, hit.text)
+    for found in index.search(["a"], by_document=True)[0]:
+        print(found.hits[0].text)
+    for both in index.search(["a"], by_document=either)[0]:
+        print(both.id, both.score)
+"""
+    status, said = checked(text, tmp_path)
+    assert status == 0, said
+    wrong = text.replace("hit.start", "hit.begin").replace("found.hits[0].text", "found.text")
+    wrong += '    index.search(["a"], n=3)\n'
+    status, said = checked(wrong, tmp_path)
+    assert status == 1
+    assert 'has no attribute "begin"' in said
+    assert '"DocumentHits" has no attribute "text"' in said
+    assert 'Unexpected keyword argument "n"' in said
+
+
+def test_overloads_of_a_search_have_the_arguments_of_the_search() -> None:
+    tree = ast.parse((ROOT / "pychunk" / "index" / "index.py").read_text(encoding="utf-8"))
+    every = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "search"]
+    assert len(every) == 4
+    own = every[-1].args
+    for each in every[:-1]:
+        assert [arg.arg for arg in each.args.args] == [arg.arg for arg in own.args]
+        for arg, default, real, usual in zip(
+            each.args.kwonlyargs, each.args.kw_defaults, own.kwonlyargs, own.kw_defaults, strict=True
+        ):
+            assert arg.arg == real.arg
+            if arg.arg != "by_document":
+                assert default is not None
+                assert usual is not None
+                assert ast.unparse(default) == ast.unparse(usual), arg.arg
+                assert arg.annotation is not None
+                assert real.annotation is not None
+                assert ast.unparse(arg.annotation) == ast.unparse(real.annotation), arg.arg
