@@ -39,7 +39,12 @@ def test_blocks_run_as_written(page: Path, need: str, tmp_path: Path, request: p
     folder = tmp_path / "work"
     folder.mkdir()
     shutil.copy(ROOT / "README.md", folder)
-    command = [sys.executable, str(ROOT / "tests" / "helpers" / "doc_blocks.py"), str(page), *(["--with", need] if need else [])]
+    command = [
+        sys.executable,
+        str(ROOT / "tests" / "helpers" / "doc_blocks.py"),
+        str(page),
+        *(["--with", need] if need else []),
+    ]
     for _ in range(2 if page.stem in TWICE else 1):
         out = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
         assert out.returncode == 0, out.stdout[-3000:] + out.stderr[-3000:]
