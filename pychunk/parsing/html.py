@@ -93,8 +93,8 @@ def markup_of(data: bytes | str) -> Markup:
         WorkError: the page has too many nodes; the message names the limit.
 
     Example:
-        >>> markup_of("<p>é".encode("latin-1"))
-        Markup(page=b'<p>\xc3\xa9', encoding='windows-1252', work=Work(size=5, nodes=1, steps=1, is_suspect=False))
+        >>> markup_of("<p>One".encode("utf-16"))
+        Markup(page=b'<p>One', encoding='utf-16', work=Work(size=6, nodes=1, steps=1, is_suspect=False))
     """
     try:
         import selectolax.lexbor  # noqa: F401
