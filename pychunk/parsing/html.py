@@ -94,7 +94,7 @@ def markup_of(data: bytes | str) -> Markup:
 
     Example:
         >>> markup_of("<p>One".encode("utf-16"))
-        Markup(page=b'<p>One', encoding='utf-16', work=Work(size=6, nodes=1, steps=1, is_suspect=False))
+        Markup(page=b'<p>One', encoding='utf-16-le', work=Work(size=6, nodes=1, steps=1, is_suspect=False))
     """
     try:
         import selectolax.lexbor  # noqa: F401
