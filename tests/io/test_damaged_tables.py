@@ -18,7 +18,7 @@ import pytest
 from command_line import invoke
 
 from pychunk.io.documents import DeadLetter
-from pychunk.io.formats import arrow_messages, parquet_footer
+from pychunk.io.formats import arrow_messages, parquet_files, parquet_footer
 from pychunk.io.source import open_source
 
 N = 40
@@ -341,10 +341,46 @@ def test_places_of_columns_are_arrows(tmp_path: Path, options: dict[str, object]
                 assert found.begin == min(begin for begin in begins if begin is not None)
                 assert found.is_bytes == (expected.physical_type == "BYTE_ARRAY")
                 assert found.name == expected.path_in_schema
-                page = parquet_footer.first_page(file, found)
-                assert page.is_dictionary == expected.has_dictionary_page
-                assert 0 < page.plain <= expected.total_uncompressed_size
-                assert 0 < page.stored <= expected.total_compressed_size
+                assert (found.plain, found.stored) == (expected.total_uncompressed_size, expected.total_compressed_size)
+                pages = list(parquet_footer.pages(file, found))
+                assert pages[0].is_dictionary == expected.has_dictionary_page
+                assert all(page.plain > 0 and page.stored > 0 for page in pages)
+                heads = found.stored - sum(page.stored for page in pages)
+                assert 0 < heads < 300 * len(pages)
+                assert sum(page.plain for page in pages) + heads == found.plain
+
+
+def zigzag(value: int) -> bytes:
+    """A number of Thrift's compact encoding."""
+    value, out = value << 1 ^ value >> 63, b""
+    while value >= 0x80:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+@pytest.mark.parametrize(("plain", "stored"), [(None, 1_716_231_820), (500_000_000, None), (2_000_000_000, None)])
+def test_a_page_that_announces_more_than_there_is_is_refused(
+    tmp_path: Path, plain: int | None, stored: int | None
+) -> None:
+    """Arrow makes room for what the head of a page says, before it reads the page: here of the last one of three."""
+    path = tmp_path / "in.parquet"
+    words = pa.table({"text": [f"word {number}" for number in range(3000)]})
+    pq.write_table(words, path, use_dictionary=False, compression="gzip", data_page_size=8000, write_batch_size=500)
+    with path.open("rb") as file:
+        column = parquet_footer.columns(file)[0][0]
+        *before, last = parquet_footer.pages(file, column)
+    assert len(before) > 1
+    data, at = path.read_bytes(), before[-1].end
+    old = b"\x15" + zigzag(0) + b"\x15" + zigzag(last.plain) + b"\x15" + zigzag(last.stored)
+    assert data[at:].startswith(old)
+    new = b"\x15" + zigzag(0) + b"\x15" + zigzag(plain or last.plain) + b"\x15" + zigzag(stored or last.stored)
+    path.write_bytes(data[:at] + new + data[at + len(old) :])
+    letters: list[DeadLetter] = []
+    with path.open("rb") as file:
+        assert list(parquet_files.parts(file, "in.parquet", len(data), letters.append)) == []
+    expected = "the file ends before" if stored else "write smaller pages" if plain == 2_000_000_000 else "the column"
+    assert expected in letters[0].reason
+    assert "column 'text'" in letters[0].reason
 
 
 def test_a_damaged_footer_is_a_value_error(tmp_path: Path) -> None:
@@ -362,7 +398,8 @@ def test_a_damaged_footer_is_a_value_error(tmp_path: Path) -> None:
         file = io.BytesIO(damaged)
         try:
             for column in (column for group in parquet_footer.columns(file) for column in group):
-                assert parquet_footer.first_page(file, column).plain < 1 << 63
+                for page in parquet_footer.pages(file, column):
+                    assert page.plain < 1 << 63
         except ValueError:
             refused += 1
     assert 200 < refused < 1900

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -21,6 +23,8 @@ TOGETHER_BYTES = 1 << 22
 #: Bytes of a column that are read ahead of its pages. Without, all of a row group's column is read before its first
 #: page is decoded: of one of 72 MB that is 70 MB of memory, and .05 s of processor time for the system to clear it.
 _READ_BYTES = 1 << 16
+#: Bytes of a page that are made, whatever its column announces.
+_CERTAIN = 64 << 20
 
 
 def parts(
@@ -58,7 +62,8 @@ def parts(
         for number, group in enumerate(groups):
             done = begun
             try:
-                rows = _rows_at_once(file, group, places[number], most)
+                own = [each for each in places[number] if wanted is None or each.path[0] in wanted]
+                rows = _rows_at_once(file, group, own, most, first=ahead)
                 # Threads of Arrow's would share two columns, of which one is all the work.
                 found = opened.iter_batches(batch_size=rows, row_groups=[number], columns=wanted, use_threads=False)
                 for batches in _together(found):
@@ -116,16 +121,28 @@ def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
         return {}
 
 
-def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column], most: int) -> int:
-    """Rows of a batch: ``TABLE_BYTES`` of average rows, and no more than are bounded if each repeats one long value."""
+def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column], most: int, *, first: bool) -> int:
+    """Return the rows of a batch: ``TABLE_BYTES`` of average rows, and fewer if each may repeat a long value.
+
+    Args:
+        columns: those that are read. first: whether only the first page of each is looked at: of a remote file each
+            takes a round trip.
+
+    Raises:
+        ValueError: a page announces far more bytes than are stored, or than there are: Arrow would make room for them.
+    """
+    length = file.seek(0, os.SEEK_END)
     rows = min(8192, TABLE_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size))
     for column in columns:
-        if column.is_bytes:
-            page = parquet_footer.first_page(file, column)
+        for page in itertools.islice(parquet_footer.pages(file, column), 1 if first else None):
             try:
                 bombs.refuse(page.plain, page.stored, "write smaller pages")
+                if page.plain > max(column.plain, _CERTAIN):
+                    raise ValueError(f"a page announces {page.plain:,} bytes, and the column {column.plain:,}")
+                if page.end > length:
+                    raise ValueError(f"a page announces {page.stored:,} bytes, and the file ends before")
             except ValueError as error:
                 raise ValueError(f"column {column.name!r}: {error}") from None
-            if page.is_dictionary:
+            if page.is_dictionary and column.is_bytes:
                 rows = min(rows, most // max(1, page.plain))
     return int(max(1, rows))

@@ -83,6 +83,8 @@ _KEPT |= {
     "data-lang",
     "data-language",
 }
+#: Elements that are none outside of tables, or of frames.
+_IN_TABLES = frozenset(("caption", "tbody", "td", "tfoot", "th", "thead", "tr", "frame", "frameset", "colgroup"))
 #: Elements that the start of another of their kind ends.
 _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
@@ -242,6 +244,10 @@ def flattened(page: str) -> str:
             if name in ("br", "hr", "img", "input"):
                 out.append(f"<{name}>")
             continue
+        if name in _IN_TABLES and not is_drawn and not count.get("table"):
+            if len(stack) >= MAX_DEPTH:  # of a table that is none
+                out.append("<hr>")
+            continue  # parsers pass over it, and copy the text that goes on
         if ends := None if is_drawn else _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:

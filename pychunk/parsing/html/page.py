@@ -126,7 +126,10 @@ def _parse_packed(data: bytes) -> HtmlPage:
 
 def parse_markup(markup: Markup, images: bool = False, targets: bool = False) -> HtmlPage:
     """Return a page as this process reads it; the options are those of :func:`parse_html`."""
-    page = html_guard.flattened(markup.page.decode()).encode() if markup.work.is_suspect else markup.page
+    page = markup.page
+    if markup.work.is_suspect:
+        page = html_guard.flattened(page.decode()).encode()
+        html_guard.work_of(page)._replace(is_suspect=True).check()
     places = _places(page[:_TYPED_WITHIN], (_KIND, *_BODIES, _FORMULA))
     tree = _tree(page, bool(places[-1]))
     metas = _metas(tree)
