@@ -21,5 +21,5 @@ def test_modules_have_tests_of_their_names() -> None:
         if file.stem not in tested and len(file.read_text(encoding="utf-8").splitlines()) > LONG
     }
     listed = set(LISTED.read_text(encoding="utf-8").split())
-    assert not without - listed, f"write tests/.../test_NAME.py for {sorted(without - listed)}"
+    assert not without - listed, f"write files of tests for {sorted(without - listed)}"
     assert not listed - without, f"take out of {LISTED.name}: {sorted(listed - without)}"
