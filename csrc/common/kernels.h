@@ -1,6 +1,6 @@
 // The hot loops that are built once per instruction set, as a table of function pointers.
-// Every build of a loop returns the same bits; tests/segment/test_segment.py and tests/csrc/test_recursive.py run them against each
-// other, and so does tests/fuzz/native/splitting.cc.
+// Every build of a loop returns the same bits; tests/segment/test_segment.py and tests/csrc/test_recursive.py run them
+// against each other, and so does tests/fuzz/native/splitting.cc.
 #pragma once
 #include <cstddef>
 #include <cstdint>

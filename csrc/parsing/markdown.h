@@ -25,8 +25,8 @@ namespace pychunk {
 // Quotes and list items inside one another; what is deeper is text.
 constexpr int kDeepest = 32;
 
-// A leaf (pychunk._engine.data.blocks.Blocks): a heading, paragraph, item, table or code, with its marks and those of the
-// containers before it; without white space at its end. Thematic breaks and link reference definitions are in none.
+// A leaf (pychunk._engine.data.blocks.Blocks): a heading, paragraph, item, table or code, with its marks and those of
+// the containers before it; without white space at its end. Thematic breaks and link reference definitions are in none.
 struct MarkdownBlock {
   int64_t start, end;
   BlockKind kind;

@@ -13,8 +13,8 @@ namespace pychunk {
 // vectors or cuts do not fit the text.
 Table segment(const Inputs& inputs);
 
-// What the method decides before chunks are fitted to a budget: see pychunk._engine.data.cuts.Cuts. `kind` and `score` are
-// empty where the method has none.
+// What the method decides before chunks are fitted to a budget: see pychunk._engine.data.cuts.Cuts. `kind` and `score`
+// are empty where the method has none.
 struct CutTable {
   std::vector<int32_t> first;
   std::vector<int64_t> offsets;

@@ -1,4 +1,5 @@
-// Links and images of pages as Markdown writes them: pychunk/_engine/reference/parsing/html_links.py, which does the same.
+// Links and images of pages as Markdown writes them: pychunk/_engine/reference/parsing/html_links.py, which does the
+// same.
 #pragma once
 #include <cstdint>
 #include <string>
