@@ -45,7 +45,7 @@ class Bm25:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search finds and how it ranks; bench/retrieval_defaults.py chose the weights on SQuAD.
+    """The hits of a search and their ranking; bench/retrieval_defaults.py chose the weights on SQuAD.
 
     Attributes:
         k: hits of a query.

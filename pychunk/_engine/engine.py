@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """What the native core and the reference both do; see :mod:`pychunk._engine.native` for each."""
+    """The functions of the native core and of the reference; see :mod:`pychunk._engine.native` for each."""
 
     def segment(self, request: Request) -> dict[str, Any]: ...
     def cuts(self, request: Request, *, held: bool = False) -> Cuts: ...

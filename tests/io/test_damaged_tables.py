@@ -383,6 +383,13 @@ def test_a_page_that_announces_more_than_there_is_is_refused(
     assert "column 'text'" in letters[0].reason
 
 
+def test_the_first_page_is_looked_at_if_the_footer_gives_its_column_no_length() -> None:
+    head = b"\x15\x00\x15" + zigzag(2_000_000_000) + b"\x15" + zigzag(10) + b"\x00"
+    column = parquet_footer.Column(("text",), True, 0, 0, 0)
+    (page,) = parquet_footer.pages(io.BytesIO(head + bytes(10)), column)
+    assert (page.plain, page.stored, page.end) == (2_000_000_000, 10, len(head) + 10)
+
+
 def test_a_damaged_footer_is_a_value_error(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(table(), path, row_group_size=7)

@@ -109,7 +109,7 @@ def unspaced(version: int) -> tuple[tuple[int, int], ...]:
 
 @cache
 def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacters:
-    """What words are made of in an analysis (see :data:`pychunk.index.lexical.terms.VERSION`), once a process.
+    """The characters of words in an analysis, made once a process; see :data:`pychunk.index.lexical.terms.VERSION`.
 
     With ``pairs`` unspaced letters are told from others.
     """
@@ -121,7 +121,7 @@ def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacte
 
 @cache
 def folding(*, diacritics: bool = False) -> native.Folding:
-    """How texts are folded, once a process: as :func:`pychunk.index.lexical.terms.folded` does. 5 ms.
+    """The tables of :func:`pychunk.index.lexical.terms.folded`, made once a process in 5 ms.
 
     With ``diacritics`` as :func:`pychunk.index.lexical.terms.without_diacritics` goes on from there.
     """

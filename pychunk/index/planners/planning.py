@@ -261,7 +261,7 @@ Searches = Callable[[Any, Any, SearchOptions], Hits[Any]]
 
 
 class Planned(Protocol):
-    """What plans are made for: an index."""
+    """An index, as planners see it."""
 
     @property
     def schema(self) -> pa.Schema: ...
@@ -280,7 +280,7 @@ def plans(index: Planned, plan: Any, queries: Any, **told: Any) -> list[Plan]:
 
 
 def searched(index: Planned, search: Searches, queries: Any, query_vectors: Any, options: SearchOptions) -> Hits[Any]:
-    """What a search finds at the levels planned for each query; queries of the same levels together.
+    """Return what a search finds at the levels planned for each query; queries of the same levels together.
 
     Args:
         search: what searches without a plan.

@@ -83,7 +83,7 @@ class Members:
 
 class _Batch(Protocol):
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """As of :class:`pychunk.index.scoring.sources.Batch`."""
+        """Look for the best of several queries at once; see :class:`pychunk.index.scoring.sources.Batch`."""
 
     def source(self, number: int) -> Source:
         """The source of one probe."""

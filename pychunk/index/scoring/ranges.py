@@ -13,12 +13,12 @@ from .sources import Mask
 
 
 def has_levels(schema: pa.Schema) -> bool:
-    """Whether chunks of a table are nodes: their column of levels is one of lists."""
+    """Return whether chunks of a table are nodes: their column of levels is one of lists."""
     return LEVELS in schema.names and pa.types.is_list(schema.field(LEVELS).type)
 
 
 def rows_at(table: pa.Table) -> dict[str, Mask]:
-    """Of each level bool[rows] of a table, from fine to coarse; none where it was not made of hierarchies."""
+    """Return of each level bool[rows] of a table, from fine to coarse; none if it was not made of hierarchies."""
     if not has_levels(table.schema):
         return {}
     column = table[LEVELS]

@@ -77,16 +77,17 @@ def columns(file: Any) -> list[list[Column]]:
 def pages(file: Any, column: Column) -> Iterator[Page]:
     """Yield the pages of a column up to the first one whose head cannot be read: Arrow will say so.
 
-    Takes 0.1 ms a page, compared with 10 ms for reading one of common size.
+    The first is read whatever the footer says of the column's length. Takes 0.1 ms a page, compared with 10 ms for
+    reading one of common size.
     """
     at, end = column.begin, column.begin + column.stored
-    while at < end:
+    while True:
         try:
             page = _page(file, at)
         except (ValueError, OSError, OverflowError):
             return
         yield page
-        if page.end <= at:
+        if not at < page.end < end:
             return
         at = page.end
 

@@ -330,6 +330,14 @@ def test_a_flattened_page_has_no_tags_that_belong_nowhere(name: str) -> None:
     assert parse_html(page).text.split() == ["eel"] * 3000
 
 
+def test_the_work_on_a_flattened_page_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<div>a" * 2000
+    assert "a" in parse_html(page).text
+    monkeypatch.setattr(html_guard, "flattened", lambda page: "<p>b" * (html_guard.FLATTENED + 1))
+    with pytest.raises(html_guard.WorkError, match="too much nesting"):
+        parse_html(page)
+
+
 def test_cells_below_the_deepest_kept_element_stay_apart() -> None:
     page = "<div>" * 600 + "<table><tr><td>one<td>two</table>"
     assert parse_html(page).text.split() == ["one", "two"]
