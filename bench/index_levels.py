@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pychunk.index.index import Index
+from pychunk.levels.build import segment_levels
 from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]
@@ -50,10 +51,10 @@ def build(index: Index, file: Path, count: int) -> tuple[list[dict[str, Any]], l
     for batch in pq.ParquetFile(file).iter_batches(batch_size=250, columns=["id", "text"]):
         ids = [str(each) for each in batch["id"].to_pylist()]
         if nodes >= count:
-            found = segmenter.hierarchy(batch["text"], ["sentence", "document"])
+            found = segment_levels(segmenter, batch["text"], ["sentence", "document"])
             texts = [text for text in found.texts_of("sentence") if 40 < len(text) < 200]
             return curve, [texts[i] for i in np.random.default_rng(0).permutation(len(texts))]
-        found = segmenter.hierarchy(batch["text"], LEVELS, ids=ids)
+        found = segment_levels(segmenter, batch["text"], LEVELS, ids=ids)
         nodes += int(index.add(found.chunks()))
         while len(curve) < 4 and nodes >= count * (len(curve) + 1) / 4:
             curve.append({"nodes": nodes, "peak MB": peak(), "s": time.perf_counter() - begun})

@@ -22,7 +22,7 @@ from inputs import add_data
 import pychunk
 from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
-from pychunk.levels.build import level_vectors
+from pychunk.levels.build import level_vectors, segment_levels
 from pychunk.levels.compressor import shipped_for
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]
@@ -51,13 +51,13 @@ def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float
 def rows_of(texts: pa.LargeStringArray, encoder: str, rounds: int) -> list[dict[str, Any]]:
     """A row a way, with what it adds to the base."""
     segmenter = pychunk.Segmenter(vectors="sentence", vector_encoder=encoder, threads=1)
-    found = segmenter.hierarchy(texts, LEVELS)
+    found = segment_levels(segmenter, texts, LEVELS)
     engine, model = engines.engine(), shipped_for(vector_encoder(encoder).fingerprint)
     arguments = found.vectors("sentence"), found.tokens, found.doc_offsets, found.firsts, engine, 1
     alone = pychunk.Segmenter(threads=1)  # levels without vectors: the same borders
     borders = in_turns(
         {
-            "levels": lambda: alone.hierarchy(texts, LEVELS),
+            "levels": lambda: segment_levels(alone, texts, LEVELS),
             "cuts": lambda: alone(texts),
         },
         max(3, rounds),
@@ -71,8 +71,8 @@ def rows_of(texts: pa.LargeStringArray, encoder: str, rounds: int) -> list[dict[
     )
     ways = {
         BASE: lambda: segmenter(texts),
-        "five levels, means": lambda: segmenter.hierarchy(texts, LEVELS),
-        "five levels, compression encoder": lambda: segmenter.hierarchy(texts, LEVELS, pooling="compressor"),
+        "five levels, means": lambda: segment_levels(segmenter, texts, LEVELS),
+        "five levels, compression encoder": lambda: segment_levels(segmenter, texts, LEVELS, pooling="compressor"),
     }
     spent = in_turns(ways, rounds)
     base = spent[BASE]

@@ -33,6 +33,7 @@ from pychunk._engine.data.ragged import offsets_of
 from pychunk.evaluation import breadth
 from pychunk.evaluation.breadth import BUDGETS, LEVELS
 from pychunk.evaluation.measures import intervals
+from pychunk.levels.build import segment_levels
 from pychunk.levels.trees import agglomerated
 
 F32 = npt.NDArray[np.float32]
@@ -185,7 +186,7 @@ def main(options: argparse.Namespace) -> None:
     seconds: dict[str, float] = {}
 
     def levels(names: Sequence[Any]) -> Any:
-        return segmenter.hierarchy(data.documents, names, blocks=data.blocks)
+        return segment_levels(segmenter, data.documents, names, blocks=data.blocks)
 
     bare, alone = seconds_of(lambda: levels(["sentence"]), 3)
     structure, seconds["levels of structure"] = seconds_of(lambda: levels(LEVELS), 3)

@@ -11,6 +11,7 @@ from test_bench_pipeline import corpus, measure
 import pychunk
 from pychunk._engine import engine as engines
 from pychunk._engine import native
+from pychunk.levels.build import segment_levels
 from pychunk.levels.compressor import compressor
 from pychunk.levels.trees import agglomerated
 
@@ -38,7 +39,7 @@ def test_levels_beside_chunks(benchmark, texts) -> None:
 @pytest.mark.parametrize("levels", LEVELS)
 def test_levels(benchmark, texts, levels: str) -> None:
     segmenter = pychunk.Segmenter(vectors="sentence", threads=1)
-    found = measure(benchmark, texts, lambda: segmenter.hierarchy(texts, LEVELS[levels]))
+    found = measure(benchmark, texts, lambda: segment_levels(segmenter, texts, LEVELS[levels]))
     counts = [found.count(level) for level in found.levels]
     assert counts == sorted(counts, reverse=True)
     assert np.allclose(np.linalg.norm(found.vectors(found.levels[-1]), axis=1), 1, atol=1e-5)
@@ -47,7 +48,7 @@ def test_levels(benchmark, texts, levels: str) -> None:
 @pytest.mark.benchmark(group="levels")
 def test_levels_by_the_compressor(benchmark, texts) -> None:
     segmenter = pychunk.Segmenter(vectors="sentence", threads=1)
-    found = measure(benchmark, texts, lambda: segmenter.hierarchy(texts, LEVELS["five"], pooling="compressor"))
+    found = measure(benchmark, texts, lambda: segment_levels(segmenter, texts, LEVELS["five"], pooling="compressor"))
     assert np.allclose(np.linalg.norm(found.vectors("document"), axis=1), 1, atol=1e-5)
 
 

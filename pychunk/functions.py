@@ -19,9 +19,10 @@ from .chunks.batch import ChunkBatch
 from .encoders.registry import identity
 from .inputs import TextBatch
 from .inputs.document_columns import NAMES
+from .inputs.inputs import CALL_BYTES
 from .methods import Method
 from .options import check_wrap
-from .segmenter import CALL_BYTES, COMMON, Segmenter
+from .segmenter import COMMON, Segmenter
 
 if TYPE_CHECKING:
     from .augmentation.augment import How
@@ -199,7 +200,9 @@ def segment(
     if levels is not None:
         if keep or progress:
             raise ValueError("levels= goes without keep= and progress=: a hierarchy holds no chunks to keep columns on")
-        return _cached(method, options).hierarchy(batch, levels, column=column, ids=ids, pooling=pooling, **said)
+        from .levels.build import segment_levels  # here, as most calls want none
+
+        return segment_levels(_cached(method, options), batch, levels, pooling=pooling, column=column, ids=ids, **said)
     if pooling != "tokens":
         raise ValueError(f"pooling= goes with levels=, whose vectors it makes; got {pooling!r} alone")
     return _cached(method, options)(batch, column=column, ids=ids, keep=keep, progress=progress, **said)

@@ -7,7 +7,7 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from ._engine import native
-from ._engine.arrow import flat_text
 from ._engine.data.columns import ID_TYPE, UUIDS
 from ._engine.data.cuts import Cuts
+from ._engine.data.features import Features
 from ._engine.data.plan import Plan
 from ._engine.data.ragged import Ragged
 from ._engine.data.request import Request
@@ -32,12 +32,8 @@ from .defaults import CHUNKS
 from .encoders.running.placement import Placement
 from .features.models import Models
 from .features.sentences import with_sentences
-from .inputs import RowError, TextBatch
-from .inputs.arguments import Given, split_all
-from .inputs.blocks import columns_of_parsers
-from .inputs.passthrough import kept_columns, with_kept
-from .inputs.skip import left_out
-from .inputs.texts import NotedRowError
+from .inputs.arguments import split_all
+from .inputs.inputs import CALL_BYTES, Inputs
 from .methods import Method, default, make_method, option_names
 from .methods.asked import Asked
 from .methods.base import check_flag, check_whole
@@ -49,17 +45,14 @@ if TYPE_CHECKING:
 
     from .augmentation.augment import How, Way
     from .inputs.document_columns import Said
-    from .levels.hierarchy import Hierarchy
     from .llm import LLM
 
 logger = logging.getLogger("pychunk")
 
 #: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
 FALLBACK_SHARE = 0.2
-#: Text of one native call: large enough to keep every thread busy, small enough for progress and clean interrupts.
-CALL_BYTES = 32 << 20
-#: The same where a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in length;
-#: their vectors take 100 MB.
+#: Text of a call if a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in
+#: length; their vectors take 100 MB.
 POOL_BYTES = 8 << 20
 #: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
@@ -251,132 +244,74 @@ class Segmenter:
         Besides those that are named here they are what is said of each document: ``titles``, ``summaries``,
         ``page_starts``, ``blocks``, ``removed``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
         """
-        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        values = columns_of_parsers(
-            texts.source, said, lambda: self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
+        cutter, inputs = self.read(batch, said, column=column, ids=ids, keep=keep, first_document=first_document)
+        return cutter._chunks(inputs, reporter(progress) if progress else None)
+
+    def read(self, batch: Any, said: Mapping[str, Any], **arguments: Any) -> tuple[Segmenter, Inputs]:
+        """Return documents as the method takes them, and the Segmenter that cuts them.
+
+        That is another one, of ``structure``, if they come with blocks and nobody named a method.
+
+        Args:
+            said: what is said of each document, by keyword.
+            **arguments: those of :meth:`Inputs.of`.
+        """
+        inputs = Inputs.of(batch, said, on_error=self.on_error, **arguments).with_parsed(self._reads_blocks)
+        cutter = (self._structured if inputs.has_blocks else None) or self
+        return cutter, cutter._checked(inputs)
+
+    def _reads_blocks(self) -> bool:
+        return self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
+
+    def _checked(self, inputs: Inputs) -> Inputs:
+        if np.isnan(self.plan.threshold_value):
+            raise ValueError(
+                f"the model of {self!r} stores no threshold: pass threshold=, a number or ('percentile', q), or call "
+                "fit(sample) first"
+            )
+        return inputs.checked(
+            self.method, lambda texts: split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
         )
-        if values.get("blocks") is not None and self._structured is not None:
-            return self._structured(texts, keep=keep, progress=progress, first_document=first_document, **values)
-        self._check_threshold()
-        report = reporter(progress)
-        kept = kept_columns(keep, texts)
-        if self.on_error == "skip" and values:
-            texts, values = left_out(texts, values)
-        values, notes = self._with_summaries(texts, values, first_document)
-        given = Given.of(self.method, texts, lambda: self._split(texts), values)
-        own = given.has_vectors
-        facts = {**self._metadata(own), **({ID_TYPE: UUIDS} if texts.uuids else {})}
-        busy: list[float] = []
+
+    def _chunks(self, inputs: Inputs, report: Progress | None) -> ChunkBatch:
+        given = inputs.given
         source = self._source if self.plan.summaries_out else None
+        facts = {**self._metadata(given.has_vectors), **({ID_TYPE: UUIDS} if inputs.texts.uuids else {})}
         gathered = Gathered(facts, summaries=source, removes=self.method.removes)
-        done, total = 0, texts.nbytes if report else 0
-        for request, ids, columns in self._columns(texts, given, first_document, report, total, busy):
+        busy: list[float] = []
+        done, total = 0, inputs.texts.nbytes if report else 0
+        for request, ids, columns in self._columns(inputs, report, total, busy):
             gathered.add(columns, request, ids)
-            notes += [NotedRowError(request.first_row + row, note) for row, note in request.notes]
             if report:
                 done += _size(request)
                 report(done, total)
         if gathered.unknown > FALLBACK_SHARE * gathered.tokens:
-            from .inputs import scripts  # here, as few texts are such
-
-            decided = {
-                "cuts": not own and self.models.cuts_by_static,
-                "vectors": not own and self.models.returns_static,
-                "budgets": self.plan.budgets_tokens,
-            }
-
-            def where() -> str:
-                return scripts.first_of(texts, self.models.words, FALLBACK_SHARE, first_document)
-
-            scripts.warn(gathered.unknown / gathered.tokens, where, decided)
+            self._warn(inputs, gathered.unknown / gathered.tokens)
         if not gathered:
-            request, columns = self._nothing(given)
-            gathered.add(columns, request, texts.ids)
-        table = gathered.table
-        if kept:
-            table = with_kept(table, kept, first_document)
-        errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
-        chunks = ChunkBatch(
-            table,
-            documents=len(texts),
-            first_document=first_document,
-            errors=sorted(errors + notes, key=lambda error: error.row) if notes else errors,
-            busy=busy,
-            summaries=gathered.summaries,
-            removed=_removed(given, texts, first_document) if gathered.removed is None else gathered.removed,
-            origin=Origin.kept(self, texts, values, first_document),
-            windowed=gathered.windowed,
-        )
-        return self._augmented(chunks, texts) if self.ways else chunks
+            request = self.no_request(inputs)
+            columns = self.engine.segment(self.models.complete(request, self.engine))
+            if "page_starts" in given.parts:  # the engine takes an empty array for none
+                columns["page"] = columns["page_end"] = np.empty(0, np.int64)
+            gathered.add(columns, request, inputs.texts.ids)
+        chunks = gathered.batch(inputs, busy, Origin.kept(self, inputs))
+        if not self.ways:
+            return chunks
+        from .augmentation.augment import with_contexts_of
 
-    def _augmented(self, chunks: ChunkBatch, texts: TextBatch) -> ChunkBatch:
-        """With contexts, for which columns of the documents are read that no chunk repeats."""
-        from .augmentation.augment import with_contexts
+        return with_contexts_of(chunks, self.ways, inputs)
 
-        columns = getattr(texts.source, "column_names", None)
-        if columns is None:
-            columns = list(getattr(texts.source, "columns", ()))
-        names = {way.reads for way in self.ways}.difference(chunks.table.column_names, ["path"])  # of headings alone
-        values = kept_columns([name for name in columns if name in names], texts)
-        document = np.asarray(chunks.table["document"], np.int64) - chunks.first_document
-        rows = pa.array(document[np.append(True, document[1:] != document[:-1])[: len(document)]])
-        given = {name: value.take(rows) for name, value in values.items()}
-        found: ChunkBatch = with_contexts(chunks, self.ways, given, skip=self.on_error == "skip")
-        return found
+    def _warn(self, inputs: Inputs, share: float) -> None:
+        """Warn of tokens that the static encoder does not know, once a run for each thing that they decide."""
+        from .inputs import scripts  # here, as few texts are such
 
-    def hierarchy(
-        self,
-        batch: Any,
-        levels: Sequence[str | int],
-        *,
-        column: str | None = None,
-        ids: Any = None,
-        first_document: int = 0,
-        pooling: str | Path = "tokens",
-        **said: Unpack[Said],
-    ) -> Hierarchy:
-        """The documents at several levels, as ``segment(levels=...)`` gives them.
-
-        Raises:
-            ValueError: levels that are unknown, out of order or do not lie in each other; ``removed=``; ``overlap``
-                with level ``group``, whose nodes the method's chunks are; an unknown pooling, or a compressor that was
-                made for other vectors.
-
-        Example:
-            >>> found = Segmenter("fixed", size=4, unit="words").hierarchy("One two. Three four. Five.", ["group"])
-            >>> found.texts_of("group")
-            ['One two. Three four.', 'Five.']
-        """
-        wanted = by_name("pychunk.levels.names", "check_levels")(levels)
-        if self.ways:
-            raise ValueError(
-                "levels= goes without augment= and method 'proposition': the text beside chunks is not made for levels"
-            )
-        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        by_blocks = self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
-        values = columns_of_parsers(texts.source, said, lambda: by_blocks)
-        if values.get("blocks") is not None and self._structured is not None:
-            return self._structured.hierarchy(texts, levels, first_document=first_document, pooling=pooling, **values)
-        self._check_threshold()
-        if self.on_error == "skip" and values:
-            texts, values = left_out(texts, values)
-        given = Given.of(self.method, texts, lambda: self._split(texts), values)
-        requests = [request for request, _ in self._requests(texts, given, first_document)]
-        facts = json.loads(self._metadata(given.has_vectors)[b"pychunk"])
-        compressor = None
-        if pooling != "tokens":
-            compressor = by_name("pychunk.levels.compressor", "compressor_for")(pooling, facts.get("vector_encoder"))
-        found: Hierarchy = by_name("pychunk.levels.build", "hierarchy_of")(
-            wanted,
-            requests or [self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)],
-            texts,
-            engine=self.engine,
-            models=self.models,
-            first_document=first_document,
-            metadata=facts,
-            compressor=compressor,
-        )
-        return found
+        own = inputs.given.has_vectors
+        decided = {
+            "cuts": not own and self.models.cuts_by_static,
+            "vectors": not own and self.models.returns_static,
+            "budgets": self.plan.budgets_tokens,
+        }
+        first = inputs.first_document
+        scripts.warn(share, lambda: scripts.first_of(inputs.texts, self.models.words, FALLBACK_SHARE, first), decided)
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
@@ -387,20 +322,14 @@ class Segmenter:
         return Segmenter(**{**self._options, "method": CHUNKS.method_for_blocks})
 
     def _columns(
-        self,
-        texts: TextBatch,
-        given: Given,
-        first_document: int,
-        report: Progress | None,
-        total: int,
-        busy: list[float],
+        self, inputs: Inputs, report: Progress | None, total: int, busy: list[float]
     ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
         """Each request with its ids and the columns of its chunks.
 
         On a GPU the requests before and after it are worked on, too; ``busy`` then gets the seconds that the stages
         worked (requests, sentences and tokens, the device, cutting), and those of the whole.
         """
-        requests = self._requests(texts, given, first_document)
+        requests = self.requests(inputs)
         if self.placement.device is None:
             done = 0
             for request, ids in requests:
@@ -442,9 +371,8 @@ class Segmenter:
         """
         if not self.method.fitted_threshold:
             raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' and 'nsp' have")
-        texts = TextBatch.of(sample, column=column, on_error=self.on_error)
         total = count = 0
-        for request, _ in self._requests(texts, Given(), 0):
+        for request, _ in self.requests(Inputs.of(sample, {}, column=column, on_error=self.on_error)):
             found = self.models.complete(self.models.prepare(request, self.engine), self.engine)
             part, pairs = self.engine.adjacent_sums(found)
             total, count = total + part, count + pairs
@@ -464,12 +392,8 @@ class Segmenter:
             >>> Segmenter("paragraph").cuts(["One. Two.\\n\\nThree."]).first.tolist()
             [0, 2]
         """
-        texts = TextBatch.of(batch, column=column, on_error=self.on_error)
-        self._check_threshold()
-        values, _ = self._with_summaries(texts, dict(said), 0)
-        made = Given.of(self.method, texts, lambda: self._split(texts), values)
         found = []
-        for request, _ in self._requests(texts, made, 0):
+        for request, _ in self.requests(self._checked(Inputs.of(batch, said, column=column, on_error=self.on_error))):
             done = self.models.complete(self.models.prepare(request, self.engine), self.engine)
             found.append(done.cuts or self.engine.cuts(done))
         return Cuts.concat(found)
@@ -507,25 +431,22 @@ class Segmenter:
 
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
-        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        found = self.tables_of_scores(texts, dict(said), first_document)
+        inputs = Inputs.of(batch, said, column=column, ids=ids, on_error=self.on_error, first_document=first_document)
+        found = self.tables_of_scores(inputs)
         if found is None:
             raise ValueError(no_scores(self.method.name))
         if not found:
-            bare = self._request(pa.array([], pa.large_string()), Given(), None, 0)
+            bare = self.no_request(Inputs(inputs.texts))
             none = Cuts(np.empty(0, np.int32), np.zeros(1, np.int64), score=Ragged.of([], np.float32))
-            found = [score_table(self.method, with_sentences(bare, self.engine), none, texts.ids)]
+            found = [score_table(self.method, with_sentences(bare, self.engine), none, inputs.texts.ids)]
         return pa.concat_tables(found)
 
-    def tables_of_scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
+    def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
         """Tables of scores, one a call of the engine; None where the method has no scores."""
         from .chunks.scores import score_table
 
-        self._check_threshold()
-        said, _ = self._with_summaries(texts, said, first_document)
-        made = Given.of(self.method, texts, lambda: self._split(texts), said)
         found = []
-        for request, ids in self._requests(texts, made, first_document):
+        for request, ids in self.requests(self._checked(inputs)):
             done = with_sentences(request, self.engine)
             done = self.models.complete(self.models.prepare(done, self.engine), self.engine)
             cuts = done.cuts or self.engine.cuts(done, held=True)
@@ -534,68 +455,30 @@ class Segmenter:
             found.append(score_table(self.method, done, cuts, ids))
         return found
 
-    def _with_summaries(
-        self, texts: TextBatch, said: dict[str, Any], first_document: int
-    ) -> tuple[dict[str, Any], list[RowError]]:
-        """What is said of each document, with the summaries of a method that has them written, and what it notes."""
-        write = getattr(self.method, "writes", None)
-        if write is None:
-            return said, []
-        if said.get("summaries") is not None:
-            raise ValueError("summaries= is for summary='given'; got summary='llm', which has them written")
-        written: list[str] = []
-        notes: list[RowError] = []
-        for row, part in texts.slices(CALL_BYTES):
-            found, failed = write(part.to_pylist())
-            notes += [NotedRowError(first_document + row + at, note) for at, note in failed]
-            written += found
-        return {**said, "summaries": pa.array(written, pa.large_string())}, notes
+    def requests(self, inputs: Inputs) -> Iterator[tuple[Request, pa.Array | None]]:
+        """Yield requests of the engine, each with the ids of its documents."""
+        size = POOL_BYTES if self.models.use_transformer else CALL_BYTES
+        return inputs.requests(self._request, size, self._threads())
 
-    def _split(self, texts: TextBatch) -> tuple[Ragged, Ragged]:
-        """Sentences of all texts, and their flags."""
-        return split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
+    def no_request(self, inputs: Inputs) -> Request:
+        """Return a request of no documents, with the types of what was said of them."""
+        return inputs.no_request(self._request, self._threads())
 
-    def _check_threshold(self) -> None:
-        if np.isnan(self.plan.threshold_value):
-            raise ValueError(
-                f"the model of {self!r} stores no threshold: pass threshold=, a number or ('percentile', q), or call "
-                "fit(sample) first"
-            )
-
-    def _requests(
-        self, texts: TextBatch, given: Given, first_document: int
-    ) -> Iterator[tuple[Request, pa.Array | None]]:
-        """The batch in parts for one call of the engine each, with the caller's ids."""
-        for row, part in texts.slices(POOL_BYTES if self.models.use_transformer else CALL_BYTES):
-            ids = None if texts.ids is None else texts.ids.slice(row, len(part))
-            yield self._request(part, given.rows(row, row + len(part)), ids, row + first_document), ids
-
-    def _request(self, texts: pa.Array, given: Given, ids: pa.Array | None, first_row: int) -> Request:
-        threads = self._threads()
-        return self.models.request(
-            given.features(texts, first_row, threads),
-            self.plan,
-            cuts=given.cuts,
-            ids=None if ids is None else Ragged(*flat_text(ids.cast(pa.large_string()))),
-            first_row=first_row,
-            threads=threads,
-        )
+    def _request(self, features: Features, **parts: Any) -> Request:
+        return self.models.request(features, self.plan, **parts)
 
     def _threads(self) -> int:
         return self.threads or native.default_threads()
-
-    def _nothing(self, given: Given) -> tuple[Request, dict[str, Any]]:
-        """A request of no documents and its columns: of the same types, with what was given for them."""
-        empty = self._request(pa.array([], pa.large_string()), given.rows(0, 0), None, 0)
-        columns = self.engine.segment(self.models.complete(empty, self.engine))
-        if "page_starts" in given.parts:  # the engine takes an empty array for none
-            columns["page"] = columns["page_end"] = np.empty(0, np.int64)
-        return empty, columns
 
     @property
     def _source(self) -> str:
         """Where summaries come from. The engine knows no titles: to it they are given."""
         return getattr(self.method, "summary", self.plan.summary)
+
+    def metadata(self, inputs: Inputs) -> dict[str, Any]:
+        """Return the facts of its chunks of these inputs: method, options, models."""
+        found: dict[str, Any] = json.loads(self._metadata(inputs.given.has_vectors)[b"pychunk"])
+        return found
 
     def _metadata(self, own_vectors: bool) -> dict[bytes, bytes]:
         found = self._facts.get(own_vectors)
@@ -615,14 +498,6 @@ class Segmenter:
 
 #: The options that every method has, with their defaults.
 COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
-
-
-def _removed(given: Given, texts: TextBatch, first_document: int) -> pa.Table | None:
-    if given.removed is None:
-        return None
-    from .chunks.removed import removed_table
-
-    return removed_table(given.removed, texts.ids, first_document)
 
 
 def _size(request: Request) -> int:

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from .._engine.arrow import compute as pc
 from ..chunks.batch import ChunkBatch
+from ..inputs.inputs import Inputs
+from ..inputs.passthrough import kept_columns
 from ..inputs.texts import NotedRowError
 from . import asked, central, columns, heads, own
 from .documents import Documents
@@ -236,6 +239,17 @@ def with_contexts(chunks: Any, ways: Sequence[Way], given: Mapping[str, Any], *,
     if not isinstance(chunks, ChunkBatch):
         return table
     return chunks.with_table(table, [NotedRowError(row, note) for row, note in notes])
+
+
+def with_contexts_of(chunks: ChunkBatch, ways: Sequence[Way], inputs: Inputs) -> ChunkBatch:
+    """:func:`with_contexts` of chunks of these inputs, for which columns are read that no chunk repeats."""
+    names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])  # of headings alone
+    values = kept_columns([name for name in inputs.texts.column_names if name in names], inputs.texts)
+    document = np.asarray(chunks.table["document"], np.int64) - chunks.first_document
+    rows = pa.array(document[np.append(True, document[1:] != document[:-1])[: len(document)]])
+    given = {name: value.take(rows) for name, value in values.items()}
+    found: ChunkBatch = with_contexts(chunks, ways, given, skip=inputs.skips)
+    return found
 
 
 def _of_chunks(name: str, values: Any, documents: Documents) -> Any:

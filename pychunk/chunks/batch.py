@@ -38,8 +38,8 @@ class Origin(Protocol):
         """The documents; None where they were large."""
         ...
 
-    def of(self, texts: TextBatch) -> Origin:
-        """The same with the documents."""
+    def of(self, texts: TextBatch, first_document: int) -> Origin:
+        """The same with these documents."""
         ...
 
     @property

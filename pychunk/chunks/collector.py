@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from .._engine.data.request import Request
-from .batch import chunk_table
+from ..inputs.inputs import Inputs
+from ..inputs.texts import NotedRowError, RowError
+from .batch import ChunkBatch, chunk_table
 
 
 class Gathered:
@@ -28,6 +30,7 @@ class Gathered:
         self._tables: list[pa.Table] = []
         self._summaries: list[pa.Table] = []
         self._dropped: list[pa.Table] = []
+        self._notes: list[RowError] = []
         self.tokens = self.unknown = self.windowed = 0
 
     def add(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> None:
@@ -47,6 +50,7 @@ class Gathered:
 
             found = in_characters(request.features)
             self._dropped += [] if found is None else [removed_table(found, ids, request.first_row)]
+        self._notes += [NotedRowError(request.first_row + row, note) for row, note in request.notes]
         self.windowed += request.windowed
         self.tokens += columns["tokens_met"]
         self.unknown += columns["fallback_tokens"]
@@ -54,17 +58,30 @@ class Gathered:
     def __bool__(self) -> bool:
         return bool(self._tables)
 
-    @property
-    def table(self) -> pa.Table:
-        """Of the chunks of all requests, of which there was one at least."""
-        return self._tables[0] if len(self._tables) == 1 else pa.concat_tables(self._tables)
+    def batch(self, inputs: Inputs, busy: list[float], origin: Any) -> ChunkBatch:
+        """The chunks of all requests, of which there was one at least, with the columns that they repeat."""
+        table = _concat(self._tables)
+        if inputs.kept:
+            from ..inputs.passthrough import with_kept
 
-    @property
-    def summaries(self) -> pa.Table | None:
-        """A row a document."""
-        return pa.concat_tables(self._summaries) if self._summaries else None
+            table = with_kept(table, inputs.kept, inputs.first_document)
+        removed = _concat(self._dropped) if self._dropped else None  # by the method, those of the caller among them
+        if removed is None and inputs.given.removed is not None:
+            from .removed import removed_table
 
-    @property
-    def removed(self) -> pa.Table | None:
-        """A row a span that caller or method left out; None where the method leaves out nothing of its own."""
-        return pa.concat_tables(self._dropped) if self._dropped else None
+            removed = removed_table(inputs.given.removed, inputs.texts.ids, inputs.first_document)
+        return ChunkBatch(
+            table,
+            documents=len(inputs.texts),
+            first_document=inputs.first_document,
+            errors=inputs.errors_with(self._notes),
+            busy=busy,
+            summaries=_concat(self._summaries) if self._summaries else None,
+            removed=removed,
+            origin=origin,
+            windowed=self.windowed,
+        )
+
+
+def _concat(tables: list[pa.Table]) -> pa.Table:
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from .._engine.arrow import flat_text, strings
 from ..inputs import TextBatch
+from ..inputs.arguments import NOTHING
+from ..inputs.inputs import Inputs
 
 if TYPE_CHECKING:
     from .batch import ChunkBatch
@@ -36,7 +38,7 @@ class Cutter(Protocol):
         """Return chunks of documents."""
         ...
 
-    def tables_of_scores(self, texts: TextBatch, said: dict[str, Any], first_document: int) -> list[pa.Table] | None:
+    def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
         """Return the method's scores of documents."""
         ...
 
@@ -45,26 +47,35 @@ class Origin:
     """The documents of a batch, with what was said of them, and the Segmenter; see ``Origin`` in ``batch``.
 
     The Segmenter itself is held weakly, as it holds models: where it is gone, its options make another one.
+
+    Args:
+        inputs: the documents; None if they are too large to be held.
     """
 
-    def __init__(
-        self, segmenter: Cutter, texts: TextBatch | None, said: dict[str, Any], first_document: int = 0
-    ) -> None:
+    def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
         self._segmenter, self._options, self._kind = weakref.ref(segmenter), segmenter.options, type(segmenter)
-        self.texts, self._said, self._first = texts, said, first_document
+        self._inputs = inputs
         self._scores: pa.Table | None = None
 
     @classmethod
-    def kept(cls, segmenter: Cutter, texts: TextBatch, said: dict[str, Any], first_document: int) -> Origin | None:
+    def kept(cls, segmenter: Cutter, inputs: Inputs) -> Origin | None:
         """That of chunks which may be kept for long: without the documents where these are large."""
+        texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
-            parts = [_compact(part) for part in texts.texts]
-            return cls(segmenter, TextBatch(parts, texts.ids, texts.errors, None), said, first_document)
-        return None if any(value is not None for value in said.values()) else cls(segmenter, None, {}, first_document)
+            texts = TextBatch([_compact(part) for part in texts.texts], texts.ids, texts.errors, None)
+            return cls(segmenter, replace(inputs, texts=texts, kept={}, given=NOTHING))
+        return None if any(value is not None for value in inputs.said.values()) else cls(segmenter, None)
 
-    def of(self, texts: TextBatch) -> Origin:
-        """The same with the documents, where it does not hold them."""
-        return Origin(self.segmenter, texts, self._said, self._first)
+    @property
+    def texts(self) -> TextBatch | None:
+        """The documents, if it holds them."""
+        return None if self._inputs is None else self._inputs.texts
+
+    def of(self, texts: TextBatch, first_document: int) -> Origin:
+        """The same with these documents."""
+        inputs = self._inputs
+        inputs = Inputs(texts, first_document=first_document) if inputs is None else replace(inputs, texts=texts)
+        return Origin(self.segmenter, inputs)
 
     @property
     def segmenter(self) -> Cutter:
@@ -74,7 +85,7 @@ class Origin:
     @property
     def has_vectors(self) -> bool:
         """Whether the caller gave the vectors."""
-        return self._said.get("sentence_vectors") is not None
+        return self._inputs is not None and self._inputs.said.get("sentence_vectors") is not None
 
     @property
     def table_encoder(self) -> Any:
@@ -88,18 +99,19 @@ class Origin:
         method = segmenter.method
         if (
             self._scores is None
-            and self.texts is not None
+            and self._inputs is not None
             and (method.scores or not (method.is_native or method.removes))
         ):
-            found = segmenter.tables_of_scores(self.texts, self._said, self._first)
+            found = segmenter.tables_of_scores(self._inputs)
             self._scores = pa.concat_tables(found) if found else None
         return self._scores
 
     def again(self, ids: pa.Array) -> ChunkBatch:
         """The same chunks with sentence vectors, under other ids of the documents."""
-        assert self.texts is not None
+        assert self._inputs is not None
         made = self._kind(**{**self._options, "vectors": "sentence", "augment": None})
-        return made(replace(self.texts, ids=ids, uuids=False), **self._said)
+        texts = replace(self._inputs.texts, ids=ids, uuids=False)
+        return made(replace(self._inputs, texts=texts, first_document=0))
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ..chunks.provenance import Origin
+from ..inputs.inputs import Inputs
 from ..io import KINDS
 from ..segmenter import Segmenter
 from ..view import Pages
@@ -79,7 +80,9 @@ def view(
             for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
                 status.update(f"cutting {counted(first + len(texts), 'document')}")
                 batches = [
-                    each(texts, first_document=first, **say).with_origin(Origin(each, texts, say, first))
+                    each(texts, first_document=first, **say).with_origin(
+                        Origin(each, Inputs(texts, dict(say), first_document=first))
+                    )
                     for each, say in zip(made, said, strict=True)
                 ]
                 values = [value for part in texts.texts for value in part.to_pylist()]

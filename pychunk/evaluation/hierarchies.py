@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ..index.index import Index
 from ..index.planners import planning
+from ..levels.build import segment_levels
 from ..segmenter import Segmenter
 from .contenders import Chunked, Encoder, Levelled
 from .datasets import Dataset
@@ -65,7 +66,7 @@ def by_levels(options: Mapping[str, Any], data: Dataset, encoder: Encoder, name:
     if data.page_starts:
         said["page_starts"] = data.page_starts
     begun = time.perf_counter()
-    table = segmenter.hierarchy(data.documents, list(names), pooling=pooling, **said).chunks().table
+    table = segment_levels(segmenter, data.documents, list(names), pooling=pooling, **said).chunks().table
     seconds = time.perf_counter() - begun
     return Chunked(name or NAME, table, seconds, options=dict(options), levelled=levelled)
 

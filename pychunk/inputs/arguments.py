@@ -41,9 +41,9 @@ class Given:
 
     @classmethod
     def of(
-        cls, method: Method, texts: TextBatch, split: Callable[[], tuple[Ragged, Ragged]], said: dict[str, Any]
+        cls, method: Method, texts: TextBatch, split: Callable[[TextBatch], tuple[Ragged, Ragged]], said: dict[str, Any]
     ) -> Given:
-        """From the keywords of a call; ``split()`` gives the sentences of all texts and their flags.
+        """From the keywords of a call; ``split(texts)`` gives their sentences and flags.
 
         Raises:
             TypeError: an unknown keyword. ValueError: what the method must have is missing, or what was given is of no
@@ -51,7 +51,7 @@ class Given:
         """
         said = {name: value for name, value in said.items() if value is not None}
         if not (said or method.wants):
-            return _NOTHING
+            return NOTHING
         for name in said:
             if name not in NAMES:
                 raise TypeError(_unknown(name))
@@ -113,7 +113,8 @@ class Given:
         return Features(text, offsets, **parts, others=others)
 
 
-_NOTHING = Given()
+#: That nothing was said.
+NOTHING = Given()
 
 
 def _unknown(name: str) -> str:

@@ -47,7 +47,7 @@ class Call:
     method: Method
     texts: TextBatch
     said: Mapping[str, Any]
-    split: Callable[[], tuple[Ragged, Ragged]]
+    split: Callable[[TextBatch], tuple[Ragged, Ragged]]
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -88,7 +88,7 @@ def _vectors(values: Any, call: Call) -> dict[str, Any]:
     spans = call.said.get("sentence_spans")
     if spans is not None:
         return {"vectors": sentence_matrix(values, ragged_spans(spans, call.texts.lengths).offsets)}
-    sentences, flags = call.split()  # how many vectors each document has
+    sentences, flags = call.split(call.texts)  # how many vectors each document has
     return {"sentences": sentences, "flags": flags, "vectors": sentence_matrix(values, sentences.offsets)}
 
 

@@ -63,6 +63,11 @@ class TextBatch:
         return sum(len(text) for text in self.texts)
 
     @property
+    def column_names(self) -> list[str]:
+        """The columns of the documents' table; none without one."""
+        return [] if self.source is None else list(self.source.column_names)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of text."""
         return sum(int(o[-1] - o[0]) for _, o in map(flat_text, self.texts))

@@ -14,8 +14,9 @@ from ..chunks.batch import ChunkBatch
 from ..functions import segment
 from ..inputs import RowError, TextBatch
 from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.inputs import CALL_BYTES
 from ..inputs.passthrough import check_names
-from ..segmenter import CALL_BYTES, Segmenter
+from ..segmenter import Segmenter
 
 logger = logging.getLogger("pychunk")
 

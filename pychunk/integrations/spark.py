@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..segmenter import CALL_BYTES
+from ..inputs.inputs import CALL_BYTES
 from .blocks import BlockSegmenter
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,19 @@ from ..features.sentences import with_sentences
 from ..inputs import TextBatch
 from ..methods.structure import Structure
 from .borders import joined, nested
-from .compressor import Compressor
+from .compressor import Compressor, compressor_for
 from .hierarchy import Hierarchy
-from .names import Level
+from .names import Level, check_levels
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy.typing as npt
+    from typing_extensions import Unpack
+
+    from ..inputs.document_columns import Said
+    from ..inputs.inputs import Inputs
+    from ..segmenter import Segmenter
 
     I64 = npt.NDArray[np.int64]
     F32 = npt.NDArray[np.float32]
@@ -39,6 +46,72 @@ class Part:
     firsts: list[I64]
     tokens: I64 | None
     vectors: list[F32] | None
+
+
+def segment_levels(
+    segmenter: Segmenter,
+    batch: Any,
+    levels: Sequence[str | int],
+    *,
+    pooling: str | Path = "tokens",
+    column: str | None = None,
+    ids: Any = None,
+    first_document: int = 0,
+    **said: Unpack[Said],
+) -> Hierarchy:
+    """Return documents at several levels, as :func:`pychunk.segment` with ``levels`` does.
+
+    Args:
+        segmenter: makes the chunks of level ``"group"`` and the vectors of sentences.
+        batch, levels, pooling, column, ids, **said: as for :func:`pychunk.segment`.
+        first_document: the number of the first document.
+
+    Raises:
+        ValueError: levels that are unknown, out of order or not nested; ``removed=``; ``overlap`` with level
+            ``group``, whose nodes are the method's chunks; an unknown pooling, or a compressor that was made for other
+            vectors.
+
+    Example:
+        >>> from pychunk import Segmenter
+        >>> found = segment_levels(Segmenter("fixed", size=4, unit="words"), "One two. Three four. Five.", ["group"])
+        >>> found.texts_of("group")
+        ['One two. Three four.', 'Five.']
+    """
+    arguments = {"column": column, "ids": ids, "first_document": first_document}
+    return inputs_and_levels(segmenter, batch, check_levels(levels), pooling, said, **arguments)[1]
+
+
+def inputs_and_levels(
+    segmenter: Segmenter,
+    batch: Any,
+    levels: tuple[Level, ...],
+    pooling: str | Path,
+    said: Mapping[str, Any],
+    **arguments: Any,
+) -> tuple[Inputs, Hierarchy]:
+    """Return what :func:`segment_levels` returns, and the documents as they were read; arguments as `Segmenter.read`.
+
+    Raises:
+        ValueError: as :func:`segment_levels`.
+    """
+    if segmenter.ways:
+        raise ValueError(
+            "levels= goes without augment= and method 'proposition': the text beside chunks is not made for levels"
+        )
+    segmenter, inputs = segmenter.read(batch, said, **arguments)
+    facts = segmenter.metadata(inputs)
+    compressor = None if pooling == "tokens" else compressor_for(pooling, facts.get("vector_encoder"))
+    found = hierarchy_of(
+        levels,
+        [request for request, _ in segmenter.requests(inputs)] or [segmenter.no_request(inputs)],
+        inputs.texts,
+        engine=segmenter.engine,
+        models=segmenter.models,
+        first_document=inputs.first_document,
+        metadata=facts,
+        compressor=compressor,
+    )
+    return inputs, found
 
 
 def hierarchy_of(

@@ -70,17 +70,6 @@ class Hierarchy:
     first_document: int = 0
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, batch: Any, levels: Any, method: Any = None, **arguments: Any) -> Hierarchy:
-        """As ``segment(batch, method, levels=levels, **arguments)``.
-
-        Example:
-            >>> Hierarchy.of(["One. Two.", "Three."], ["document"]).count("document")
-            2
-        """
-        found: Hierarchy = by_name("pychunk.functions", "segment")(batch, method, levels=levels, **arguments)
-        return found
-
     def __len__(self) -> int:
         """Nodes, each counted once, whatever its levels."""
         return int(self._bases[-1])
@@ -206,7 +195,8 @@ class Hierarchy:
         """The nodes of a level as what ``segment(..., method="given", cuts=)`` takes.
 
         Example:
-            >>> found = Hierarchy.of("One. Two.\\n\\nThree.", ["paragraph"])
+            >>> import pychunk
+            >>> found = pychunk.segment("One. Two.\\n\\nThree.", levels=["paragraph"])
             >>> found.cuts("paragraph").first.tolist()
             [0, 2]
         """
@@ -222,7 +212,8 @@ class Hierarchy:
         at sections alone. ``vector`` is the node's, where there are vectors.
 
         Example:
-            >>> found = Hierarchy.of("One. Two.\\n\\nThree.", ["paragraph", "document"])
+            >>> import pychunk
+            >>> found = pychunk.segment("One. Two.\\n\\nThree.", levels=["paragraph", "document"])
             >>> found.chunks().table["levels"].to_pylist()[2:]
             [['sentence', 'paragraph'], ['paragraph'], ['document']]
         """
@@ -241,7 +232,8 @@ class Hierarchy:
             ValueError: another table, or one of which rows are missing.
 
         Example:
-            >>> table = Hierarchy.of("One. Two.\\n\\nThree.", ["paragraph", "document"]).to_arrow()
+            >>> import pychunk
+            >>> table = pychunk.segment("One. Two.\\n\\nThree.", levels=["paragraph", "document"]).to_arrow()
             >>> Hierarchy.from_arrow(table).texts_of("paragraph")
             ['One. Two.', 'Three.']
         """

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._engine.data.columns import ID_TYPE, UUIDS
 from ..chunks.batch import ChunkBatch
-from ..inputs import RowError, TextBatch
-from ..inputs.passthrough import kept_columns, with_kept
+from ..inputs.passthrough import with_kept
 from ..segmenter import Segmenter
+from .build import inputs_and_levels
 from .compressor import check_pooling
 from .names import check_levels
 
@@ -78,13 +78,13 @@ class NodeSegmenter(Segmenter):
         **said: Unpack[Said],
     ) -> ChunkBatch:
         """The nodes of a batch of documents; see :func:`pychunk.segment` for the arguments."""
-        texts = TextBatch.of(batch, column=column, ids=ids, on_error=self.on_error)
-        kept = kept_columns(keep, texts)
-        found = self._plain.hierarchy(texts, self.levels, first_document=first_document, pooling=self.pooling, **said)
+        arguments = {"column": column, "ids": ids, "keep": keep, "first_document": first_document}
+        inputs, found = inputs_and_levels(self._plain, batch, self.levels, self.pooling, said, **arguments)
         table = found.chunks().table
-        if texts.uuids:
+        if inputs.texts.uuids:
             table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})
-        if kept:
-            table = with_kept(table, kept, first_document)
-        errors = [RowError(row + first_document, reason) for row, reason in texts.errors]
-        return ChunkBatch(table, documents=len(texts), first_document=first_document, errors=errors)
+        if inputs.kept:
+            table = with_kept(table, inputs.kept, first_document)
+        return ChunkBatch(
+            table, documents=len(inputs.texts), first_document=first_document, errors=inputs.errors_with([])
+        )

@@ -167,7 +167,7 @@ def view_of(
         )
     if len(held) != chunks.documents:
         raise ValueError(f"texts must be the {chunks.documents} documents of these chunks; got {len(held)}")
-    batches = [each.with_origin(each.origin.of(held)) if each.origin else each for each in batches]
+    batches = [each.with_origin(each.origin.of(held, each.first_document)) if each.origin else each for each in batches]
     values = [value for part in held.texts for value in part.to_pylist()]
     ids = (
         held.ids.to_pylist()

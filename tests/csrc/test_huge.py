@@ -9,8 +9,6 @@ import pychunk
 from pychunk._engine import native
 from pychunk._engine.data.ragged import Ragged
 from pychunk.encoders import static
-from pychunk.inputs import TextBatch
-from pychunk.inputs.arguments import Given
 
 KEPT_BYTES = 64 << 20  # csrc/common/rows.h
 WORDS = [
@@ -63,8 +61,8 @@ def huge() -> tuple[str, np.ndarray]:
 def test_vectors_made_in_parts_are_those_at_hand(huge: tuple[str, np.ndarray], method: str, options: dict) -> None:
     text, vectors = huge
     segmenter = pychunk.Segmenter(method, **options)
-    batch = TextBatch.of(text)
-    (request,) = (segmenter.models.complete(each, native) for each, _ in segmenter._requests(batch, Given(), 0))
+    _, inputs = segmenter.read(text, {})
+    (request,) = (segmenter.models.complete(each, native) for each, _ in segmenter.requests(inputs))
     assert request.features.vectors is None
     at_hand = request.with_(vectors=Ragged(vectors, np.array([0, len(vectors)])))
     made, expected = native.segment(request), native.segment(at_hand)

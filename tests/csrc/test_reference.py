@@ -18,8 +18,6 @@ from pychunk._engine.reference import engine, hashing, vectors
 from pychunk._engine.reference.document import token_ids
 from pychunk._engine.reference.text import wordpiece
 from pychunk.encoders import static
-from pychunk.inputs import TextBatch
-from pychunk.inputs.arguments import Given
 
 WORDS = st.sampled_from(
     [
@@ -91,9 +89,7 @@ BUDGETS = st.fixed_dictionaries(
 
 
 def check_equal(segmenter: pychunk.Segmenter, texts: list[str], **given_values: object) -> None:
-    batch = TextBatch.of(texts)
-    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), given_values)
-    for bare, _ in segmenter._requests(batch, beside, 0):
+    for bare, _ in segmenter.requests(segmenter.read(texts, given_values)[1]):
         request = segmenter.models.complete(bare, _native)
         if not segmenter.plan.cuts_text:
             check_cuts(_native.cuts(request), engine.cuts(request))
@@ -411,14 +407,12 @@ def test_the_reference_runs_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_sentences_with_pages_and_given_spans_equal_the_reference() -> None:
     texts = ["Cats purr. Dogs bark at night.\n\nThe sun is a star.", "", "中国 is big. Yes."]
-    batch = TextBatch.of(texts)
     segmenter = pychunk.Segmenter("pic")
     for given_values in (
         {"page_starts": [[3, 14], [], [1]]},
         {"sentence_spans": [[(0, 10), (11, 40)], [], [(0, 12)]], "sentence_vectors": np.ones((3, 4))},
     ):
-        beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), given_values)
-        for request, _ in segmenter._requests(batch, beside, 0):
+        for request, _ in segmenter.requests(segmenter.read(texts, given_values)[1]):
             check_split(request.only_sentences())
 
 

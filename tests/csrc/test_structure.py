@@ -25,8 +25,6 @@ from pychunk._engine.reference import engine
 from pychunk._engine.reference.parsing.inline import link_labels
 from pychunk._engine.reference.structure import heading_text
 from pychunk._engine.reference.text.graphemes import count_words
-from pychunk.inputs import TextBatch
-from pychunk.inputs.arguments import Given
 from pychunk.parsing import markdown
 from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
 from pychunk.parsing.html.page import parse_html
@@ -198,9 +196,8 @@ OPTIONS = st.one_of(
 @given(found=st.lists(documents(), max_size=2), pages=st.booleans(), options=OPTIONS)
 def test_native_equals_the_reference(found: list[Document], pages: bool, options: dict[str, Any]) -> None:
     segmenter = Segmenter(**options)
-    batch = TextBatch.of([text for text, *_ in found])
-    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), said_of(found, pages))
-    for bare, _ in segmenter._requests(batch, beside, 0):
+    _, inputs = segmenter.read([text for text, *_ in found], said_of(found, pages))
+    for bare, _ in segmenter.requests(inputs):
         request = segmenter.models.complete(bare, _native)
         native, reference = _native.segment(request), engine.segment(request)
         for name in ("tokens_met", "fallback_tokens"):

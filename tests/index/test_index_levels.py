@@ -157,6 +157,9 @@ def test_a_segmenter_of_nodes() -> None:
     assert out.table["year"].to_pylist() == [1] * 5 + [3]
     assert out.table["levels"].to_pylist()[-1] == ["sentence", "paragraph", "document"]
     assert b"uuid" in out.table.schema.metadata.values()
+    titled = NodeSegmenter(["document"], "pic", summary="title", on_error="skip")
+    out_of = titled(["One. Two.", "Three."], titles=["One", None], first_document=5)
+    assert [(error.row, error.reason) for error in out_of.errors] == [(6, "titles is null")]
     again = pickle.loads(pickle.dumps(seg))
     assert again(table, ids=ids).texts == out.texts
     assert repr(seg) == "NodeSegmenter(vectors='chunk', on_error='skip', levels=['sentence', 'paragraph', 'document'])"

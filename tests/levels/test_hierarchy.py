@@ -27,8 +27,7 @@ from pychunk._engine.data.plan import Plan
 from pychunk._engine.reference import engine as reference
 from pychunk._engine.reference import levels as slow
 from pychunk.features.sentences import with_sentences
-from pychunk.inputs import TextBatch
-from pychunk.inputs.arguments import Given
+from pychunk.levels.build import segment_levels
 from pychunk.methods.structure import Structure
 from pychunk.parsing.markdown import blocks_of
 
@@ -45,7 +44,7 @@ def test_every_level_tiles_its_documents_and_parents_hold_their_children(texts: 
 def of_reference(segmenter: pychunk.Segmenter, texts: list[str], levels: list) -> Hierarchy:
     segmenter.engine = reference
     try:
-        return segmenter.hierarchy(texts, levels)
+        return segment_levels(segmenter, texts, levels)
     finally:
         segmenter.engine = native
 
@@ -54,7 +53,7 @@ def of_reference(segmenter: pychunk.Segmenter, texts: list[str], levels: list) -
 @given(texts=TEXTS, levels=LEVELS, method=st.sampled_from(["paragraph", "semantic", "structure"]))
 def test_the_native_core_equals_the_reference(texts: list[str], levels: list, method: str) -> None:
     segmenter = pychunk.Segmenter(method, vectors="sentence", max_tokens=30)
-    check_same(segmenter.hierarchy(texts, levels), of_reference(segmenter, texts, levels))
+    check_same(segment_levels(segmenter, texts, levels), of_reference(segmenter, texts, levels))
 
 
 @settings(max_examples=50, deadline=None)
@@ -64,9 +63,8 @@ def test_nodes_are_those_of_the_slow_twin(texts: list[str], levels: list) -> Non
     levels = [level for level in levels if level != "group"] or ["document"]
     found = pychunk.segment(texts, levels=levels)
     segmenter = pychunk.Segmenter("sentence")
-    batch = TextBatch.of(texts)
     wanted = []
-    for bare, _ in segmenter._requests(batch, Given(), 0):
+    for bare, _ in segmenter.requests(segmenter.read(texts, {})[1]):
         request = with_sentences(bare, reference)
         headed = request.only_sentences().with_(plan=Structure().plan(Plan("structure")))
         headings, offsets = reference.headings(headed), request.features.doc_offsets
@@ -272,7 +270,7 @@ def test_few_texts(texts: list[str]) -> None:
 
 
 def test_rows_that_are_no_text_are_empty() -> None:
-    found = pychunk.Segmenter("sentence", on_error="skip").hierarchy(["One.", None, "Two."], ["document"])
+    found = segment_levels(pychunk.Segmenter("sentence", on_error="skip"), ["One.", None, "Two."], ["document"])
     assert found.documents_of("document").tolist() == [0, 2]
 
 
@@ -309,5 +307,5 @@ def test_another_encoder_encodes_each_sentence_once(tiny_encoder: Path, monkeypa
     texts = ["Cats purr. They sleep.\n\nDogs bark. Dogs bite.", "Stars shine."]
     for names in ({"vector_encoder": tiny_encoder}, {"encoder": tiny_encoder, "method": "pic"}):
         encoded.clear()
-        found = Hierarchy.of(texts, ["group", "document"], vectors="sentence", threads=1, **names)
+        found = pychunk.segment(texts, levels=["group", "document"], vectors="sentence", threads=1, **names)
         assert sum(encoded) == found.count("sentence") == 5

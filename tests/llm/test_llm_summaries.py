@@ -48,6 +48,15 @@ def test_chunks_are_those_of_the_same_summaries_given() -> None:
         assert made.scores(TEXTS)["score"].equals(plain.scores(TEXTS, summaries=EXPECTED)["score"])
 
 
+def test_a_page_shows_the_scores_without_another_call() -> None:
+    with Server(answer=written) as server, LLM(server.url, "test", cache=False) as llm:
+        chunks = pychunk.segment(TEXTS, "pic", summary="llm", llm=llm, min_tokens=0, atoms=False)
+        given = pychunk.Segmenter("pic", summary="given").scores(TEXTS, summaries=EXPECTED)
+        assert chunks.origin.scores()["score"].equals(given["score"])
+        assert "hydrogen" in chunks.view().html
+        assert server.counts["calls"] == 2
+
+
 def test_the_beginning_stands_in_for_a_summary_that_is_refused() -> None:
     with Server("refusal,always") as server, LLM(server.url, "test", cache=False) as llm:
         asked = pychunk.segment(TEXTS, "pic", summary="llm", llm=llm)

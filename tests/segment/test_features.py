@@ -16,8 +16,6 @@ from pychunk._engine.reference import engine as reference
 from pychunk._engine.reference import vectors as linear
 from pychunk._engine.reference.search import scoring
 from pychunk.features.sentences import with_sentences, with_tokens
-from pychunk.inputs import TextBatch
-from pychunk.inputs.arguments import Given
 from pychunk.methods import METHODS
 from pychunk.methods.base import Method
 
@@ -56,10 +54,9 @@ def texts_of(count: int, seed: int = 3) -> list[str]:
 
 def requests_of(texts: list[str], plan: dict[str, Any]) -> tuple[pychunk.Segmenter, Request]:
     options = {key: value for key, value in plan.items() if key != "page_starts"}
-    segmenter, batch = pychunk.Segmenter(**options), TextBatch.of(texts)
+    segmenter = pychunk.Segmenter(**options)
     pages = [sorted({0, len(text) // 2}) for text in texts] if "page_starts" in plan else None
-    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), {"page_starts": pages})
-    ((request, _),) = segmenter._requests(batch, beside, 0)
+    ((request, _),) = segmenter.requests(segmenter.read(texts, {"page_starts": pages})[1])
     return segmenter, segmenter.models.complete(request, _native)
 
 
@@ -111,11 +108,10 @@ def test_given_cuts_of_a_size_share_short_sections_too(engine: Any) -> None:
 @pytest.mark.parametrize("given", [False, True])
 def test_flags_of_sentences_are_the_references(given: bool, pages: list[int] | None) -> None:
     text = "# Title\n\nIt rains.\nStill.\fOn a page. Here, too.\r\nOne break.\r\n\r\nTwo.\x85Next\u2029 one. End."
-    batch, segmenter = TextBatch.of([text, ""]), pychunk.Segmenter("sentence")
+    segmenter = pychunk.Segmenter("sentence")
     spans = [pychunk.sentences(text)[0], []] if given else None
     columns = {"sentence_spans": spans, "page_starts": [pages, [0]] if pages else None}
-    beside = Given.of(segmenter.method, batch, lambda: segmenter._split(batch), columns)
-    ((request, _),) = segmenter._requests(batch, beside, 0)
+    ((request, _),) = segmenter.requests(segmenter.read([text, ""], columns)[1])
     (starts, flags), (expected_starts, expected) = _native.split(request), reference.split(request)
     assert starts.values.tolist() == expected_starts.values.tolist()
     assert flags.values.tolist() == expected.values.tolist()

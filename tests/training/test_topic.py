@@ -16,8 +16,6 @@ import pychunk
 from pychunk._engine import native
 from pychunk._engine.reference import topic as reference
 from pychunk.encoders import static, topic_model
-from pychunk.inputs import TextBatch
-from pychunk.inputs.arguments import Given
 from pychunk.training import topic_articles
 
 TOPICS = "however the he in 1999 it river mountain engine album government war music species theory"
@@ -189,6 +187,6 @@ def test_thresholds_fall_with_the_size() -> None:
 
 def test_the_engine_needs_the_model() -> None:
     segmenter = pychunk.Segmenter("topic")
-    (request, _), *_ = segmenter._requests(TextBatch.of(["One here. Two there."]), Given(), 0)
+    (request, _), *_ = segmenter.requests(segmenter.read("One here. Two there.", {})[1])
     with pytest.raises(ValueError, match="needs pair_scores, or a topic head"):
         native.segment(request.with_(topic_head=None))
