@@ -155,33 +155,7 @@ class Segmenter:
         if usual:
             options = {**default.OPTIONS, **options}
         self.method = make_method(method, options, common=tuple(COMMON))
-        #: The client that its method asks, or what makes contexts; None where neither asks a model.
-        self.llm: LLM | None = None
-        if isinstance(self.method, Asked) or getattr(self.method, "summary", "") == "llm":
-            from .clients import hand_model  # here, as few ask a model
-
-            self.llm = hand_model(self.method)
-        auto_most = max(CHUNKS.max_tokens, options["size"]) if usual else self.method.auto_max_tokens
-        auto_least = CHUNKS.min_tokens if usual else self.method.auto_min_tokens
-        longest = check_max_tokens(max_tokens, auto_most)
-        whole = self.method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)
-        self.plan = self.method.plan(
-            Plan(
-                self.method.name,
-                wrap=check_wrap(wrap),
-                max_tokens=longest,
-                min_tokens=check_min_tokens(min_tokens, auto_least, longest),
-                overlap=check_whole("overlap", overlap, least=0),
-                auto_limits=max_tokens == "auto" and min_tokens == "auto",
-                atoms=whole,
-                min_characters=CHUNKS.scrap if whole and not self.method.keeps_short else 0,
-                chunk_vectors=vectors == "chunk",
-                sentence_vectors=vectors == "sentence",
-            )
-        )
-        if vectors not in (None, "chunk", "sentence"):
-            raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
-        check_budget(self.plan)
+        self.plan = self._plan(options["size"] if usual else None)
         placement = Placement.of(runtime, device, precision)
         self.backend = backend_name()
         self.engine = engine(self.backend)
@@ -189,9 +163,52 @@ class Segmenter:
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
+        #: The client that its method asks, or what makes contexts; None where neither asks a model.
+        self.llm: LLM | None = None
         self.ways: tuple[Way, ...] = ()
+        self._add_models(augment)
+        self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
+        self.placement = placement
+        self._facts: dict[bool, dict[bytes, bytes]] = {}
+        self.models = Models(self.method, self.plan, encoder, vector_encoder, placement)
+        if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
+            self.plan = self.plan.with_(threshold_value=self.models.threshold)
+
+    def _plan(self, usual_size: int | None) -> Plan:
+        """The method with its budget; ``usual_size``: of the default method if nobody named one."""
+        said, method = self._options, self.method
+        vectors, atoms, overlap = said["vectors"], said["atoms"], said["overlap"]
+        auto_most = method.auto_max_tokens if usual_size is None else max(CHUNKS.max_tokens, usual_size)
+        auto_least = method.auto_min_tokens if usual_size is None else CHUNKS.min_tokens
+        longest = check_max_tokens(said["max_tokens"], auto_most)
+        whole = method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)
+        plan = method.plan(
+            Plan(
+                method.name,
+                wrap=check_wrap(said["wrap"]),
+                max_tokens=longest,
+                min_tokens=check_min_tokens(said["min_tokens"], auto_least, longest),
+                overlap=check_whole("overlap", overlap, least=0),
+                auto_limits=said["max_tokens"] == "auto" and said["min_tokens"] == "auto",
+                atoms=whole,
+                min_characters=CHUNKS.scrap if whole and not method.keeps_short else 0,
+                chunk_vectors=vectors == "chunk",
+                sentence_vectors=vectors == "sentence",
+            )
+        )
+        if vectors not in (None, "chunk", "sentence"):
+            raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
+        check_budget(plan)
+        return plan
+
+    def _add_models(self, augment: How | None) -> None:
+        """Find the language models that the method and its contexts ask; few ask one, so imports are here."""
+        if isinstance(self.method, Asked) or getattr(self.method, "summary", "") == "llm":
+            from .clients import hand_model
+
+            self.llm = hand_model(self.method)
         if augment is not None or isinstance(self.method, Proposition):
-            from .augmentation.augment import client_of, ways_of  # here, as few ask for it
+            from .augmentation.augment import client_of, ways_of
 
             self.ways = () if augment is None else ways_of(augment)
             if isinstance(self.method, Proposition):
@@ -199,12 +216,6 @@ class Segmenter:
 
                 self.ways = (*ways_of(propositions_of(self.method)), *self.ways)
             self.llm = self.llm or client_of(self.ways)
-        self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
-        self.placement = placement
-        self._facts: dict[bool, dict[bytes, bytes]] = {}
-        self.models = Models(self.method, self.plan, encoder, vector_encoder, placement)
-        if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
-            self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
     def __repr__(self) -> str:
         known = {**inspect.signature(Segmenter).parameters, **inspect.signature(type(self.method)).parameters}

@@ -163,107 +163,138 @@ def flattened(page: str) -> str:
         >>> flattened("<div>" * 1000 + "deep").count("<div>"), flattened("<p a=1 class=x>one<p>two")
         (256, '<p class="x">one</p><p>two</p>')
     """
-    out: list[str] = []
-    stack: list[str] = []
-    names: set[str] = set()
-    formatting = 0
-    count: dict[str, int] = {}
-    at, size = 0, len(page)
-
-    def pop() -> None:
-        nonlocal formatting
-        name = stack.pop()
-        count[name] -= 1
-        formatting -= name in _FORMATTING
-        out.append(f"</{name}>")
-
-    def is_foreign() -> bool:
-        return bool(count.get("svg") or count.get("math"))
-
-    while at < size:
+    flat = _Flat(page)
+    at = 0
+    while at < len(page):
         start = page.find("<", at)
         if start < 0:
-            out.append(page[at:])
+            flat.out.append(page[at:])
             break
-        out.append(page[at:start])
+        flat.out.append(page[at:start])
+        at = flat.after_declaration(start) or flat.after_tag(start)
+    flat.close_all()
+    return "".join(flat.out)
+
+
+class _Flat:
+    """The flattened page, with the elements that are open in it."""
+
+    def __init__(self, page: str) -> None:
+        self.page, self.size = page, len(page)
+        self.out: list[str] = []
+        self._stack: list[str] = []
+        self._count: dict[str, int] = {}
+        self._names: set[str] = set()
+        self._formatting = 0
+
+    def close_all(self) -> None:
+        """Close what is open."""
+        while self._stack:
+            self._pop()
+
+    def _pop(self) -> None:
+        name = self._stack.pop()
+        self._count[name] -= 1
+        self._formatting -= name in _FORMATTING
+        self.out.append(f"</{name}>")
+
+    def _is_foreign(self) -> bool:
+        return bool(self._count.get("svg") or self._count.get("math"))
+
+    def after_declaration(self, start: int) -> int:
+        """Return the place after a comment, CDATA or declaration; 0 if none begins at ``start``."""
+        page = self.page
         if page.startswith("<!--", start):
             comment = _COMMENT.match(page, start)
-            at = comment.end() if comment else size
-            continue
-        if is_foreign() and page.startswith("<![CDATA[", start):
+            return comment.end() if comment else self.size
+        if self._is_foreign() and page.startswith("<![CDATA[", start):
             end = page.find("]]>", start)
-            end = size if end < 0 else end
-            out.append(escape(page[start + 9 : end], quote=False))
-            at = end + 3
-            continue
+            end = self.size if end < 0 else end
+            self.out.append(escape(page[start + 9 : end], quote=False))
+            return end + 3
         if page[start + 1 : start + 2] in ("!", "?"):
             end = page.find(">", start)
-            at = size if end < 0 else end + 1
-            continue
+            return self.size if end < 0 else end + 1
+        return 0
+
+    def after_tag(self, start: int) -> int:
+        """Return the place after the tag at ``start``, or after the whole element if its text is raw."""
+        page = self.page
         found = _TAG.match(page, start)
         if found is None:
-            out.append("&lt;")
-            at = start + 1
-            continue
+            self.out.append("&lt;")
+            return start + 1
         end = _end_of_tag(page, found.end())
         if end < 0:
-            break  # a tag that nothing ends: parsers drop what follows
-        at = end + 1
-        name = found[2].lower()
-        if name in ("option", "select"):  # a button in code is none of its text
-            name = "button" if name == "option" and not count.get("pre") else "div"
-        if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
-            continue
-        if name not in _KNOWN and name not in names:
-            if len(names) < NAMES // 4:
-                names.add(name)
-            else:
-                name = "x-other" if "-" in name else "other"
+            return self.size  # a tag that nothing ends: parsers drop what follows
+        name = self._name(found[2].lower())
+        if name is None:
+            return end + 1
         if found[1]:
-            if count.get(name):
-                while stack[-1] != name:
-                    pop()
-                pop()
-            continue
+            self._close(name)
+            return end + 1
         if name == "template":
-            at = _end_of_template(page, at)
-            continue
-        if is_foreign() and name in _ENDS_FOREIGN and not any(map(count.get, _HOLDS_HTML)):
-            while is_foreign():
-                pop()
-        is_drawn = name in _FOREIGN or is_foreign()
+            return _end_of_template(page, end + 1)
+        if self._is_foreign() and name in _ENDS_FOREIGN and not any(map(self._count.get, _HOLDS_HTML)):
+            while self._is_foreign():
+                self._pop()
+        is_drawn = name in _FOREIGN or self._is_foreign()
         if is_drawn and page[end - 1] == "/":
-            continue
+            return end + 1
         if not is_drawn and (name in _RAW or name in ("title", "textarea")):
-            close = re.compile(rf"</{name}[\s/>]", re.I).search(page, at)
-            inner, at = page[at : close.start() if close else size], close.start() if close else size
-            if name in ("title", "textarea"):
-                out.append(f"<{name}>{inner.replace('<', '&lt;')}</{name}>")
-            continue
+            return self._after_raw(name, end + 1)
         if name in _VOID:
             if name in ("br", "hr", "img", "input"):
-                out.append(f"<{name}>")
-            continue
-        if name in _IN_TABLES and not is_drawn and not count.get("table"):
+                self.out.append(f"<{name}>")
+            return end + 1
+        self._open(name, is_drawn, page[found.end() : min(end, found.end() + _ATTRIBUTES_WITHIN)])
+        return end + 1
+
+    def _name(self, name: str) -> str | None:
+        """The name that an element has in the flattened page; None of one that is passed over."""
+        if name in ("option", "select"):  # a button in code is none of its text
+            name = "button" if name == "option" and not self._count.get("pre") else "div"
+        if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
+            return None
+        if name not in _KNOWN and name not in self._names:
+            if len(self._names) >= NAMES // 4:
+                return "x-other" if "-" in name else "other"
+            self._names.add(name)
+        return name
+
+    def _close(self, name: str) -> None:
+        if self._count.get(name):
+            while self._stack[-1] != name:
+                self._pop()
+            self._pop()
+
+    def _after_raw(self, name: str, at: int) -> int:
+        close = re.compile(rf"</{name}[\s/>]", re.I).search(self.page, at)
+        end = close.start() if close else self.size
+        if name in ("title", "textarea"):
+            self.out.append(f"<{name}>{self.page[at:end].replace('<', '&lt;')}</{name}>")
+        return end
+
+    def _open(self, name: str, is_drawn: bool, attributes: str) -> None:
+        stack = self._stack
+        if name in _IN_TABLES and not is_drawn and not self._count.get("table"):
             if len(stack) >= MAX_DEPTH:  # of a table that is none
-                out.append("<hr>")
-            continue  # parsers pass over it, and copy the text that goes on
+                self.out.append("<hr>")
+            return  # parsers pass over it, and copy the text that goes on
         if ends := None if is_drawn else _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:
-                    pop()
-        is_deep = len(stack) >= MAX_DEPTH and (name not in _FOREIGN or is_foreign())  # what they hold depends on them
-        if is_deep or (name in _FORMATTING and formatting >= 8):
+                    self._pop()
+        # What svg and math hold depends on them.
+        is_deep = len(stack) >= MAX_DEPTH and (name not in _FOREIGN or self._is_foreign())
+        if is_deep or (name in _FORMATTING and self._formatting >= 8):
             if name not in _INLINE and not is_drawn:
-                out.append("<hr>")
-            continue
+                self.out.append("<hr>")
+            return
         stack.append(name)
-        count[name] = count.get(name, 0) + 1
-        formatting += name in _FORMATTING
-        out.append(f"<{name}{_attributes(page[found.end() : min(end, found.end() + _ATTRIBUTES_WITHIN)])}>")
-    while stack:
-        pop()
-    return "".join(out)
+        self._count[name] = self._count.get(name, 0) + 1
+        self._formatting += name in _FORMATTING
+        self.out.append(f"<{name}{_attributes(attributes)}>")
 
 
 def _end_of_template(page: str, at: int) -> int:
