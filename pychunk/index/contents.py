@@ -90,7 +90,7 @@ class Contents:
                 self._schema = ingest.joined(self._schema, part.schema)
             except ValueError as error:
                 raise ValueError(damaged(table, f"{error!s:.200}")) from error
-        self.removed = self._load_removed(manifest)
+        self.removed = _removed(self.store, sum(map(len, self._parts)))
         files = [name for name in manifest["files"] if name.startswith("documents-")]
         for name in files:
             self.store.blocks(name).check()
@@ -339,25 +339,6 @@ class Contents:
         before = [self._finishing.writer] if self._finishing is not None else []
         return before + ([self._writer] if self._writer is not None else [])
 
-    def _load_removed(self, manifest: dict[str, Any]) -> npt.NDArray[np.bool_]:
-        """Which rows are removed, as the manifest's file says."""
-        folder, rows = self.store.folder, sum(map(len, self._parts))
-        if manifest["chunks"] != rows:
-            raise ValueError(_unlike(folder / MANIFEST, manifest["chunks"], rows))
-        removed = np.zeros(rows, np.bool_)
-        for name in manifest["files"]:
-            if name.startswith("removed-"):
-                self.store.blocks(name).check()
-                found = mapped(folder / name)
-                if found.ndim != 1 or found.dtype.kind not in "ui":
-                    raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
-                if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
-                    raise ValueError(_unlike(folder / name, len(found), manifest["removed"]))
-                removed[found] = True
-        if removed.sum() != manifest["removed"]:
-            raise ValueError(_unlike(folder / MANIFEST, manifest["removed"], int(removed.sum())))
-        return removed
-
     def _check_usable(self) -> None:
         if self._lost is not None:
             saved = sum(part["chunks"] for part in self.store.manifest["parts"])
@@ -572,6 +553,26 @@ def _analyzer(terms: dict[str, Any]) -> Analyzer:
 def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:
     """(facts, memory-mapped file) of approximate indexes."""
     return {name: (own, pa.memory_map(str(folder / own["file"]))) for name, own in stored.items()}
+
+
+def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
+    """Which rows are removed, as the manifest's file says."""
+    folder, manifest = store.folder, store.manifest
+    if manifest["chunks"] != rows:
+        raise ValueError(_unlike(folder / MANIFEST, manifest["chunks"], rows))
+    removed = np.zeros(rows, np.bool_)
+    for name in manifest["files"]:
+        if name.startswith("removed-"):
+            store.blocks(name).check()
+            found = mapped(folder / name)
+            if found.ndim != 1 or found.dtype.kind not in "ui":
+                raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
+            if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
+                raise ValueError(_unlike(folder / name, len(found), manifest["removed"]))
+            removed[found] = True
+    if removed.sum() != manifest["removed"]:
+        raise ValueError(_unlike(folder / MANIFEST, manifest["removed"], int(removed.sum())))
+    return removed
 
 
 def _unlike(path: Path, found: int, expected: int) -> str:

@@ -2,7 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from . import checks
+from .dense.vectors import KINDS, import_faiss
+from .lexical.terms import Analyzer
+
+_CHOICES = {
+    "vectors": ("sentence", "chunk", "both"),
+    "dtype": ("float16", "float32", "int8"),
+    "kind": ("auto", *KINDS),
+    "terms": ("words", "ngrams", "auto", None),
+}
+
+
+def options(
+    vectors: str, dtype: str, kind: str, bm25: Mapping[str, float], terms: str | None, words: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Check what :meth:`Index.create` was told and return it as the manifest has it.
+
+    Args:
+        bm25: ``k1`` and ``b``.
+        words: the options of the analyzer.
+
+    Raises:
+        ValueError: an option out of range, or of an analyzer with ``terms=None``. TypeError: stop words in one text.
+        ImportError: ``kind="hnsw"``, and FAISS is not installed.
+    """
+    if kind == "hnsw":
+        import_faiss()
+    for name, value in {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": terms}.items():
+        if value not in _CHOICES[name]:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}; got {value!r}")
+    checks.number("k1", bm25["k1"], 0)
+    checks.number("b", bm25["b"], 0, 1)
+    if isinstance(words["stop_words"], str):
+        raise TypeError(f"stop_words must be a list of words; got the text {words['stop_words']!r:.80}")
+    for name in ("stemmer", "stop_words") if terms is None else ():
+        if words[name]:
+            raise ValueError(f"{name}={words[name]!r} changes nothing with terms=None: leave out one of them")
+    analyzer = None if terms is None else Analyzer(terms, **words).options()
+    return {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": dict(bm25)}
 
 
 def options_of(facts: dict[str, Any]) -> dict[str, Any]:

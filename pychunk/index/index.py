@@ -24,9 +24,7 @@ from . import checks, created, ingest, merge
 from .added import Added
 from .contents import Contents, steady
 from .dense import known
-from .dense.vectors import KINDS, import_faiss
 from .levels import levels as by_level
-from .lexical.terms import Analyzer
 from .scoring.probes import Probe
 from .scoring.ranges import has_levels
 from .scoring.ranking import Ranking
@@ -123,28 +121,13 @@ class Index:
                 ``exist_ok`` any, with it one of other options, which are named.
             ImportError: ``kind="hnsw"``, and FAISS is not installed.
         """
-        if kind == "hnsw":
-            import_faiss()
-        for name, value, choices in (
-            ("vectors", vectors, ("sentence", "chunk", "both")),
-            ("dtype", dtype, ("float16", "float32", "int8")),
-            ("kind", kind, ("auto", *KINDS)),
-            ("terms", terms, ("words", "ngrams", "auto", None)),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
-        checks.number("k1", k1, 0)
-        checks.number("b", b, 0, 1)
-        if isinstance(stop_words, str):
-            raise TypeError(f"stop_words must be a list of words; got the text {stop_words!r:.80}")
         if accuracy is not None:
             checks.whole("accuracy", accuracy, 1)
+        words = {"ngram": ngram, "stemmer": stemmer, "stop_words": stop_words}
+        words |= {"fold_diacritics": fold_diacritics, "cjk_bigrams": cjk_bigrams}
+        options = created.options(vectors, dtype, kind, {"k1": k1, "b": b}, terms, words)
         if dim is not None:
             checks.whole("dim", dim, 1)
-        idle: dict[str, Any] = {"stemmer": stemmer, "stop_words": stop_words}
-        for name, value in idle.items() if terms is None else ():
-            if value:
-                raise ValueError(f"{name}={value!r} changes nothing with terms=None: leave out one of them")
         if encoder is None and dim is None:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
         placement = Placement.of(runtime, device)
@@ -153,20 +136,9 @@ class Index:
             raise ValueError(
                 f"dim= is the width of given vectors, with encoder=None; those of {encoder!r} are {made.dim}"
             )
-        analyzer = None
-        if terms is not None:
-            analyzer = Analyzer(
-                terms,
-                ngram=ngram,
-                stemmer=stemmer,
-                stop_words=stop_words,
-                fold_diacritics=fold_diacritics,
-                cjk_bigrams=cjk_bigrams,
-            ).options()
         if Path(path).is_file():
             raise ValueError(f"{path} is a file: name a folder, new or empty")
         store = Store(Path(path))
-        options = {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": {"k1": k1, "b": b}}
         facts = {
             "name": None if encoder is None else str(encoder),
             "fingerprint": GIVEN if made is None else made.fingerprint,

@@ -147,6 +147,24 @@ def ingest(
         return _dry(opened, made, said, limit, None if sample is None else sample_of(opened, sample, seed), folder)
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
+    report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
+    report.seconds = time.perf_counter() - begun
+    return report
+
+
+def _written(
+    opened: Source,
+    made: Segmenter,
+    said: dict[str, Any],
+    folder: Path,
+    options: dict[str, Any],
+    chosen: dict[str, Any],
+    *,
+    resume: bool,
+    strict: bool,
+    progress: Progress | None,
+) -> Report:
+    """Write what the folder lacks of the run of these options."""
     types = opened.kept_types() if opened.keep else {}
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
@@ -154,29 +172,32 @@ def ingest(
     with Lock(folder):
         manifest = _manifest(folder, facts.of(opened, options, chosen, nothing[0]), resume)
         report = Report(folder, ignored=opened.ignored)
-        bad = damage(folder, manifest.shards, hashes=resume)
-        report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
-        if bad and not resume:
-            raise ValueError(f"{folder / report.damaged[0]}; --resume (resume=True) makes it again")
+        bad = _damage(report, manifest, resume)
         report.removed = sweep(folder, {shard.name for shard in manifest.shards})
         report.did_nothing = manifest.complete and not bad
         if not report.did_nothing:
             columns = empty.empty_tables(nothing)
-            output = Output(folder, manifest, report, columns, shard_bytes, compression)
-            run = _Run(opened, made, said, output, limit, progress)
-            run.sample = None if sample is None else sample_of(opened, sample, seed)
-            try:
-                run.all(shard for shard, _ in bad)
-                report.repeated = run.repeats.found
-            except Exception:
-                if not manifest.shards:  # nothing to go on with, and nothing in the way of other options
-                    manifest.remove(folder)
-                raise
+            output = Output(folder, manifest, report, columns, chosen["shard_bytes"], chosen["compression"])
+            run = _Run(opened, made, said, output, chosen["limit"], progress)
+            run.sample = None if chosen["sample"] is None else sample_of(opened, chosen["sample"], chosen["seed"])
+            run.finish(bad)
         _total(report, manifest)
         if manifest.complete:
             _tell_unread(report, manifest, opened if strict else None)
-    report.seconds = time.perf_counter() - begun
     return report
+
+
+def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
+    """Shards that are not as they were written, which the report names.
+
+    Raises:
+        ValueError: there are such, and the run is not to be resumed.
+    """
+    bad = damage(report.folder, manifest.shards, hashes=resume)
+    report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
+    if bad and not resume:
+        raise ValueError(f"{report.folder / report.damaged[0]}; --resume (resume=True) makes it again")
+    return [shard for shard, _ in bad]
 
 
 def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any], of_dumps: dict[str, Any]) -> None:
@@ -208,8 +229,17 @@ class _Run:
         self.sample: Sample | None = None
         self.repeats = Repeats()
 
-    def all(self, bad: Iterator[Shard]) -> None:
-        """Makes shards again, then those that are not there yet."""
+    def finish(self, bad: Sequence[Shard]) -> None:
+        """Make shards again, then those that are not there yet; a run without any shard leaves nothing."""
+        try:
+            self._all(bad)
+            self.output.report.repeated = self.repeats.found
+        except Exception:
+            if not self.output.manifest.shards:  # nothing to go on with, and nothing in the way of other options
+                self.output.manifest.remove(self.output.folder)
+            raise
+
+    def _all(self, bad: Sequence[Shard]) -> None:
         manifest = self.output.manifest
         letters.cut(self.output.folder, sum(shard.letter_bytes for shard in manifest.shards))
         for shard in bad:
