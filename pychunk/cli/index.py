@@ -21,7 +21,7 @@ from ..index.lexical.terms import Analyzer
 from ..index.store.digests import Digests
 from ..inputs.texts import NotedRowError
 from ..io import KINDS, DeadLetter, open_source
-from ..io.source import check_once, has_documents
+from ..io.listing import check_once, has_documents
 from ..segmenter import Segmenter
 from . import seen
 from .changes import Changes

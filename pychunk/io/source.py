@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -21,7 +20,6 @@ from .._util.isolated import Processes
 from ..inputs.values import NoTextColumnError, plain
 from . import columns, files
 from .decompression import streams
-from .decompression.bzip2 import Block
 from .documents import (
     BATCH_BYTES,
     MAY_BE,
@@ -40,13 +38,11 @@ from .kinds import (
     KINDS,
     Asked,
     Opened,
-    holds_nothing,
-    is_plain,
     kind_of,
-    kind_of_bytes,
-    may_be,
     why_unread,
 )
+from .listing import head_of, listed, opened, opened_at
+from .listing import unread as unread_files
 from .wiki import mediawiki
 from .wiki.mediawiki import RawPage, Wanted
 
@@ -55,8 +51,6 @@ if TYPE_CHECKING:
 
 #: Raw text that one process cleans at a time.
 _TASK_BYTES = 1 << 20
-#: Bytes by which a file is known whose name says nothing.
-_HEAD = 4096
 #: Columns that an error lists.
 _LISTED = 20
 #: The columns of every batch, which a column that is kept beside them must not be called.
@@ -210,9 +204,9 @@ class Source:
         None are about what holds no document by its name: the index of a dump, what an ingest could not read, and a
         dump that is there in another compression as well.
         """
-        for path in _missing(self.ignored, self.files):
+        for path in unread_files(self.ignored, self.files):
             try:
-                reason = why_unread(path, b"" if files.scheme_of(path) else _head(path))
+                reason = why_unread(path, b"" if files.scheme_of(path) else head_of(path))
                 yield DeadLetter(path, "whole file", f"not read: {reason}")
             except (OSError, ImportError) as error:
                 yield DeadLetter(path, "whole file", f"not read: {error}")
@@ -418,9 +412,7 @@ class Source:
 
         path = file.path
         said = tell_encoding if self.encoding else tell
-        return Opened(
-            path, file.size, said, lambda: _opened(path), lambda: _opened_at(path), self.threads, self.encoding
-        )
+        return Opened(path, file.size, said, lambda: opened(path), lambda: opened_at(path), self.threads, self.encoding)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -532,10 +524,9 @@ def open_source(
     needed = tuple(dict.fromkeys(needed))
     keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
     codec = streams.encoding_of(encoding)
-    listed = _listed(paths[0], kind, codec) if len(paths) == 1 else _listed_together(paths, kind, codec)
-    found, kinds, ignored = listed
+    found, kinds, ignored = listed(paths, kind, codec)
     _check_kept(keep, column, ids, kinds)
-    if kind == "auto" and dead_letters is refuse and (missing := _missing(ignored, found)):
+    if kind == "auto" and dead_letters is refuse and (missing := unread_files(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
         said = (
             f"not read, of no known kind or another: {', '.join(missing[:3])}{more}; Source.unread() says of each why"
@@ -566,34 +557,6 @@ def open_source(
     )
 
 
-def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
-    """That no file is that of two inputs, whatever it is called: its documents would be there twice.
-
-    Raises:
-        ValueError: one is; it is named with the two inputs.
-    """
-    seen: dict[str, str] = {}
-    for path, found in inputs:
-        for file in found:
-            own = file.path if file.path == "-" or files.scheme_of(file.path) else os.path.abspath(file.path)
-            if own in seen:
-                by = "" if seen[own] == path else f", by {seen[own]} and by {path}"
-                raise ValueError(f"{file.path} is named twice{by}: name it once")
-            seen[own] = path
-
-
-def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
-    """:func:`_listed` of several paths, one after the other."""
-    if not paths:
-        raise ValueError("name a file, a folder or a URL: got an empty list")
-    if "-" in paths:
-        raise ValueError("standard input goes alone: write it to a file first, or leave out the other inputs")
-    listed = [_listed(each, kind, encoding) for each in paths]
-    check_once(zip(paths, (found for found, _, _ in listed), strict=True))
-    found, kinds, ignored = ([each for part in parts for each in part] for parts in zip(*listed, strict=True))
-    return found, kinds, ignored
-
-
 def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
     """That the names of columns to keep are not those of others, or of none."""
     for name, given in (("id", ids), ("text", column), ("file", "")):
@@ -607,139 +570,3 @@ def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds:
             and len(set(kinds)) == 1
         ):
             raise ValueError(f"{kind} has no column {absent[0]!r}; its columns are {', '.join(known)}")
-
-
-def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
-    """(files to read, the kind of each, files that are not read)."""
-    if path == "-":
-        return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
-    found = files.find_if_reached(path)
-    if len(found) == 1 and found[0].path == files.plain(path):
-        return found, [kind if kind != "auto" else _recognised(found[0].path)], []
-    kinds = {file.path: _kind_in_folder(file.path, kind) for file in found}
-    again = _again(kinds)
-    for name in again:
-        kinds[name] = None
-    if not any(kinds.values()):
-        kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
-    elif kind != "auto":
-        for name, own in kinds.items():
-            if own is None and name not in again and not holds_nothing(name) and _may_be(name, kind, encoding):
-                kinds[name] = kind
-    wanted = {each: place for place, each in enumerate(KINDS) if kind in ("auto", each)}
-    known = ((file, kinds[file.path]) for file in found)
-    chosen = [(file, each) for file, each in known if each in wanted]
-    chosen.sort(key=lambda own: wanted[own[1]])
-    if not chosen and kind == "auto":
-        raise ValueError(
-            f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)} (text reads text of any name)"
-        )
-    if not chosen:
-        raise ValueError(f"{path} holds no file whose name is that of kind {kind!r}")
-    others = [file.path for file in found if kinds[file.path] not in wanted]
-    return (
-        [file for file, _ in chosen],
-        [each for _, each in chosen],
-        [files.unwritable(path) or path for path in others],
-    )
-
-
-def _missing(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
-    """Files of a folder that are not read, without those that hold nothing else by their names."""
-    if not ignored:
-        return []
-    again = set(_again([*ignored, *(file.path for file in found)]))
-    return [path for path in ignored if path not in again and not holds_nothing(path)]
-
-
-def has_documents(path: str) -> bool:
-    """Whether a local folder has a file whose name says that it holds documents, and no table; found without a list."""
-    if files.scheme_of(path) or not os.path.isdir(path):
-        return False
-    kinds = map(kind_of, files.walked(path))
-    return any(kind is not None and not KINDS[kind].is_table for kind in kinds)
-
-
-def _kind_in_folder(path: str, kind: str) -> str | None:
-    """The kind that a name says in a folder; of .json and .xml, which many formats are called, the first bytes do."""
-    found = kind_of(path, kind)
-    name = files.base_name(path).lower()
-    is_json = streams.bare(name).endswith(".json") and found is None
-    is_xml = streams.bare(name).endswith(".xml") and not name.endswith(".7z") and "-pages-" not in name
-    # A file that is called a dump need not be looked at, and one that is far is asked for only if it would be read.
-    if not is_xml and (files.scheme_of(path) or not is_json):
-        return found
-    try:
-        head = _head(path)
-    except (OSError, ImportError):  # reported when it is read, if it is
-        return found
-    said = kind_of_bytes(head)
-    if is_json:
-        # An object may be anything, settings most often.
-        is_known = said == "docling" or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-        return said if is_known and kind in ("auto", said) else None
-    return said if said == "html" else found if mediawiki.may_be(head) else None
-
-
-def _may_be(path: str, kind: str, encoding: str) -> bool:
-    """Return whether a file of an unknown name may be of the kind that is asked for, by its first bytes."""
-    try:
-        return may_be(_head(path), kind, encoding)
-    except (OSError, ImportError):  # reported when it is read
-        return True
-
-
-def _again(names: Iterable[str]) -> list[str]:
-    """Those .7z that are there in another compression, too, as Wikimedia offers them."""
-    packed = {name for name in names if name.lower().endswith(".7z")}
-    others = {streams.bare(name) for name in names if name not in packed} if packed else set()
-    return [name for name in packed if streams.bare(name) in others]
-
-
-def _recognised(path: str) -> str:
-    """The kind of a file that was named by itself: text of an unknown name is text."""
-    if (kind := kind_of(path)) is not None:
-        return kind
-    try:
-        head = _head(path)
-    except OSError:
-        if not files.scheme_of(path):
-            raise
-        return "text"  # reading it says again what is wrong, in a letter
-    if (kind := kind_of_bytes(head)) is not None:
-        return kind
-    why = why_unread(path, head)
-    if is_plain(why):
-        return "text"
-    raise ValueError(f"{path}: unknown kind of file ({why}); pass kind=, one of {', '.join(KINDS)}")
-
-
-def _sniffed(path: str) -> str | None:
-    """The kind that a file's first bytes say."""
-    return kind_of_bytes(_head(path))
-
-
-def _head(path: str) -> bytes:
-    """The first bytes of a file, decompressed."""
-    quiet: list[DeadLetter] = []
-    with _opened(path) as opened:
-        return next(iter(streams.blocks(opened, path, quiet.append)), Block(b"", 0)).data[:_HEAD]
-
-
-class _StandardInput:
-    """Standard input, which is not closed after reading."""
-
-    def __enter__(self) -> BinaryIO:
-        return sys.stdin.buffer
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-def _opened_at(path: str) -> Any:
-    """For Arrow's readers: Arrow's own file, if it can be. Their threads call a Python one even as the process ends."""
-    return _StandardInput() if path == "-" else files.open_at(path)
-
-
-def _opened(path: str) -> Any:
-    return _StandardInput() if path == "-" else files.open_binary(path)

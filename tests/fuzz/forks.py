@@ -21,19 +21,23 @@ def forked(work: Callable[[Callable[[Any], None]], Any]) -> tuple[int, list[Any]
     child = os.fork()
     if child == 0:
         os.close(read)
-        status = 0
+        status = 1  # whatever is raised here, the child must not go on as its parent
         try:
 
             def tell(value: Any) -> None:
                 data = pickle.dumps(value)
                 os.write(write, len(data).to_bytes(8, "little") + data)
 
-            tell(work(tell))
-        except BaseException:
-            traceback.print_exc()
-            tell("".join(traceback.format_exc()[-3000:]))
-            status = 1
-        os._exit(status)
+            try:
+                tell(work(tell))
+                status = 0
+            except BrokenPipeError:  # the parent's time is over
+                pass
+            except BaseException:
+                traceback.print_exc()
+                tell("".join(traceback.format_exc()[-3000:]))
+        finally:
+            os._exit(status)
     os.close(write)
     ended = time.monotonic() + _PATIENCE
     data = b""

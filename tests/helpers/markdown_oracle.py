@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hypothesis import reject
 
-from pychunk._engine.reference.parsing.markdown import DEEPEST
+from pychunk._engine.reference.parsing.markdown_lines import DEEPEST
 
 TABLE_NAMES = "caption|col|colgroup|table|tbody|td|tfoot|th|thead|tr"
 FRONT_MATTER = re.compile(

@@ -16,7 +16,7 @@ from rich.console import Console
 import pychunk
 from pychunk.cli import index as index_command
 from pychunk.inputs import scripts
-from pychunk.io import source
+from pychunk.io import listing
 
 
 @pytest.fixture
@@ -251,12 +251,12 @@ def test_a_folder_with_documents_beside_chunks_holds_documents(tmp_path: Path) -
     chunks = pychunk.segment(list(DOCUMENTS.values()), "sentence", ids=list(DOCUMENTS)).table
     (tmp_path / "notes" / "deep").mkdir(parents=True)
     pq.write_table(chunks, tmp_path / "notes" / "chunks.parquet")
-    assert not source.has_documents(str(tmp_path / "notes"))
+    assert not listing.has_documents(str(tmp_path / "notes"))
     assert index_command._holds_chunks(str(tmp_path / "notes"))
     (tmp_path / "notes" / "deep" / ".emus.txt").write_text("Hidden.")
     assert index_command._holds_chunks(str(tmp_path / "notes"))
     (tmp_path / "notes" / "deep" / "emus.txt").write_text("Emus run.")
-    assert source.has_documents(str(tmp_path / "notes"))
+    assert listing.has_documents(str(tmp_path / "notes"))
     assert not index_command._holds_chunks(str(tmp_path / "notes"))
 
 

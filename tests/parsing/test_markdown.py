@@ -19,6 +19,7 @@ from markdown_oracle import Leaf, leaves
 
 from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
 from pychunk._engine.reference.parsing import markdown as reference
+from pychunk._engine.reference.parsing import markdown_lines
 from pychunk.io import open_source
 from pychunk.io.documents import DeadLetter
 from pychunk.io.formats import markdown_files
@@ -388,7 +389,7 @@ def test_odd_input(text: str, found: list[tuple[str, int, str]]) -> None:
 
 
 def test_containers_that_are_too_deep_are_text() -> None:
-    deepest = reference.DEEPEST
+    deepest = markdown_lines.DEEPEST
     assert told(">" * deepest + " a") == [("quote", deepest, ">" * deepest + " a")]
     assert told(">" * 100 + "a\n" + ">" * 100) == [("quote", deepest, ">" * 100 + "a\n" + ">" * 100)]
     assert told("- " * 100 + "a") == [("item", deepest, "- " * 100 + "a")]

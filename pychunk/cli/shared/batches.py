@@ -21,8 +21,8 @@ from ...inputs.document_columns import DOCUMENT_COLUMNS
 from ...io import KINDS, DeadLetter, Source
 from ...io.documents import Batch, DeadLetters, documents_of
 from ...io.files import scheme_of
+from ...io.listing import check_once
 from ...io.repeats import Repeats
-from ...io.source import check_once
 from ...segmenter import Segmenter
 from .consoles import errors, has_terminal, say
 from .errors import in_flags

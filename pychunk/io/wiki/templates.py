@@ -475,153 +475,153 @@ def _items(given: Arguments) -> str:
     return "\n\n" + "\n".join(value if value[0] == "*" else f"* {value}" for value in given.values) + "\n\n"
 
 
-def _table() -> dict[str, Callable[[Arguments], str]]:
-    found: dict[str, Callable[[Arguments], str]] = {}
-
-    def add(template: Callable[[Arguments], str], names: str) -> None:
-        found.update(dict.fromkeys((name.strip() for name in names.split(";")), template))
-
-    add(
+#: Templates, each with the names that stand for it, between semicolons.
+_NAMES: tuple[tuple[Callable[[Arguments], str], str], ...] = (
+    (
         _argument(1),
-        "small; smaller; smalldiv; big; larger; large; nobold; noitalic; "
-        "abbr; abbrlink; tooltip; sc; sc2; smallcaps; smallcaps2; aut; vanchor; visible anchor; unicode; "
-        "char; ipa link; ipalink; hebrew; overline; "
-        "underline; strikethrough; ce; citation needed span; clarify span; cns; interlanguage link; ill; "
-        "number table sorting; nts; flag; flagu; flagcountry; plainlist; flatlist; crossref; cross reference; "
+        "small; smaller; smalldiv; big; larger; large; nobold; noitalic; abbr; abbrlink; tooltip; sc; sc2; "
+        "smallcaps; smallcaps2; aut; vanchor; visible anchor; unicode; char; ipa link; ipalink; hebrew; overline; "
+        "underline; strikethrough; ce; citation needed span; clarify span; cns; interlanguage link; ill; number "
+        "table sorting; nts; flag; flagu; flagcountry; plainlist; flatlist; crossref; cross reference; "
         "crossreference; center; centre; noprint; highlight; nastaliq; num; number; wikicode",
-    )
-    add(
+    ),
+    (
         _whole,
-        "nowrap; nobr; nobreak; no wrap; mono; code; codes; tt; kbd; samp; var; mvar; math; tmath; em; strong; u; i; "
-        "b; bigmath; pre; inline code; not typo; midsize; longitem",
-    )
-    add(_foreign, "ipa; ipa-all")
-    add(lambda given: f"&lt;{given[1]}&gt;" if given[1] else "", "tag; xtag; htag")
-    add(_raised, "sup; superscript; smallsup")
-    add(_lowered, "sub; subscript")
-    add(_over, "su; subsup; sup sub; supsub")
-    add(_times_ten, "e; esp; x10^; scinote")
-    add(_root, "sqrt; radic; root")
-    add(_size, "height; weight; mass; length; hauteur")
-    add(_percentage, "percentage; percent; pct; %")
-    add(_rounded, "rnd; round")
-    add(_ordinal, "ordinal; ord; nth; ordinal to word")
-    add(_age, "age; age in years; age nts; age for infobox; age in days; years ago; time ago; for year month day")
-    add(_coordinates, "coord; coordinates")
-    add(_joined(" "), "currency; money; bibleref; bibleref2; bibleverse; bible")
-    add(_before("U.S. Patent "), "us patent; ustext patent")
-    add(_old_style, "oldstyledate; old style date; osdate")
-    add(_this("Y"), "currentyear; localyear")
-    add(_this("m"), "currentmonthname; localmonthname")
-    add(_this("d"), "currentday; localday")
-    add(_constant("⇌"), "eqm")
-    add(_constant("†"), "extinct; dagger")
-    add(_constant("'\""), "'\"; '-\"")
-    add(_constant("' \""), "' \"")
-    add(_constant('"'), '-"')
-    add(_before("vol. "), "vol.; vol")
-    add(_before("p. "), "p.; page")
-    add(_before("pp. "), "pp.")
-    add(_before("no. "), "no.")
-    add(_before("±"), "plusminus; plus-minus; +/-; ±")
-    add(_before("OCLC "), "oclc")
-    add(_before("ISSN "), "issn")
-    add(_before("doi:"), "doi")
-    add(_after("′"), "prime")
-    add(_after("″"), "pprime")
-    add(_after(" BC"), "bc")
-    add(_after(" BCE"), "bce")
-    add(_after(" AD"), "ad")
-    add(_after("°"), "deg; degree; degrees; °")
-    add(_after(" °C"), "°c; degc; celsius")
-    add(_after(" °F"), "°f; degf; fahrenheit")
-    add(
+        "nowrap; nobr; nobreak; no wrap; mono; code; codes; tt; kbd; samp; var; mvar; math; tmath; em; strong; u; "
+        "i; b; bigmath; pre; inline code; not typo; midsize; longitem",
+    ),
+    (_foreign, "ipa; ipa-all"),
+    (lambda given: f"&lt;{given[1]}&gt;" if given[1] else "", "tag; xtag; htag"),
+    (_raised, "sup; superscript; smallsup"),
+    (_lowered, "sub; subscript"),
+    (_over, "su; subsup; sup sub; supsub"),
+    (_times_ten, "e; esp; x10^; scinote"),
+    (_root, "sqrt; radic; root"),
+    (_size, "height; weight; mass; length; hauteur"),
+    (_percentage, "percentage; percent; pct; %"),
+    (_rounded, "rnd; round"),
+    (_ordinal, "ordinal; ord; nth; ordinal to word"),
+    (_age, "age; age in years; age nts; age for infobox; age in days; years ago; time ago; for year month day"),
+    (_coordinates, "coord; coordinates"),
+    (_joined(" "), "currency; money; bibleref; bibleref2; bibleverse; bible"),
+    (_before("U.S. Patent "), "us patent; ustext patent"),
+    (_old_style, "oldstyledate; old style date; osdate"),
+    (_this("Y"), "currentyear; localyear"),
+    (_this("m"), "currentmonthname; localmonthname"),
+    (_this("d"), "currentday; localday"),
+    (_constant("⇌"), "eqm"),
+    (_constant("†"), "extinct; dagger"),
+    (_constant("'\""), "'\"; '-\""),
+    (_constant("' \""), "' \""),
+    (_constant('"'), '-"'),
+    (_before("vol. "), "vol.; vol"),
+    (_before("p. "), "p.; page"),
+    (_before("pp. "), "pp."),
+    (_before("no. "), "no."),
+    (_before("±"), "plusminus; plus-minus; +/-; ±"),
+    (_before("OCLC "), "oclc"),
+    (_before("ISSN "), "issn"),
+    (_before("doi:"), "doi"),
+    (_after("′"), "prime"),
+    (_after("″"), "pprime"),
+    (_after(" BC"), "bc"),
+    (_after(" BCE"), "bce"),
+    (_after(" AD"), "ad"),
+    (_after("°"), "deg; degree; degrees; °"),
+    (_after(" °C"), "°c; degc; celsius"),
+    (_after(" °F"), "°f; degf; fahrenheit"),
+    (
         _argument(2),
         "lang; langx; lang-x; native name; native phrase; rtl-lang; wikt-lang; wt; wikt; color; colour; font color; "
         "font colour; fontcolor",
-    )
-    add(_last, "transl; transliteration; translit; script; resize; font; sort; iast; iso 15919; ltr; bdi; zh-tw")
-    add(
-        _joined(""),
-        "not a typo; notatypo; typo; proper name; as written; hsp; linktext-joined; nuclide text",
-    )
-    add(_chemical, "chem; chem2; chemical formula")
-    add(_joined(" "), "linktext; gaps; sortname; first last; usd text; given name; surname")
-    add(_joined("-"), "respell; simplenuclide; simplenuclide2; nuclide; nuclide2")
-    add(_joined("+"), "key; keypress; key press")
-    add(_joined(", "), "hlist; flat list; comma separated entries; csv; cslist; enum")
-    add(
-        _items, "ubl; unbulleted list; vunblist; bulleted list; ordered list; columns-list; div col list; colist; blist"
-    )
-    add(_quote, "quote; quotation; blockquote; block quote; bquote; cquote; rquote; centered pull quote; pull quote;"
-        " poemquote; poem quote; verse translation; blockquotation; long quote; quote2")  # fmt: skip
-    add(_convert, "convert; cvt; conv")
-    add(_nihongo, "nihongo; nihongo2; nihongo3; nihongo krt; nihongo core; korean; japanese text")
-    add(_as_of, "as of; asof; asof2")
-    add(
+    ),
+    (_last, "transl; transliteration; translit; script; resize; font; sort; iast; iso 15919; ltr; bdi; zh-tw"),
+    (_joined(""), "not a typo; notatypo; typo; proper name; as written; hsp; linktext-joined; nuclide text"),
+    (_chemical, "chem; chem2; chemical formula"),
+    (_joined(" "), "linktext; gaps; sortname; first last; usd text; given name; surname"),
+    (_joined("-"), "respell; simplenuclide; simplenuclide2; nuclide; nuclide2"),
+    (_joined("+"), "key; keypress; key press"),
+    (_joined(", "), "hlist; flat list; comma separated entries; csv; cslist; enum"),
+    (_items, "ubl; unbulleted list; vunblist; bulleted list; ordered list; columns-list; div col list; colist; blist"),
+    (
+        _quote,
+        "quote; quotation; blockquote; block quote; bquote; cquote; rquote; centered pull quote; pull quote; "
+        "poemquote; poem quote; verse translation; blockquotation; long quote; quote2",
+    ),
+    (_convert, "convert; cvt; conv"),
+    (_nihongo, "nihongo; nihongo2; nihongo3; nihongo krt; nihongo core; korean; japanese text"),
+    (_as_of, "as of; asof; asof2"),
+    (
         _ipa_english,
         "ipac-en; ipac-fr; ipac-de; ipac-pl; ipac-it; ipac-es; ipac-hu; ipac-ar; ipac-cmn; ipac-yue; ipac-ga",
-    )
-    add(_value, "val; value")
-    add(_fraction, "frac; fraction; sfrac; fract; vulgar fraction; mfrac")
-    add(_power, "pow; powb; 10^; exp; exponent")
-    add(_chinese, "zh; lang-zh; zh-full; chinese text; linktext zh")
-    add(_date, "date text; dts; birth date; death date; start date; end date; start date and age; dob; film-date; "
-        "film date; launch date; birth-date; death-date; birth year; death year; start-date; end-date")  # fmt: skip
-    add(_born, "birth date and age; birth-date and age; bda")
-    add(_died, "death date and age; death-date and age; dda")
-    add(_born_in, "birth year and age")
-    add(_died_in, "death year and age")
-    add(_duration, "duration")
-    add(lambda given: given[1], "date")
-    add(_note("Main article"), "main; main article; main articles; mainarticle")
-    add(_note("See also"), "see also; seealso; also")
-    add(_note("Further information"), "further; further information; further2; details; more")
-    add(_circa, "circa; c.; ca.")
-    add(_before("fl. "), "floruit; fl.")
-    add(_before("ISBN "), "isbn; isbnt; isbn link")
-    add(_before("lit. "), "lit; literal translation; literally; lit.")
-    add(lambda given: f"‘{given[1]}’" if given[1] else "", "gloss; single+double; gl")
-    add(lambda given: f"⟨{given[1]}⟩", "angbr; angle bracket; angbr ipa; angle bracket ipa; grapheme; angbr ipa link")
-    add(lambda given: f"/{given[1]}/", "ipaslink; phoneme; ipa slash")
-    add(lambda given: given[2] or given[1], "url; official; mailto; link; wikisourcelang; ill-wd")
-    add(lambda given: f"{given[1]} [sic]" if given[1] and given["hide"] == "" else given[1] or "[sic]", "sic")
-    add(_dash_range, "reign; year range; yr range; dash range; b-d; range")
-    add(
+    ),
+    (_value, "val; value"),
+    (_fraction, "frac; fraction; sfrac; fract; vulgar fraction; mfrac"),
+    (_power, "pow; powb; 10^; exp; exponent"),
+    (_chinese, "zh; lang-zh; zh-full; chinese text; linktext zh"),
+    (
+        _date,
+        "date text; dts; birth date; death date; start date; end date; start date and age; dob; film-date; film "
+        "date; launch date; birth-date; death-date; birth year; death year; start-date; end-date",
+    ),
+    (_born, "birth date and age; birth-date and age; bda"),
+    (_died, "death date and age; death-date and age; dda"),
+    (_born_in, "birth year and age"),
+    (_died_in, "death year and age"),
+    (_duration, "duration"),
+    (lambda given: given[1], "date"),
+    (_note("Main article"), "main; main article; main articles; mainarticle"),
+    (_note("See also"), "see also; seealso; also"),
+    (_note("Further information"), "further; further information; further2; details; more"),
+    (_circa, "circa; c.; ca."),
+    (_before("fl. "), "floruit; fl."),
+    (_before("ISBN "), "isbn; isbnt; isbn link"),
+    (_before("lit. "), "lit; literal translation; literally; lit."),
+    (lambda given: f"‘{given[1]}’" if given[1] else "", "gloss; single+double; gl"),
+    (lambda given: f"⟨{given[1]}⟩", "angbr; angle bracket; angbr ipa; angle bracket ipa; grapheme; angbr ipa link"),
+    (lambda given: f"/{given[1]}/", "ipaslink; phoneme; ipa slash"),
+    (lambda given: given[2] or given[1], "url; official; mailto; link; wikisourcelang; ill-wd"),
+    (lambda given: f"{given[1]} [sic]" if given[1] and given["hide"] == "" else given[1] or "[sic]", "sic"),
+    (_dash_range, "reign; year range; yr range; dash range; b-d; range"),
+    (
         _constant(" – "),
         "spaced ndash; snd; snds; spnd; sndash; spndash; spaced en dash; dash; spaced en dash space; –; ndash space",
-    )
-    add(_constant("–"), "ndash; en dash; endash; nsndns; nsnd")
-    add(_constant("—"), "mdash; em dash; emdash; nsmdns; spaced mdash; mdashb; —")
-    add(
+    ),
+    (_constant("–"), "ndash; en dash; endash; nsndns; nsnd"),
+    (_constant("—"), "mdash; em dash; emdash; nsmdns; spaced mdash; mdashb; —"),
+    (
         _constant(" "),
         "nbsp; spaces; space; thinsp; thin space; hair space; hairsp; nnbsp; pad; 0; break; wbr; zwsp; sp; 4nbsp",
-    )
-    add(_constant(" · "), "·; middot; dot; •; bull; bullet; dotsep; nowrap dot; \\; dotted; ndot; centerdot")
-    add(_constant("'"), "'; apos")
-    add(_constant("'s"), "'s")
-    add(_constant('" '), '" \'; "\'; "')
-    add(_constant("|"), "!; pipe")
-    add(_constant("="), "=; equals")
-    add(_constant("ʻ"), "okina; ʻ; ayin; ayn")
-    add(_constant("ʼ"), "hamza; saltillo")
-    add(_constant("π"), "pi")
-    add(_constant("∞"), "infinity; infin")
-    add(_constant("−"), "minus; −")
-    add(_constant("▲"), "increase; increasenegative; up; gain; profit")
-    add(_constant("▼"), "decrease; decreasepositive; down; loss")
-    add(_constant("×"), "times; x; cross; ×")
-    add(lambda given: {"sharp": "♯", "flat": "♭", "natural": "♮"}.get(given[1], given[1]), "music")
-    add(lambda given: {"sharp": "♯"}.get(given[1], "♯"), "sharp; music sharp")
-    add(_constant("♭"), "flat; music flat; b-flat")
-    for prefix in ("uss", "hms", "ss", "rms", "mv", "hmas", "hmcs", "hmnzs", "ins", "usns", "uscgc", "css", "sms"):
-        add(_ship(prefix.upper()), prefix)
-    for sign, names in {
-        "US$": "us$; usd; us dollar", "£": "gbp; £; pound sterling", "€": "euro; eur; €", "¥": "jpy; ¥; cny; yen",
-        "₹": "inr; indian rupee; ₹", "A$": "a$; aud", "C$": "cad; c$", "₩": "krw", "NZ$": "nzd; nz$", "₽": "rub",
-    }.items():  # fmt: skip
-        add(_money(sign), names)
-    return found
+    ),
+    (_constant(" · "), "·; middot; dot; •; bull; bullet; dotsep; nowrap dot; \\; dotted; ndot; centerdot"),
+    (_constant("'"), "'; apos"),
+    (_constant("'s"), "'s"),
+    (_constant('" '), '" \'; "\'; "'),
+    (_constant("|"), "!; pipe"),
+    (_constant("="), "=; equals"),
+    (_constant("ʻ"), "okina; ʻ; ayin; ayn"),
+    (_constant("ʼ"), "hamza; saltillo"),
+    (_constant("π"), "pi"),
+    (_constant("∞"), "infinity; infin"),
+    (_constant("−"), "minus; −"),
+    (_constant("▲"), "increase; increasenegative; up; gain; profit"),
+    (_constant("▼"), "decrease; decreasepositive; down; loss"),
+    (_constant("×"), "times; x; cross; ×"),
+    (lambda given: {"sharp": "♯", "flat": "♭", "natural": "♮"}.get(given[1], given[1]), "music"),
+    (lambda given: {"sharp": "♯"}.get(given[1], "♯"), "sharp; music sharp"),
+    (_constant("♭"), "flat; music flat; b-flat"),
+)
+_SHIPS = ("uss", "hms", "ss", "rms", "mv", "hmas", "hmcs", "hmnzs", "ins", "usns", "uscgc", "css", "sms")
+_MONEY = {
+    "US$": "us$; usd; us dollar", "£": "gbp; £; pound sterling", "€": "euro; eur; €", "¥": "jpy; ¥; cny; yen",
+    "₹": "inr; indian rupee; ₹", "A$": "a$; aud", "C$": "cad; c$", "₩": "krw", "NZ$": "nzd; nz$", "₽": "rub",
+}  # fmt: skip
+
+
+def _table() -> dict[str, Callable[[Arguments], str]]:
+    ships = ((_ship(prefix.upper()), prefix) for prefix in _SHIPS)
+    money = ((_money(sign), names) for sign, names in _MONEY.items())
+    return {name.strip(): template for template, names in (*_NAMES, *ships, *money) for name in names.split(";")}
 
 
 #: Functions from Arguments to text, by lower-case name.

@@ -50,29 +50,10 @@ _SCRIPT, _RAISED, _LOWERED = (0.4, 0.85), 0.15, 0.05
 #: The same of what is as high as other letters and clearly raised; and how far letters on the line are at most.
 _AS_HIGH, _HIGH, _LEVEL = 1.05, 0.3, 0.05
 #: Their squares and cubes are no notes; nor are those of other single letters.
-_UNITS = frozenset(
-    (
-        "mm",
-        "cm",
-        "dm",
-        "km",
-        "nm",
-        "\u00b5m",
-        "\u03bcm",
-        "ft",
-        "in",
-        "yd",
-        "mi",
-        "kg",
-        "ms",
-        "sec",
-        "мм",
-        "см",
-        "дм",
-        "км",
-        "кг",
-    )
-)
+_UNITS = frozenset((
+    "mm", "cm", "dm", "km", "nm", "\u00b5m", "\u03bcm", "ft", "in", "yd", "mi", "kg", "ms", "sec", "мм", "см", "дм",
+    "км", "кг",
+))  # fmt: skip
 _LETTERS = re.compile(r"[^\W\d_]*$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
 #: How text is drawn, if not in a colour.

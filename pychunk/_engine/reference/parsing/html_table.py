@@ -163,6 +163,162 @@ def _cell_text(cell: list[str]) -> str:
     return text
 
 
+class _Table:
+    """A table that is read node by node, from its start tags and its end tags."""
+
+    def __init__(self, targets: bool) -> None:
+        self.targets = targets
+        self.grid = _Grid()
+        self.cell: list[str] | None = None
+        self.caption: list[str] = []
+        self.links = self.link_chars = 0
+        self._in_link = 0
+        self._columns = self._down = 1
+        self._in_head = self._fragment = self._permalink = False
+        self._image = self._target = ""
+        self._added = 0  # characters of targets
+        self._line_at = 0
+        self._scripts, self._formulas, self._parts, self._titled = Scripts(), Formulas(), _Parts(), False
+        self._path: list[Any] = []
+
+    @property
+    def _line(self) -> list[str]:
+        """The text that grows: a cell's, or the caption's."""
+        return self.caption if self.cell is None else self.cell
+
+    def read(self, table: Any) -> bool:
+        """Read all below a table; False as soon as it is one of layout."""
+        node = table.first_child
+        while node is not None or self._path:
+            if node is None:
+                node = self._path.pop()
+                if not self._leave(node, node.tag):
+                    return False
+                node = node.next
+                continue
+            tag = node.tag or "-comment"
+            if tag == "-text":
+                text, node = text_from(node)
+                if not self._add_text(text):
+                    return False
+            elif tag in _LAYOUT and not (tag == "table" and self._titled and self.cell is not None):
+                return False
+            elif tag not in UNSEEN and (value := self._formulas.read(node, tag, node.attributes)) is not None:
+                if value[0]:
+                    self._scripts.follow(value[0], self._line)
+                    self._line.append(value[0])
+            elif tag == "img":
+                if self.cell is not None and self._titled and not self._in_link:
+                    self._image = self._image or alternative(node.attributes, True)
+            elif tag == "br":
+                if self.cell is not None:
+                    self.cell.append(" ")
+            elif tag not in UNSEEN:
+                if not self._enter(node, tag):
+                    return False
+                child = node.first_child
+                # An empty cell or mark ends as one with children does.
+                if child is not None or tag in CELLS or tag in SCRIPTS or tag in ("a", "text"):
+                    self._path.append(node)
+                    node = child
+                    continue
+                self._parts.leave(tag)
+                if tag == "thead" and not self._parts.tables:
+                    self._in_head = False
+            node = node.next
+        self.grid.end_row()
+        return True
+
+    def _add_text(self, text: str) -> bool:
+        self._formulas.see(text)
+        if self.cell is not None:
+            self._scripts.follow(text, self.cell)
+            self.cell.append(text)
+            if self._in_link:
+                self.link_chars += len(text.strip())
+        elif text.strip():
+            if not any(each.tag == "caption" for each in self._path):
+                return False
+            self.caption.append(text)
+        return True
+
+    def _enter(self, node: Any, tag: str) -> bool:
+        if not self._parts.tables:
+            self._titled = self._titled or tag in ("th", "thead", "caption")
+        if self.cell is not None:
+            self._parts.enter(tag, self.cell)
+        if self._parts.tables and (tag == "tr" or tag in CELLS or tag == "thead"):
+            return True
+        if tag == "tr":
+            self.grid.begin_row()
+        elif tag in CELLS:
+            if self.cell is not None:
+                return False
+            self._begin_cell(node.attributes)
+        elif tag == "thead":
+            self._in_head = True
+            self.grid.begin_group()
+        elif tag == "a":
+            self._begin_link(node.attributes)
+        elif tag == "text":
+            if self.cell is not None:
+                self.cell.append(" ")
+        elif tag in SCRIPTS:
+            note = (self._in_link > 0 and self._fragment) or is_note(node.attributes)
+            self._scripts.enter(tag, note, self._line)
+        else:
+            if tag in ("tbody", "tfoot") and not self._parts.tables:
+                self.grid.begin_group()
+            if self.cell is not None and is_block(tag):
+                self.cell.append(" ")
+        return True
+
+    def _begin_cell(self, attributes: Any) -> None:
+        self.cell, self._image, self._added = [], "", 0
+        written = integer(attributes.get("colspan"))
+        self._columns = min(50, max(1, 1 if written is None else written))
+        written = integer(attributes.get("rowspan"))
+        self._down = min(_MOST_ROWS, max(0, 1 if written is None else written)) or _MOST_ROWS
+        self._scripts.forget()
+
+    def _begin_link(self, attributes: Any) -> None:
+        self._in_link += 1
+        self.links += 1
+        self._fragment = is_fragment(attributes)
+        self._scripts.see_link(self._fragment)
+        self._permalink = is_permalink(attributes, True)
+        self._line_at = len(self._line)
+        self._target = link_target(attributes) if self.targets and not self._scripts.open else ""
+
+    def _leave(self, node: Any, tag: str) -> bool:
+        self._parts.leave(tag)
+        if tag in CELLS and self.cell is not None and not self._parts.tables:
+            text = _cell_text(self.cell) or self._image
+            if len(text) - self._added > MAX_CELL or self.grid.cells > MAX_CELLS:
+                return False
+            self.grid.add(text.replace("|", "\\|"), self._in_head or tag == "th", self._columns, self._down)
+            self.cell = None
+            self._scripts.forget()
+        elif tag in SCRIPTS:
+            self._scripts.leave(self._line)
+        elif tag == "a":
+            self._in_link -= 1
+            line = self._line
+            if self._permalink and (text := "".join(line[self._line_at :])) and is_permalink_mark(text):
+                del line[self._line_at :]
+            else:
+                self._added += write_target(line, self._line_at, self._target)
+            self._permalink, self._target = False, ""
+        elif tag == "text":
+            if self.cell is not None:
+                self.cell.append(" ")
+        elif tag == "thead" and not self._parts.tables:
+            self._in_head = False
+        elif self.cell is not None and tag in BLOCK:
+            self.cell.append(" ")
+        return True
+
+
 def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], bool, str, int, int] | None:
     """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
 
@@ -170,131 +326,10 @@ def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], b
     have not), no headings or forms inside, and no long text in cells. A table inside is a part of its cell, if the one
     around it has heads or a caption.
     """
-    grid = _Grid()
-    cell: list[str] | None = None
-    length = links = link_chars = in_link = 0
-    columns = down = 1
-    caption: list[str] = []
-    in_head = fragment = permalink = False
-    image = target = ""
-    added = 0  # characters of targets
-    line_at = 0
-    scripts, formulas, parts, titled = Scripts(), Formulas(), _Parts(), False
-    path: list[Any] = []
-    node = table.first_child
-    while node is not None or path:
-        if node is None:
-            node = path.pop()
-            tag = node.tag
-            parts.leave(tag)
-            if tag in CELLS and cell is not None and not parts.tables:
-                text = _cell_text(cell) or image
-                if len(text) - added > MAX_CELL or grid.cells > MAX_CELLS:
-                    return None
-                grid.add(text.replace("|", "\\|"), in_head or tag == "th", columns, down)
-                cell = None
-                scripts.forget()
-            elif tag in SCRIPTS:
-                scripts.leave(caption if cell is None else cell)
-            elif tag == "a":
-                in_link -= 1
-                line = caption if cell is None else cell
-                if permalink and (text := "".join(line[line_at:])) and is_permalink_mark(text):
-                    del line[line_at:]
-                else:
-                    added += write_target(line, line_at, target)
-                permalink, target = False, ""
-            elif tag == "text":
-                if cell is not None:
-                    cell.append(" ")
-            elif tag == "thead" and not parts.tables:
-                in_head = False
-            elif cell is not None and tag in BLOCK:
-                cell.append(" ")
-            node = node.next
-            continue
-        tag = node.tag or "-comment"
-        if tag == "-text":
-            text, node = text_from(node)
-            formulas.see(text)
-            if cell is not None:
-                scripts.follow(text, cell)
-                cell.append(text)
-                length += len(text)
-                if in_link:
-                    link_chars += len(text.strip())
-            elif text.strip():
-                if not any(each.tag == "caption" for each in path):
-                    return None
-                caption.append(text)
-        elif tag in _LAYOUT and not (tag == "table" and titled and cell is not None):
-            return None
-        elif tag not in UNSEEN and (value := formulas.read(node, tag, node.attributes)) is not None:
-            if value[0]:
-                line = caption if cell is None else cell
-                scripts.follow(value[0], line)
-                line.append(value[0])
-        elif tag == "img":
-            if cell is not None and titled and not in_link:
-                image = image or alternative(node.attributes, True)
-        elif tag == "br":
-            if cell is not None:
-                cell.append(" ")
-        elif tag not in UNSEEN:
-            if not parts.tables:
-                titled = titled or tag in ("th", "thead", "caption")
-            if cell is not None:
-                parts.enter(tag, cell)
-            if parts.tables and (tag == "tr" or tag in CELLS or tag == "thead"):
-                pass
-            elif tag == "tr":
-                grid.begin_row()
-            elif tag in CELLS:
-                if cell is not None:
-                    return None
-                cell, image, added = [], "", 0
-                written = integer(node.attributes.get("colspan"))
-                columns = min(50, max(1, 1 if written is None else written))
-                written = integer(node.attributes.get("rowspan"))
-                down = min(_MOST_ROWS, max(0, 1 if written is None else written)) or _MOST_ROWS
-                scripts.forget()
-            elif tag == "thead":
-                in_head = True
-                grid.begin_group()
-            elif tag == "a":
-                in_link += 1
-                links += 1
-                fragment = is_fragment(node.attributes)
-                scripts.see_link(fragment)
-                permalink = is_permalink(node.attributes, True)
-                line_at = len(caption if cell is None else cell)
-                target = link_target(node.attributes) if targets and not scripts.open else ""
-            elif tag == "text":
-                if cell is not None:
-                    cell.append(" ")
-            elif tag in SCRIPTS:
-                note = (in_link > 0 and fragment) or is_note(node.attributes)
-                scripts.enter(tag, note, caption if cell is None else cell)
-            else:
-                if tag in ("tbody", "tfoot") and not parts.tables:
-                    grid.begin_group()
-                if cell is not None and is_block(tag):
-                    cell.append(" ")
-            child = node.first_child
-            if child is None:
-                if tag in CELLS or tag in SCRIPTS or tag in ("a", "text"):  # an empty one
-                    path.append(node)
-                    node = None
-                    continue
-                parts.leave(tag)
-                if tag == "thead" and not parts.tables:
-                    in_head = False
-            else:
-                path.append(node)
-                node = child
-                continue
-        node = node.next
-    grid.end_row()
+    found = _Table(targets)
+    if not found.read(table):
+        return None
+    grid = found.grid
     width = max((len(row.cells) for row in grid.rows), default=0)
     rows = [row for row in grid.rows if row.own and any(row.cells)]
     if len(rows) < 2 or width < 2 or width * len(rows) > MAX_CELLS:
@@ -304,4 +339,4 @@ def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], b
     if all(sum(map(bool, row.cells)) < 2 for row in rows):
         return None
     header = all(rows[0].heads) or (width > 2 and not any(any(row.heads) for row in grid.rows))
-    return _joined_heads(rows), header, " ".join("".join(caption).split()), link_chars, links
+    return _joined_heads(rows), header, " ".join("".join(found.caption).split()), found.link_chars, found.links

@@ -157,45 +157,7 @@ class _Walk:
                     parts.append(LINE_BREAK)
                     self.scripts.follow("", parts)
             else:
-                attributes = node.attributes
-                if attributes or tag == "img" or tag == "a":
-                    inline.append(self._hashes(tag, attributes))
-                if (value := self.formulas.read(node, tag, attributes)) is not None:
-                    self._put_formula(*value)
-                    frame = None
-                elif tag == "a":
-                    if parts and not self.in_link and parts[-1] == "":
-                        parts[-1] = " "  # two links side by side, which nothing but style sets apart
-                    self.in_link += 1
-                    self.links += 1
-                    frame = _LINK
-                    self.in_fragment, self.in_picture = is_fragment(attributes), is_picture(attributes)
-                    self.link_at, self.target = len(parts), ""
-                    if self.targets and self.kind != HEADING and not self.scripts.open:
-                        self.target = link_target(attributes)
-                    self.scripts.see_link(self.in_fragment)
-                    if is_permalink(attributes, self.kind in (HEADING, CAPTION) or self.term):
-                        self.permalinks.append((len(parts), self.link_chars))
-                        frame = _PERMALINK
-                elif tag == "img":
-                    heads = self.kind == HEADING
-                    wanted = heads or (self.images and self.kind != FORM)
-                    seen = wanted and not self.hidden and not is_hidden(tag, attributes)
-                    if seen and not self.image and (not self.in_link or self.in_picture):
-                        self.image = alternative(attributes, heads)
-                elif tag == "text":
-                    self._blank()
-                    frame = _DRAWN
-                elif attributes and not self.hidden and is_hidden(tag, attributes) and not shows_formula(attributes):
-                    # What is hidden inside a line is a block of its own: the rest of the line is seen.
-                    self._flush()
-                    self.hidden = True
-                    frame = _HIDDEN
-                elif tag in SCRIPTS:
-                    if parts and parts[-1] == "":
-                        parts.pop()  # a link inside belongs to the text before
-                    self.scripts.enter(tag, (self.in_link > 0 and self.in_fragment) or is_note(attributes), parts)
-                    frame = _SCRIPT
+                frame = self._enter_inline(node, tag)
                 if frame is not None and (child := node.first_child) is None:
                     self._leave(frame)
             if child is not None and frame is not None:
@@ -215,6 +177,51 @@ class _Walk:
                 else:
                     self._leave(frame)
             node = after
+
+    def _enter_inline(self, node: Any, tag: str) -> _Frame | None:
+        """Begin an element inside a line; None: its children are not read."""
+        parts, inline = self.parts, self.inline
+        frame: _Frame | None = _INLINE
+        attributes = node.attributes
+        if attributes or tag == "img" or tag == "a":
+            inline.append(self._hashes(tag, attributes))
+        if (value := self.formulas.read(node, tag, attributes)) is not None:
+            self._put_formula(*value)
+            frame = None
+        elif tag == "a":
+            if parts and not self.in_link and parts[-1] == "":
+                parts[-1] = " "  # two links side by side, which nothing but style sets apart
+            self.in_link += 1
+            self.links += 1
+            frame = _LINK
+            self.in_fragment, self.in_picture = is_fragment(attributes), is_picture(attributes)
+            self.link_at, self.target = len(parts), ""
+            if self.targets and self.kind != HEADING and not self.scripts.open:
+                self.target = link_target(attributes)
+            self.scripts.see_link(self.in_fragment)
+            if is_permalink(attributes, self.kind in (HEADING, CAPTION) or self.term):
+                self.permalinks.append((len(parts), self.link_chars))
+                frame = _PERMALINK
+        elif tag == "img":
+            heads = self.kind == HEADING
+            wanted = heads or (self.images and self.kind != FORM)
+            seen = wanted and not self.hidden and not is_hidden(tag, attributes)
+            if seen and not self.image and (not self.in_link or self.in_picture):
+                self.image = alternative(attributes, heads)
+        elif tag == "text":
+            self._blank()
+            frame = _DRAWN
+        elif attributes and not self.hidden and is_hidden(tag, attributes) and not shows_formula(attributes):
+            # What is hidden inside a line is a block of its own: the rest of the line is seen.
+            self._flush()
+            self.hidden = True
+            frame = _HIDDEN
+        elif tag in SCRIPTS:
+            if parts and parts[-1] == "":
+                parts.pop()  # a link inside belongs to the text before
+            self.scripts.enter(tag, (self.in_link > 0 and self.in_fragment) or is_note(attributes), parts)
+            frame = _SCRIPT
+        return frame
 
     def _around(self) -> tuple[Any, ...]:
         """Return what holds for all that is inside of an element, and ends with it."""

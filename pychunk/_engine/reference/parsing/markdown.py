@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from ...data.blocks import CODE, FRONT_MATTER, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
-
-#: Quotes and list items inside one another; what is deeper is text. (kDeepest of csrc/parsing/markdown.h)
-DEEPEST = 32
+from .markdown_lines import Line, Place, is_code, width_of
 
 Row = tuple[int, int, int, int]
 
@@ -66,53 +63,6 @@ _KEY = re.compile(r"[A-Za-z_-][A-Za-z0-9_-]*[ \t]*[:=]")
 _HTML_RULES = [(re.compile(begins), re.compile(ends), also) for begins, ends, also in _HTML]
 
 
-@dataclass
-class _Line:
-    """A line as the container sees it that is looked at.
-
-    Attributes:
-        start: first character that is no space or tab, marks of containers included.
-        text: first such character behind these marks; ``end`` where there is none.
-        end: where the line ends, without its break.
-        indent: columns before ``text``, from the container's left edge, tabs to multiples of 4; -1 for a line that goes
-            on with a paragraph of a quote without the quote's mark.
-        column: columns left of that edge, by which tabs are told.
-    """
-
-    start: int
-    text: int
-    end: int
-    indent: int
-    column: int = 0
-
-    @property
-    def blank(self) -> bool:
-        return self.text >= self.end
-
-
-class _Place(NamedTuple):
-    """Where blocks are looked for.
-
-    Attributes:
-        indent: columns that a line must be indented by to belong there.
-        list_indent: the same of the list around it; -1 outside lists.
-        quotes, lists: how many are around it.
-        item_rows: how many blocks there were when the innermost list item began; -1 where a quote is inside it.
-        is_note: whether a footnote or a definition is around it, which hold none of them.
-    """
-
-    indent: int = 0
-    list_indent: int = -1
-    quotes: int = 0
-    lists: int = 0
-    item_rows: int = -1
-    is_note: bool = False
-
-    @property
-    def is_full(self) -> bool:
-        return self.quotes + self.lists >= DEEPEST
-
-
 def blocks(text: str) -> list[Row]:
     """(kind, level, start, end) of each block of a document, in characters."""
     return _Document(text).rows
@@ -146,20 +96,20 @@ class _Document:
         if at:
             self.rows.append((FRONT_MATTER, 0, begin, len(text[:at].rstrip(" \t"))))
         lines = self._lines(at)
-        self._blocks(lines, 0, len(lines), _Place())
+        self._blocks(lines, 0, len(lines), Place())
 
-    def _lines(self, at: int) -> list[_Line]:
+    def _lines(self, at: int) -> list[Line]:
         lines = []
         mark = at == 0 and self.text.startswith("\ufeff")
         for found in _LINE.finditer(self.text, at + mark):
             begin, end = found.span(1)
             first = next((i for i in range(begin, end) if self.text[i] not in " \t"), end)
-            lines.append(_Line(first, first, end, _width(self.text[begin:first], 0)))
+            lines.append(Line(first, first, end, width_of(self.text[begin:first], 0)))
         if mark and not lines[0].blank:
             lines[0].start = 0
         return lines
 
-    def _blocks(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _blocks(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         """Finds the blocks of lines [i, end) that belong to a place; returns the first line that does not."""
         while True:
             while i < end and lines[i].blank:
@@ -168,12 +118,12 @@ class _Document:
                 return i
             i = self._block(lines, i, end, place)
 
-    def _block(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _block(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         """Finds the block that begins with line i; returns the line after it."""
         line, rest = lines[i], self._rest(lines[i])
         if heads := self._table_heads(lines, i, end, place):
             return self._table(lines, i, end, place, heads)
-        if _is_code(line, place):
+        if is_code(line, place):
             return self._indented(lines, i, end, place)
         if fence := _FENCE.match(rest):
             return self._fenced(lines, i, end, place, fence[0])
@@ -197,17 +147,17 @@ class _Document:
             return self._definitions(lines, i, end, place)
         return self._paragraph(lines, i, end, place)
 
-    def _rest(self, line: _Line) -> str:
+    def _rest(self, line: Line) -> str:
         return self.text[line.text : line.end]
 
-    def _leaf(self, lines: list[_Line], i: int, after: int, kind: int, level: int = 0) -> int:
+    def _leaf(self, lines: list[Line], i: int, after: int, kind: int, level: int = 0) -> int:
         """Adds a block of lines [i, after), without blank lines and white space at its end; returns ``after``."""
         last = max(j for j in range(i, after) if lines[j].start < lines[j].end)
         start = lines[i].start
         self.rows.append((kind, level, start, start + len(self.text[start : lines[last].end].rstrip(" \t"))))
         return after
 
-    def _text_leaf(self, lines: list[_Line], i: int, after: int, place: _Place) -> int:
+    def _text_leaf(self, lines: list[Line], i: int, after: int, place: Place) -> int:
         """The same of text, whose kind is told by what is around it."""
         if place.item_rows == len(self.rows):
             return self._leaf(lines, i, after, ITEM, place.lists)
@@ -215,7 +165,7 @@ class _Document:
             return self._leaf(lines, i, after, QUOTE, place.quotes)
         return self._leaf(lines, i, after, PARAGRAPH)
 
-    def _heading_leaf(self, lines: list[_Line], i: int, after: int, place: _Place, kind: int, level: int) -> int:
+    def _heading_leaf(self, lines: list[Line], i: int, after: int, place: Place, kind: int, level: int) -> int:
         """Add a heading or a term; one in a quote or a list item heads nothing after it: it is text there."""
         if place.quotes or place.lists:
             return self._text_leaf(lines, i, after, place)
@@ -223,9 +173,9 @@ class _Document:
 
     # ---- leaves ----
 
-    def _indented(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _indented(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         after = i + 1
-        while after < end and (lines[after].blank or _is_code(lines[after], place)):
+        while after < end and (lines[after].blank or is_code(lines[after], place)):
             after += 1
         while lines[after - 1].blank:
             after -= 1
@@ -237,17 +187,17 @@ class _Document:
             self.rows.append((kind, level, start, stop))
         return after
 
-    def _fenced(self, lines: list[_Line], i: int, end: int, place: _Place, fence: str) -> int:
+    def _fenced(self, lines: list[Line], i: int, end: int, place: Place, fence: str) -> int:
         closing = re.compile(rf"{fence[0]}{{{len(fence)},}}[ \t]*")
         after = i + 1
         while after < end and (lines[after].blank or lines[after].indent >= place.indent):
             after += 1
-            if not _is_code(lines[after - 1], place) and closing.fullmatch(self._rest(lines[after - 1])):
+            if not is_code(lines[after - 1], place) and closing.fullmatch(self._rest(lines[after - 1])):
                 break
         return self._leaf(lines, i, after, CODE)
 
     def _html(
-        self, lines: list[_Line], i: int, end: int, place: _Place, begins: re.Pattern[str], ends: re.Pattern[str]
+        self, lines: list[Line], i: int, end: int, place: Place, begins: re.Pattern[str], ends: re.Pattern[str]
     ) -> int:
         found = begins.match(self._rest(lines[i]))
         assert found is not None
@@ -272,7 +222,7 @@ class _Document:
             return self._html_with_headings(lines, i, after)
         return self._text_leaf(lines, i, after, place)
 
-    def _html_with_headings(self, lines: list[_Line], i: int, after: int) -> int:
+    def _html_with_headings(self, lines: list[Line], i: int, after: int) -> int:
         """Add what lines [i, after) of HTML hold: headings with their end tags, and what is between them."""
         at, start = i, lines[i].start
         while at < after:
@@ -296,7 +246,7 @@ class _Document:
             self._piece(PARAGRAPH, 0, start, lines[after - 1].end)
         return after
 
-    def _heading_end(self, lines: list[_Line], at: int, after: int, begin: re.Match[str]) -> int | None:
+    def _heading_end(self, lines: list[Line], at: int, after: int, begin: re.Match[str]) -> int | None:
         """Behind the end tag of the heading whose start tag line ``at`` has, None: it has none."""
         closes = re.compile(rf"</[hH]{begin[1]}>")
         inside = lines[at].text + begin.end()
@@ -309,7 +259,7 @@ class _Document:
         if piece := self.text[start:end].rstrip(" \t\r\n"):
             self.rows.append((kind, level, start, start + len(piece)))
 
-    def _formula_end(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _formula_end(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         """The line after the formula that begins with line i; 0: none that ends before a blank line."""
         mark = _FORMULA.match(self._rest(lines[i]))
         if mark is None:
@@ -327,13 +277,13 @@ class _Document:
                 return j + 1
         return 0
 
-    def _module_end(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _module_end(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         """The line after the JavaScript that begins with line i, 0: none does."""
         if place.quotes or place.lists or not _MODULE.match(self._rest(lines[i]).strip(" \t")):
             return 0
         return next((j for j in range(i, end) if lines[j].blank), end)
 
-    def _is_term(self, lines: list[_Line], i: int, end: int, place: _Place) -> bool:
+    def _is_term(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
         """Return whether line i is a term: its definition comes next, perhaps after a blank line."""
         j = i + 1
         if j < end and lines[j].blank:
@@ -342,12 +292,12 @@ class _Document:
                 return False
         return not place.is_note and j < end and self._begins_definition(lines[j], place) is not None
 
-    def _begins_definition(self, line: _Line, place: _Place) -> re.Match[str] | None:
-        if line.blank or line.indent < place.indent or _is_code(line, place):
+    def _begins_definition(self, line: Line, place: Place) -> re.Match[str] | None:
+        if line.blank or line.indent < place.indent or is_code(line, place):
             return None
         return _DEFINITION.match(self._rest(line))
 
-    def _definitions(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _definitions(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         after = self._heading_leaf(lines, i, i + 1, place, TERM, 0)
         while True:
             while after < end and lines[after].blank:
@@ -356,10 +306,10 @@ class _Document:
             if mark is None:
                 return after
             column = lines[after].indent + 1
-            width = _width(mark[0][1:], lines[after].column + column)
+            width = width_of(mark[0][1:], lines[after].column + column)
             after = self._note(lines, after, end, place, 1, column + min(width, 4))
 
-    def _note(self, lines: list[_Line], i: int, end: int, place: _Place, mark: int, indent: int) -> int:
+    def _note(self, lines: list[Line], i: int, end: int, place: Place, mark: int, indent: int) -> int:
         """Passes a footnote or a definition: what is behind its mark, and all that is indented by so many columns."""
         line = lines[i]
         at = line.text + mark
@@ -368,7 +318,7 @@ class _Document:
         inner[i] = replace(line, text=first, indent=indent)
         return self._blocks(inner, i, end, place._replace(indent=indent, is_note=True))
 
-    def _paragraph(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _paragraph(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         after = i + 1
         while after < end and not lines[after].blank:
             line = lines[after]
@@ -382,20 +332,20 @@ class _Document:
             after += 1
         return self._text_leaf(lines, i, after, place)
 
-    def _table_heads(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _table_heads(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         """Return the rows of heads of the table that begins with line i, one or two; 0: none begins."""
         if self._is_table(lines, i, end, place):
             return 1
-        if i + 1 >= end or lines[i].blank or lines[i + 1].blank or _is_code(lines[i], place):
+        if i + 1 >= end or lines[i].blank or lines[i + 1].blank or is_code(lines[i], place):
             return 0
         rows = [self._rest(lines[i]), self._rest(lines[i + 1])]
         if rows[0][0] != "|" or rows[1][0] != "|" or lines[i + 1].indent < place.indent:
             return 0
         return 2 if self._is_table(lines, i + 1, end, place) and len(_cells(rows[0])) == len(_cells(rows[1])) else 0
 
-    def _is_table(self, lines: list[_Line], i: int, end: int, place: _Place) -> bool:
+    def _is_table(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
         """Whether line i is a table's header: the next one has a cell of dashes for each of its cells."""
-        if i + 1 >= end or lines[i + 1].indent < place.indent or _is_code(lines[i + 1], place):
+        if i + 1 >= end or lines[i + 1].indent < place.indent or is_code(lines[i + 1], place):
             return False
         dashes, header = self._rest(lines[i + 1]), self._rest(lines[i]).strip(_TRIM)
         if not _DELIMITERS.fullmatch(dashes) or re.match(r"-[ \t]", dashes):
@@ -405,19 +355,19 @@ class _Document:
             return False
         if not all(_CELL.fullmatch(cell) for cell in (cells[0], cells[-1]) if cell):
             return False
-        if "|" not in header or _is_code(lines[i], place):
+        if "|" not in header or is_code(lines[i], place):
             return False
         return 0 < len(_cells(header)) == sum(map(bool, cells[:1] + cells[1:-1] + cells[1:][-1:]))
 
-    def _table(self, lines: list[_Line], i: int, end: int, place: _Place, heads: int) -> int:
+    def _table(self, lines: list[Line], i: int, end: int, place: Place, heads: int) -> int:
         after = i + heads + 1
-        while after < end and lines[after].indent >= place.indent and not _is_code(lines[after], place):
+        while after < end and lines[after].indent >= place.indent and not is_code(lines[after], place):
             if self._ends_text(lines, after, end, place, "table") or not self._rest(lines[after]).strip(_TRIM):
                 break
             after += 1
         return self._leaf(lines, i, after, TABLE)
 
-    def _definition(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _definition(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         """The line after a link reference definition that begins with line i; 0 where there is none."""
         text = _Growing(self.text, lines, i, lambda j: self._goes_on(lines, j, end, place))
         at = text.label()
@@ -432,22 +382,22 @@ class _Document:
             return text.read if text.rest_is_blank(close) else 0
         return lines_read if plain else 0
 
-    def _goes_on(self, lines: list[_Line], i: int, end: int, place: _Place) -> bool:
+    def _goes_on(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
         """Whether line i goes on with a link reference definition."""
         if i >= end or lines[i].blank:
             return False
-        if _is_code(lines[i], place) or lines[i].indent < 0:
+        if is_code(lines[i], place) or lines[i].indent < 0:
             return True
         return not self._ends_text(lines, i, end, place, "definition")
 
     # ---- containers ----
 
-    def _ends_text(self, lines: list[_Line], i: int, end: int, place: _Place, what: str) -> bool:
+    def _ends_text(self, lines: list[Line], i: int, end: int, place: Place, what: str) -> bool:
         """Whether line i begins a block that ends a paragraph, definition, quote, table or list item before it."""
         line, rest = lines[i], self._rest(lines[i])
         if what in ("paragraph", "definition") and self._table_heads(lines, i, end, place):
             return True
-        if line.blank or _is_code(line, place):
+        if line.blank or is_code(line, place):
             return False
         if what == "paragraph" and self._formula_end(lines, i, end, place):
             return True
@@ -468,7 +418,7 @@ class _Document:
                 return True
         return any(begins.match(rest) for begins, _, ends in _HTML_RULES if ends) or bool(_HEADING.match(rest))
 
-    def _quote(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _quote(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         inner = [*lines[:i], self._unquoted(lines[i])]
         after = i + 1
         while after < end and not lines[after].blank:
@@ -483,7 +433,7 @@ class _Document:
         inside = place._replace(indent=0, quotes=place.quotes + 1, item_rows=-1)
         return self._blocks(inner, i, after, inside)
 
-    def _unquoted(self, line: _Line) -> _Line:
+    def _unquoted(self, line: Line) -> Line:
         """A line without a quote's mark, and the space behind it."""
         at, column = line.text + 1, line.indent + 1
         follower = self.text[at : line.end][:1]
@@ -492,26 +442,26 @@ class _Document:
         if spaced and not partial:
             at, column = at + 1, column + 1
         first = next((k for k in range(at, line.end) if self.text[k] not in " \t"), line.end)
-        indent = _width(self.text[at:first], line.column + column + partial)
-        return _Line(line.start, first, line.end, indent, line.indent + 1 + spaced)
+        indent = width_of(self.text[at:first], line.column + column + partial)
+        return Line(line.start, first, line.end, indent, line.indent + 1 + spaced)
 
-    def _list_mark(self, line: _Line, place: _Place) -> re.Match[str] | None:
+    def _list_mark(self, line: Line, place: Place) -> re.Match[str] | None:
         """The mark of a list item that begins a list."""
         outside = place.list_indent >= 0 and line.indent - place.list_indent >= 4 and line.indent < place.indent
-        if place.is_full or _is_code(line, place) or outside:
+        if place.is_full or is_code(line, place) or outside:
             return None
         return self._mark(line)
 
-    def _mark(self, line: _Line) -> re.Match[str] | None:
+    def _mark(self, line: Line) -> re.Match[str] | None:
         return _NUMBER.match(self._rest(line)) or _BULLET.match(self._rest(line))
 
-    def _list(self, lines: list[_Line], i: int, end: int, place: _Place) -> int:
+    def _list(self, lines: list[Line], i: int, end: int, place: Place) -> int:
         mark = self._mark(lines[i])
         assert mark is not None
         sign = mark[0][-1]
         while True:
             i = self._item(lines, i, end, place, mark)
-            if i >= end or lines[i].indent < place.indent or _is_code(lines[i], place):
+            if i >= end or lines[i].indent < place.indent or is_code(lines[i], place):
                 return i
             if self._ends_text(lines, i, end, place, "item"):
                 return i
@@ -519,11 +469,11 @@ class _Document:
             if mark is None or mark[0][-1] != sign:
                 return i
 
-    def _item(self, lines: list[_Line], i: int, end: int, place: _Place, mark: re.Match[str]) -> int:
+    def _item(self, lines: list[Line], i: int, end: int, place: Place, mark: re.Match[str]) -> int:
         line = lines[i]
         at, column = line.text + mark.end(), line.indent + mark.end()
         first = next((k for k in range(at, line.end) if self.text[k] not in " \t"), line.end)
-        spaces = _width(self.text[at:first], line.column + column)
+        spaces = width_of(self.text[at:first], line.column + column)
         inner = lines[:]
         inner[i] = replace(line, text=first, indent=column + spaces)
         indent = column + (1 if first == line.end or spaces > 4 else spaces)
@@ -531,7 +481,7 @@ class _Document:
         if first == line.end and i + 1 < end and lines[i + 1].blank:
             after = i + 2  # an item that begins with two blank lines is empty
         else:
-            inside = _Place(indent, place.indent, place.quotes, place.lists + 1, rows, place.is_note)
+            inside = Place(indent, place.indent, place.quotes, place.lists + 1, rows, place.is_note)
             after = self._blocks(inner, i, end, inside)
         if len(self.rows) == rows:
             self._leaf(lines, i, i + 1, ITEM, place.lists + 1)
@@ -541,7 +491,7 @@ class _Document:
 class _Growing:
     """What may be a link reference definition: lines without their indentation, the next one read when it is needed."""
 
-    def __init__(self, text: str, lines: list[_Line], first: int, goes_on: Callable[[int], bool]) -> None:
+    def __init__(self, text: str, lines: list[Line], first: int, goes_on: Callable[[int], bool]) -> None:
         self._source, self._lines, self._goes_on = text, lines, goes_on
         self.string = ""
         self.read = first
@@ -626,15 +576,3 @@ def _cells(row: str) -> list[str]:
     if columns and columns[-1] == "":
         columns.pop()
     return columns
-
-
-def _is_code(line: _Line, place: _Place) -> bool:
-    return line.indent - place.indent >= 4
-
-
-def _width(space: str, column: int) -> int:
-    """Columns of spaces and tabs that begin at a column."""
-    at = column
-    for character in space:
-        at += 4 - at % 4 if character == "\t" else 1
-    return at - column
