@@ -1,0 +1,72 @@
+"""Files of at most 500 lines of code, classes of 400, functions of 80; what is longer says why."""
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE, CLASS, FUNCTION = 500, 400, 80
+_COMMANDS = "its parameters are the command's flags, each with its help"
+#: What is longer, by file or by file and name, with the reason.
+LONGER = {
+    "csrc/parsing/html/html_walk.cc": "one walk, whose steps share the state of the block, the link and the list",
+    "csrc/parsing/html/html_work.cc": "one pass over the bytes that keeps the parser's open elements as it would",
+    "csrc/parsing/markdown.cc": "containers hand their lines to the same rules again, so the rules are one class",
+    "pychunk/view/page.js": "the page's one script, which is written into it whole",
+    "pychunk/cli/evaluate.py:evaluate": _COMMANDS,
+    "pychunk/cli/index.py:index": _COMMANDS,
+    "pychunk/cli/ingest.py:command": _COMMANDS,
+    "pychunk/cli/search.py:search": _COMMANDS,
+    "pychunk/index/index.py:Index": "its search has three overloads of 22 options each",
+    "pychunk/parsing/html/noise_features.py:_features": "a column after the other, in the order of their names",
+}
+_KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def files(*suffixes: str) -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    return [ROOT / name for name in listed.stdout.splitlines() if name.endswith(suffixes) and (ROOT / name).is_file()]
+
+
+def lines_of_python(text: str, tree: ast.Module) -> set[int]:
+    """Numbers of lines with code: no blank ones, comments or docstrings."""
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in skipped:
+            found.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, _KINDS) and ast.get_docstring(node, clean=False) is not None:
+            found.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return found
+
+
+def longer_python(file: Path) -> Iterator[str]:
+    text, name = file.read_text(encoding="utf-8"), str(file.relative_to(ROOT))
+    tree = ast.parse(text)
+    lines = lines_of_python(text, tree)
+    if len(lines) > FILE:
+        yield name
+    for node in ast.walk(tree):
+        if isinstance(node, _KINDS[1:]):
+            most = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
+            if len(lines.intersection(range(node.lineno, (node.end_lineno or 0) + 1))) > most:
+                yield f"{name}:{node.name}"
+
+
+def test_nothing_is_longer_without_a_reason() -> None:
+    found = {each for file in files(".py") for each in longer_python(file)}
+    for file in files(".cc", ".h", ".cu", ".cuh", ".js"):
+        text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+        if sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines()) > FILE:
+            found.add(str(file.relative_to(ROOT)))
+    assert not found - LONGER.keys(), f"divide, or say why in LONGER: {sorted(found - LONGER.keys())}"
+    assert not LONGER.keys() - found, f"take out of LONGER: {sorted(LONGER.keys() - found)}"
