@@ -22,12 +22,10 @@ def hand_model(method: Any) -> LLM:
     Raises:
         TypeError: its ``llm`` is no client. ValueError: it names none, and neither does the environment.
     """
-    from .llm import LLM
     from .llm.grouping import Grouper
+    from .llm.held import Held
 
-    llm = LLM() if method.llm is None else method.llm
-    if not isinstance(llm, LLM):
-        raise TypeError(f"llm must be a pychunk.llm.LLM; got {type(llm).__name__}")
+    llm = Held(method.llm).llm
     if isinstance(method, Asked):
         method.hand(Grouper(llm, method.name), {name: make_method(name, dict(_INSTEAD)) for name in FALLBACKS})
     else:

@@ -18,6 +18,8 @@ class Chunks:
         max_by_meaning, min_by_meaning: of methods that cut by meaning; 512 is BERT's longest input.
         max_by_topic: of ``topic`` if it is named. On validation articles 1,024 cost F1 nothing and Pk 0.002, 512
             0.000 and 0.025.
+        piece: size of the methods that cut by length, ``fixed`` and ``recursive``, in their unit.
+        topic: size of ``topic`` if it is named.
         scrap: characters below which a chunk says too little to be found or read by itself.
         method_for_blocks: what cuts documents with blocks.
         method_for_vectors: what cuts by another encoder than the one that ``method`` was learned on.
@@ -30,6 +32,8 @@ class Chunks:
     max_by_meaning: int = 512
     min_by_meaning: int = 64
     max_by_topic: int = 1024
+    piece: int = 200
+    topic: int = 250
     scrap: int = 50
     method_for_blocks: str = "structure"
     method_for_vectors: str = "pic"
@@ -68,6 +72,40 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Contexts:
+    """The column ``context`` of chunks.
+
+    Attributes:
+        characters: of a context.
+        ends: chunks from both ends of a document that a summary is made of.
+        around: chunks around one that its context is made of.
+    """
+
+    characters: int = 250
+    ends: int = 10
+    around: int = 4
+
+
+@dataclass(frozen=True)
+class Client:
+    """The client of a language model; times in seconds.
+
+    Attributes:
+        concurrency: calls at a time.
+        retries: attempts after the first.
+        connect: until the connection stands.
+        first_byte: until the next bytes of the answer.
+        whole: of an attempt.
+    """
+
+    concurrency: int = 8
+    retries: int = 4
+    connect: float = 10.0
+    first_byte: float = 120.0
+    whole: float = 300.0
+
+
+@dataclass(frozen=True)
 class Bytes:
     """The most bytes that readers take: of a file that is one document, or of one row, line, page or block."""
 
@@ -80,4 +118,4 @@ class Bytes:
     wiki_page: int = 64 << 20
 
 
-CHUNKS, BM25, SEARCH, BYTES = Chunks(), Bm25(), Search(), Bytes()
+CHUNKS, BM25, SEARCH, CONTEXTS, CLIENT, BYTES = Chunks(), Bm25(), Search(), Contexts(), Client(), Bytes()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..defaults import CONTEXTS
 from . import central, windows
 from .documents import Document, Documents
 
@@ -148,9 +149,11 @@ class SummaryByModel(TextByModel):
     """
 
     name, task, instead = "summary:llm", "document_context", "its most central sentences"
-    usual: ClassVar[dict[str, int]] = {"characters": 250, "window": 10}
+    usual: ClassVar[dict[str, int]] = {"characters": CONTEXTS.characters, "window": CONTEXTS.ends}
 
-    def __init__(self, llm: LLM | None = None, *, characters: int = 250, window: int = 10) -> None:
+    def __init__(
+        self, llm: LLM | None = None, *, characters: int = CONTEXTS.characters, window: int = CONTEXTS.ends
+    ) -> None:
         super().__init__(llm, characters, window)
 
     def _asks(self, document: Document) -> list[Ask]:
@@ -185,9 +188,11 @@ class ContextByModel(TextByModel):
     """
 
     name, task, instead = "context:llm", "chunk_context", "the most central sentence around it"
-    usual: ClassVar[dict[str, int]] = {"characters": 250, "window": 4}
+    usual: ClassVar[dict[str, int]] = {"characters": CONTEXTS.characters, "window": CONTEXTS.around}
 
-    def __init__(self, llm: LLM | None = None, *, characters: int = 250, window: int = 4) -> None:
+    def __init__(
+        self, llm: LLM | None = None, *, characters: int = CONTEXTS.characters, window: int = CONTEXTS.around
+    ) -> None:
         super().__init__(llm, characters, window)
 
     def _asks(self, document: Document) -> list[Ask]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from .._engine.arrow import compute as pc
 from ..chunks.batch import ChunkBatch
+from ..defaults import CONTEXTS
 from ..inputs.inputs import Inputs
 from ..inputs.passthrough import kept_columns
 from ..inputs.texts import NotedRowError
@@ -28,11 +29,11 @@ _BETWEEN = "\n"
 _REQUIRED = ("document", "chunk", "start", "text")
 #: The ways that have a name, with their options and what these are where nobody says.
 WAYS: dict[str, dict[str, int]] = {
-    "head": {"characters": 250},
+    "head": {"characters": CONTEXTS.characters},
     "title": {},
     "path": {},
-    "summary": {"characters": 250, "window": 10},
-    "neighbours": {"characters": 250, "window": 4},
+    "summary": {"characters": CONTEXTS.characters, "window": CONTEXTS.ends},
+    "neighbours": {"characters": CONTEXTS.characters, "window": CONTEXTS.around},
     **{name: each.usual for name, each in asked.BY_MODEL.items()},
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..defaults import CONTEXTS
 from . import windows
 
 I64 = npt.NDArray[np.int64]
@@ -40,14 +41,14 @@ class Document:
         found: list[str] = self.chunks["text"].to_pylist()
         return found
 
-    def excerpt(self, window: int = 10) -> str:
+    def excerpt(self, window: int = CONTEXTS.ends) -> str:
         """Its first and last chunks, together ``window`` of them, with a word between of how many are left out."""
         head, tail = (int(each[0]) for each in windows.ends(np.array([len(self.texts)]), window))
         left_out = len(self.texts) - head - tail
         said = [f"[... {left_out} chunk{'' if left_out == 1 else 's'} left out ...]"] if left_out else []
         return "\n\n".join([*self.texts[:head], *said, *self.texts[len(self.texts) - tail :]])
 
-    def around(self, place: int, window: int = 4) -> str:
+    def around(self, place: int, window: int = CONTEXTS.around) -> str:
         """The chunk at a place with ``window`` others around it, fewer only where the document has no more."""
         first, end = windows.around(np.array([len(self.texts)]), np.array([place]), window)
         return "\n\n".join(self.texts[int(first[0]) : int(end[0])])

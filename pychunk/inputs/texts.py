@@ -129,6 +129,8 @@ class TextBatch:
             more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
+        if ids is None:
+            return TextBatch(texts, None, errors, table)
         ids = list(ids) if isinstance(ids, Iterator) else ids
         names = ids_of(ids, row, table)
         if names is not None and len(names) > 1:
@@ -231,6 +233,8 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
         raise ValueError(f"column={column!r} needs a table; the documents are a {type(documents).__name__}")
     if isinstance(documents, str):
         return [documents]
+    if isinstance(documents, list):
+        return documents
     if isinstance(documents, bytes):
         raise TypeError("documents must be str, got bytes; decode them first")
     if isinstance(documents, pa.ChunkedArray):

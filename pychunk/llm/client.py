@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._util.urls import without_secrets
+from ..defaults import CLIENT
 from . import cache as caches
 from .account import Account, Counts, check_limits, is_amount
 from .ask import Ask, Reply
@@ -78,11 +79,11 @@ class LLM:
         model: str | None = None,
         key: str | None = None,
         *,
-        concurrency: int = 8,
-        retries: int = 4,
-        connect_timeout: float = 10.0,
-        first_byte_timeout: float = 120.0,
-        timeout: float = 300.0,
+        concurrency: int = CLIENT.concurrency,
+        retries: int = CLIENT.retries,
+        connect_timeout: float = CLIENT.connect,
+        first_byte_timeout: float = CLIENT.first_byte,
+        timeout: float = CLIENT.whole,
         temperature: float | None = 0.0,
         seed: int | None = 0,
         output: str = "auto",

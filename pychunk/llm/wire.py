@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ..defaults import CLIENT
 from .ask import Ask, Reply, estimate
 from .secret import Secret
 
@@ -69,9 +70,9 @@ class AttemptError(Exception):
 class Timeouts:
     """Seconds: until the connection stands, until the next bytes of the answer, and of the attempt in all."""
 
-    connect: float = 10.0
-    first_byte: float = 120.0
-    whole: float = 300.0
+    connect: float = CLIENT.connect
+    first_byte: float = CLIENT.first_byte
+    whole: float = CLIENT.whole
 
 
 def body_of(ask: Ask, model: str, parameters: Mapping[str, Any], output: str, limit_name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..defaults import CHUNKS
 from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Fixed(Method):
     reason = "size"
     sized = True
 
-    def __init__(self, *, size: int = 200, unit: str = "tokens", balance: bool = False) -> None:
+    def __init__(self, *, size: int = CHUNKS.piece, unit: str = "tokens", balance: bool = False) -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
         self.balance = check_flag("balance", balance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..defaults import CHUNKS
 from .base import UNITS, Method, check_choice, check_flag, check_whole
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ class Recursive(Method):
     sized = True
 
     def __init__(
-        self, *, size: int = 200, unit: str = "tokens", balance: bool = False, separators: Sequence[str] | None = None
+        self,
+        *,
+        size: int = CHUNKS.piece,
+        unit: str = "tokens",
+        balance: bool = False,
+        separators: Sequence[str] | None = None,
     ) -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)

@@ -35,7 +35,7 @@ class Topic(Method):
     scores = "pairs"
     auto_max_tokens = CHUNKS.max_by_topic
 
-    def __init__(self, *, size: int = 250, model: str | Path | None = None) -> None:
+    def __init__(self, *, size: int = CHUNKS.topic, model: str | Path | None = None) -> None:
         self.size = check_whole("size", size, least=1)
         if model is not None and not isinstance(model, (str, Path)):
             raise ValueError(f"model must be a directory; got {model!r}")

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from pychunk import defaults
+from pychunk.augmentation.augment import WAYS
 from pychunk.evaluation.strategies import Strategy
 from pychunk.index.index import Index
 from pychunk.index.scoring.ranking import Ranking
+from pychunk.llm import LLM
+from pychunk.methods.fixed import Fixed
+from pychunk.methods.recursive import Recursive
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,6 +33,11 @@ def test_signatures_have_the_defaults() -> None:
     assert (default_of(Index.search, "k"), default_of(Index.search, "depth")) == (search.k, search.depth)
     assert (default_of(Index.create, "k1"), default_of(Index.create, "b")) == (defaults.BM25.k1, defaults.BM25.b)
     assert Strategy("hybrid").depth == search.evaluation_depth
+    assert default_of(Fixed, "size") == default_of(Recursive, "size") == defaults.CHUNKS.piece
+    client, contexts = defaults.CLIENT, defaults.CONTEXTS
+    assert [default_of(LLM, name) for name in ("concurrency", "retries")] == [client.concurrency, client.retries]
+    assert WAYS["summary"] == WAYS["summary:llm"] == {"characters": contexts.characters, "window": contexts.ends}
+    assert WAYS["neighbours"] == WAYS["context:llm"] == {"characters": contexts.characters, "window": contexts.around}
 
 
 def test_no_other_module_writes_a_default_of_a_search() -> None:
